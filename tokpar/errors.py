@@ -1,0 +1,54 @@
+"""Every error tokpar raises on purpose.
+
+    TokparError
+    +-- UnknownNameError  (LookupError)   no such tokenizer, strategy, executor; lists what exists
+    +-- OptionError       (ValueError)    an argument or option that cannot be used; says what to pass
+    +-- FileFormatError   (ValueError)    a file that is not what it should be; names file and expectation
+    +-- EngineError       (RuntimeError)  a tokenizer engine raised or panicked; says where in the text
+    +-- LossyError        (ValueError)    an approximate strategy was asked for without consent
+    +-- PluginError       (ValueError)    two plugins under one name, or a plugin object of the wrong shape
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class TokparError(Exception):
+    """Root of the errors above."""
+
+
+class UnknownNameError(TokparError, LookupError):
+    """A name that nothing is registered under."""
+
+    def __init__(self, kind: str, got: object, known: Iterable[str]) -> None:
+        names = ", ".join(sorted(known)) or "(none)"
+        super().__init__(f"unknown {kind} {got!r}; known: {names}")
+
+
+class OptionError(TokparError, ValueError):
+    """An argument or option that cannot be used."""
+
+
+class FileFormatError(TokparError, ValueError):
+    """A file whose content is not what its name or caller promised."""
+
+
+class EngineError(TokparError, RuntimeError):
+    """A tokenizer engine failed; ``start`` and ``stop`` (code points) tell on which slice."""
+
+    def __init__(self, message: str, start: int = 0, stop: int = 0) -> None:
+        super().__init__(message)
+        self.start = start
+        self.stop = stop
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.start, self.stop)
+
+
+class LossyError(TokparError, ValueError):
+    """An approximate strategy asked for without ``allow_approximate=True``."""
+
+
+class PluginError(TokparError, ValueError):
+    """A plugin that cannot be used as it is."""

@@ -1,0 +1,172 @@
+"""What a part must be able to do: four interfaces of one method each, and an adapter's abilities.
+
+An object fits by having the method; nothing needs to be subclassed. Abilities are looked for once,
+when a tokenizer is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tokpar.kernels import IdArray, SpanArray
+from tokpar.types import Chunk, Facts, Joined, Piece, Unjoined
+
+
+class TokenizerAdapter(Protocol):
+    """A tokenizer, from text to ids."""
+
+    @property
+    def name(self) -> str: ...
+
+    def encode(self, text: str) -> IdArray:
+        """Serial ids of `text`, before special tokens, truncation and padding; uint32, (n,)."""
+        ...
+
+
+class Splitter(Protocol):
+    """Where to cut a text."""
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        """Chunks in order, their cores tiling the text. `attempt` counts 0, 1, ...; some attempt
+        must give one chunk, or the text would never be encoded."""
+        ...
+
+
+class Executor(Protocol):
+    """Who runs the tokenizer on the chunks, and where."""
+
+    @property
+    def name(self) -> str: ...
+
+    def map(
+        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
+    ) -> list[Piece]:
+        """One piece per chunk, same order. The first error is raised again, pools intact."""
+        ...
+
+
+class Merger(Protocol):
+    """How pieces become the ids of the whole."""
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> Joined | Unjoined:
+        """Ids and seams, or the seams that could not be certified."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A registered way to split and merge; `build`'s keyword parameters are its options."""
+
+    name: str
+    lossless: bool
+    source: str
+    conditions: str
+    build: Callable[..., tuple[Splitter, Merger]]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSource:
+    """A registered way to get an adapter: `load(source, **settings)`, None if not its kind."""
+
+    name: str
+    load: Callable[..., TokenizerAdapter | None]
+
+
+@runtime_checkable
+class HasFacts(Protocol):
+    """Tells what proofs need to know; without it a tokenizer is never split."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+
+@runtime_checkable
+class EncodesMany(Protocol):
+    """A native batch call that releases the GIL."""
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+        """One piece per text, in order, each as `encode` of that text alone."""
+        ...
+
+
+@runtime_checkable
+class EncodesWhole(Protocol):
+    """The engine's own serial call on the caller's own object, special tokens and all."""
+
+    def encode_whole(self, text: str) -> IdArray: ...
+
+
+@runtime_checkable
+class Locates(Protocol):
+    """Tells where tokens lie."""
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans, int64 (n, 2), of the ids that `encode(text)` gave."""
+        ...
+
+
+@runtime_checkable
+class Finishes(Protocol):
+    """Adds what is applied once to the whole: special tokens, truncation, padding."""
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        """Final ids. Selects, inserts and pads only: the values of `ids` are never looked at."""
+        ...
+
+
+@runtime_checkable
+class FinishesBatch(Protocol):
+    """Finishing that depends on the other texts of a batch (padding to the longest)."""
+
+    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]: ...
+
+
+@runtime_checkable
+class ChecksText(Protocol):
+    """Refuses texts that the engine's own call refuses, with the same error, before splitting."""
+
+    def check_text(self, text: str) -> None: ...
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """The way back."""
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@runtime_checkable
+class Refreshes(Protocol):
+    """Notices that the caller changed the tokenizer since it was loaded."""
+
+    def refreshed(self) -> TokenizerAdapter:
+        """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
+        ...
+
+
+@runtime_checkable
+class HasSpec(Protocol):
+    """Can be built again in another process."""
+
+    def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
+        """A picklable module-level function and its keyword arguments; calling it gives an adapter
+        with the same `encode`."""
+        ...
+
+
+def facts_of(tokenizer: TokenizerAdapter) -> Facts:
+    """The adapter's facts, or facts that allow nothing when it tells none."""
+    if isinstance(tokenizer, HasFacts):
+        return tokenizer.facts
+    return Facts(engine="unknown", model="unknown", unprovable=_UNKNOWN)
+
+
+_UNKNOWN = "the tokenizer tells no facts about itself"

@@ -1,0 +1,69 @@
+"""Plain functions on arrays and strings; imports nothing of tokpar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+IdArray = NDArray[np.uint32]
+IntArray = NDArray[np.int64]
+SpanArray = NDArray[np.int64]
+
+
+def byte_starts(text: str) -> IntArray:
+    """UTF-8 byte offset of each code point, then the total: "aé😀" -> [0, 1, 3, 7]."""
+    if text.isascii():
+        return np.arange(len(text) + 1, dtype=np.int64)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    width = 1 + (codes >= 0x80).astype(np.int8) + (codes >= 0x800) + (codes >= 0x10000)
+    starts = np.zeros(len(codes) + 1, dtype=np.int64)
+    np.cumsum(width, out=starts[1:])
+    return starts
+
+
+def byte_length(text: str) -> int:
+    """Length in UTF-8 bytes; lone surrogates count 3, as if they could be encoded."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def has_surrogate(text: str) -> bool:
+    """True if `text` cannot be written as UTF-8: "a" -> False, "\\ud800" -> True."""
+    if text.isascii():
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def spans_from_lengths(lengths: IntArray) -> SpanArray:
+    """Spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]]."""
+    spans = np.empty((len(lengths), 2), dtype=np.int64)
+    np.cumsum(lengths, out=spans[:, 1])
+    spans[:, 0] = spans[:, 1] - lengths
+    return spans
+
+
+def code_point_spans(spans: SpanArray, text: str) -> SpanArray:
+    """Byte spans as code point spans; an offset inside a code point goes to that code point's
+    start (left ends) or its end (right ends), so that every touched code point is covered."""
+    starts = byte_starts(text)
+    left = np.searchsorted(starts, spans[:, 0], side="right") - 1
+    right = np.searchsorted(starts, spans[:, 1], side="left")
+    return np.stack([left, right], axis=1).astype(np.int64)
+
+
+def frozen_ids(ids: IdArray) -> IdArray:
+    """The same array, made read-only."""
+    ids.flags.writeable = False
+    return ids
+
+
+def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
+    """One array of all ids in order; no piece gives an empty array."""
+    if not pieces:
+        return np.empty(0, dtype=np.uint32)
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)

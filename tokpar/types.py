@@ -1,0 +1,208 @@
+"""The values that travel from text to ids: Chunk -> Piece -> Seam -> Encoding, with Report and Facts.
+
+Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from tokpar.kernels import IdArray, SpanArray
+
+Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
+Witness = tuple[tuple[str, int | str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """Where two neighbouring pieces were joined, and what licenses it.
+
+    `position`: code points. `rule`: a kind of THEORY section 10, or None for an uncertified seam
+    (approximate results only). `theorem`: the page in ``proofs/`` it rests on. `witness`: what a
+    checker needs to verify it, as (name, value) pairs. `token`: how many ids of the text, special
+    tokens not counted, lie before the seam; -1 until the pieces are joined.
+    """
+
+    position: int
+    rule: Rule | None
+    theorem: str
+    witness: Witness = ()
+    token: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The slice [start, stop) of the text that is given to the tokenizer (code points).
+
+    [core_start, core_stop) is its own share; the rest is overlap. `absorbed` code points in front
+    (core_start + absorbed == start) are left out because the tokenizer puts them back by itself
+    (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge.
+    """
+
+    start: int
+    stop: int
+    core_start: int
+    core_stop: int
+    absorbed: int = 0
+    kind: Literal["text", "piece"] = "text"
+    cut: Seam | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What the tokenizer returned for a chunk.
+
+    `ids`: uint32, shape (n,). `spans`: int64, shape (n, 2), UTF-8 bytes from the start of the
+    chunk's text, or None when they were not asked for.
+    """
+
+    ids: IdArray
+    spans: SpanArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Ids of the whole text and the seams they were joined at."""
+
+    ids: IdArray
+    seams: tuple[Seam, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unjoined:
+    """Seams that no rule licenses: `failed[k] = i` stands for the seam between chunks i-1 and i."""
+
+    failed: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token matched in the text before normalization and pre-tokenization."""
+
+    content: str
+    id: int
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+    special: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizerStage:
+    """One normalizer of a sequence: its kind as HF names it, and its settings."""
+
+    kind: str
+    settings: tuple[tuple[str, object], ...] = ()
+
+    def setting(self, name: str) -> object:
+        """Value of one setting; KeyError if the stage has none of that name."""
+        return dict(self.settings)[name]
+
+
+Scheme = Literal["regex", "bert", "metaspace", "dummy", "none"]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of a tokenizer, as far as proofs need it. Compared by identity.
+
+    `scheme` says how text falls apart before the model: a regex `family` (a name of the cut
+    tables), BERT's pairs, Metaspace with split=true, or a dummy prefix and no pre-tokenizer.
+    `unprovable` is the reason why no seam of this tokenizer can be licensed, or None.
+    `tiles`: the tokens' bytes, in order, are the text's UTF-8 bytes (byte level, no normalizer, no
+    stripping), so positions follow from token lengths. `longest_token`: UTF-8 bytes.
+    """
+
+    engine: str
+    model: str
+    scheme: Scheme = "none"
+    family: str | None = None
+    patterns: tuple[str, ...] = ()
+    added_tokens: tuple[AddedToken, ...] = ()
+    normalizers: tuple[NormalizerStage, ...] = ()
+    prefix_space: bool = False
+    byte_level: bool = False
+    tiles: bool = False
+    longest_token: int = 0
+    unprovable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How an encoding was made.
+
+    `plan` and `why`: in words. `chunks`: how many the tokenizer was given, at the end. `retries`:
+    whole plans thrown away. `repairs`: seams mended locally. `redundant`: code points tokenized
+    more than once. `seconds`: per stage (split, tokenize, match, merge, convert), wall clock.
+    `serial_regions`: [start, stop) in code points of what rule K7 kept whole.
+    """
+
+    strategy: str
+    plan: str = "serial"
+    why: str = ""
+    executor: str = "serial"
+    chunks: int = 1
+    retries: int = 0
+    repairs: int = 0
+    redundant: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    serial_regions: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Encoding:
+    """Ids of one text, the seams they were joined at, and how that was done.
+
+    `ids`: uint32, shape (n,), read-only, special tokens, truncation and padding applied.
+    Two encodings are equal when their ids are; comparing with a list of ints works too.
+    """
+
+    ids: IdArray
+    seams: tuple[Seam, ...]
+    report: Report
+    locate: Callable[[], SpanArray]
+    _spans: list[SpanArray] = field(default_factory=list)
+
+    @property
+    def spans(self) -> SpanArray:
+        """int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of the text; (0, 0) for
+        inserted special and padding tokens. Computed on first use. Raises LookupError when the
+        tokenizer cannot tell where its tokens lie."""
+        if not self._spans:
+            spans = self.locate()
+            spans.flags.writeable = False
+            self._spans.append(spans)
+        return self._spans[0]
+
+    @property
+    def lossless(self) -> bool:
+        """True if every seam is licensed by a rule, or there is no seam."""
+        return all(seam.rule is not None for seam in self.seams)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Encoding):
+            return np.array_equal(self.ids, other.ids)
+        if isinstance(other, (list, tuple, np.ndarray)):
+            return np.array_equal(self.ids, np.asarray(other))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
+
+    def __repr__(self) -> str:
+        how = "lossless" if self.lossless else "approximate"
+        return (
+            f"<Encoding of {len(self.ids)} ids, {len(self.seams)} seams, {how}, "
+            f"strategy {self.report.strategy!r}>"
+        )
