@@ -74,10 +74,30 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSource:
-    """A registered way to get an adapter: `load(source, **settings)`, None if not its kind."""
+    """A registered way to get an adapter: `load(source, **settings)`, None if not its kind.
+
+    Sources that are not `automatic` are asked only when named: ``tokpar.load(path, engine=name)``.
+    """
 
     name: str
     load: Callable[..., TokenizerAdapter | None]
+    automatic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A splitter's plan in words, for the report; `serial_regions` are [start, stop), code points."""
+
+    plan: str
+    why: str
+    serial_regions: tuple[tuple[int, int], ...] = ()
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A splitter that can say what it did and why."""
+
+    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan: ...
 
 
 @runtime_checkable
@@ -95,6 +115,14 @@ class EncodesMany(Protocol):
     def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
         """One piece per text, in order, each as `encode` of that text alone."""
         ...
+
+
+@runtime_checkable
+class ReleasesGil(Protocol):
+    """`encode` lets other Python threads run while it works, so threads make it faster."""
+
+    @property
+    def releases_gil(self) -> bool: ...
 
 
 @runtime_checkable

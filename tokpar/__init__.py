@@ -1,0 +1,37 @@
+"""Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
+
+from tokpar.certificate import CheckReport, Finding
+from tokpar.encoder import Encoder, check, encode, load, plugins, strategies
+from tokpar.errors import (
+    EngineError,
+    FileFormatError,
+    LossyError,
+    OptionError,
+    PluginError,
+    TokparError,
+    UnknownNameError,
+)
+from tokpar.types import Encoding, Report, Seam
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CheckReport",
+    "Encoder",
+    "Encoding",
+    "EngineError",
+    "FileFormatError",
+    "Finding",
+    "LossyError",
+    "OptionError",
+    "PluginError",
+    "Report",
+    "Seam",
+    "TokparError",
+    "UnknownNameError",
+    "check",
+    "encode",
+    "load",
+    "plugins",
+    "strategies",
+]

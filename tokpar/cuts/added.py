@@ -1,0 +1,128 @@
+"""Where added tokens forbid a cut: the A-safe condition (theorem 6.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokpar.types import AddedToken
+
+# A run of white space longer than this next to a token that strips is not examined: not safe.
+LONGEST_STRIPPED_RUN = 4096
+
+
+def maybe_space(char: str) -> bool:
+    """True unless `char` is provably not white space to any engine (a superset of \\s)."""
+    return char.isspace() or char in "\u200b\u180e\ufeff"
+
+
+def maybe_word(char: str) -> bool:
+    """True unless `char` is provably outside \\w of every engine: only ASCII can be proved."""
+    return not char.isascii() or char.isalnum() or char == "_"
+
+
+@dataclass(frozen=True)
+class AddedTokenGuard:
+    """Decides whether a cut leaves the matching of added tokens as it is.
+
+    All positions are code points of the text that the tokens are searched in.
+    """
+
+    tokens: tuple[AddedToken, ...]
+
+    @cached_property
+    def reach(self) -> int:
+        """Length of the longest content, code points."""
+        return max((len(token.content) for token in self.tokens), default=0)
+
+    @cached_property
+    def _strips(self) -> bool:
+        return any(token.lstrip or token.rstrip for token in self.tokens)
+
+    @cached_property
+    def _any(self) -> re.Pattern[str] | None:
+        contents = {token.content for token in self.tokens if token.content}
+        return re.compile("|".join(map(re.escape, sorted(contents)))) if contents else None
+
+    def safe(self, text: str, p: int) -> bool:
+        """Conditions (a) to (d) of theorem 6.1 for a cut before code point `p`, 0 < p < len."""
+        if self._any is None:
+            return True
+        window = self._window(text, p)
+        if window is None:
+            return False
+        if self._any.search(text, *window) is None:
+            return True
+        return all(
+            _undisturbed(token, start, text, p) for token, start in self._occurrences(text, *window)
+        )
+
+    def clear(self, text: str, start: int, stop: int) -> bool:
+        """No occurrence of any token shares a code point with [start, stop)."""
+        if self._any is None:
+            return True
+        first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
+        if self._any.search(text, first, last) is None:
+            return True
+        return all(
+            at >= stop or at + len(token.content) <= start
+            for token, at in self._occurrences(text, first, last)
+        )
+
+    def _window(self, text: str, p: int) -> tuple[int, int] | None:
+        """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""
+        lo = hi = p
+        if self._strips:
+            if maybe_space(text[p]):
+                lo = _run_start(text, p)
+            if maybe_space(text[p - 1]):
+                hi = _run_stop(text, p)
+            if hi - lo > LONGEST_STRIPPED_RUN:
+                return None
+        return max(0, lo - self.reach), min(len(text), hi + self.reach)
+
+    def _occurrences(self, text: str, lo: int, hi: int) -> Iterator[tuple[AddedToken, int]]:
+        for token in self.tokens:
+            start = text.find(token.content, lo, hi) if token.content else -1
+            while start >= 0:
+                yield token, start
+                start = text.find(token.content, start + 1, hi)
+
+
+def _run_start(text: str, p: int) -> int:
+    least = max(0, p - LONGEST_STRIPPED_RUN - 1)
+    while p > least and maybe_space(text[p - 1]):
+        p -= 1
+    return p
+
+
+def _run_stop(text: str, p: int) -> int:
+    most = min(len(text), p + LONGEST_STRIPPED_RUN + 1)
+    while p < most and maybe_space(text[p]):
+        p += 1
+    return p
+
+
+def _undisturbed(token: AddedToken, start: int, text: str, p: int) -> bool:
+    """The occurrence of `token` at `start` is matched the same way with and without a cut at p."""
+    stop = start + len(token.content)
+    if start < p < stop:
+        return False
+    if token.single_word and (
+        (stop == p and maybe_word(text[p])) or (start == p and maybe_word(text[p - 1]))
+    ):
+        return False
+    if token.rstrip and stop <= p and _all_space(text, stop, p + 1):
+        return False
+    return not (token.lstrip and start >= p and _all_space(text, p - 1, start))
+
+
+def _all_space(text: str, start: int, stop: int) -> bool:
+    return all(maybe_space(char) for char in text[start:stop])
+
+
+def guard(tokens: Sequence[AddedToken]) -> AddedTokenGuard:
+    """The guard for these tokens, as they are searched in the raw text."""
+    return AddedTokenGuard(tuple(tokens))

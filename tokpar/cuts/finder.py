@@ -1,0 +1,205 @@
+"""Finds places where a text can be cut and each half encoded alone: rules K1, K2 and K3.
+
+A cut is proved here before anything is tokenized; the proof travels as a Seam with its witness.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from tokpar.cuts.added import AddedTokenGuard, guard
+from tokpar.cuts.normalized import NormalizerGuard
+from tokpar.cuts.tables import Family, family_named, pair_pattern, range_class
+from tokpar.kernels import has_surrogate
+from tokpar.types import Facts, Rule, Seam, Witness
+
+# \\s of python-regex, Oniguruma and fancy-regex alike: 25 code points (theorem 20).
+SPACE = frozenset(
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+_NEWLINES = "\r\n"
+_OTHER_SPACE = re.compile("[" + "".join(sorted(SPACE - {" ", "\r", "\n"})) + "]")
+_REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
+_ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
+
+
+@dataclass(frozen=True, eq=False)
+class CutFinder:
+    """The certified cuts of one tokenizer; build it with `finder_for`."""
+
+    facts: Facts
+    family: Family | None
+    added: AddedTokenGuard
+    normalized: NormalizerGuard
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why this tokenizer has no certified cut at all, or None."""
+        if self.facts.unprovable is not None:
+            return self.facts.unprovable
+        if self.facts.scheme == "none":
+            return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
+        if self.facts.scheme != "dummy" and self.family is None:
+            return f"no cut table is known by the name of {self.facts.family!r}"
+        if self.facts.scheme != "bert" and self.normalized.unsupported:
+            return f"nothing is proved about its normalizer {self.normalized.unsupported}"
+        if not self.normalized.tokens_followed:
+            return "an added token with normalized=true cannot be followed through its normalizer"
+        return None
+
+    def refusal_for(self, text: str) -> str | None:
+        """Why no cut of `text` is certified, or None."""
+        if self.refusal is None and has_surrogate(text):
+            return "the text holds a lone surrogate"
+        return self.refusal
+
+    def certify(self, text: str, p: int) -> Seam | None:
+        """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
+        if not 0 < p < len(text):
+            return None
+        return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
+
+    def find(
+        self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
+    ) -> Seam | None:
+        """First certified cut in [start, stop), code points, best kind first in each window.
+        `after`, the cut before it, spares measuring a long run of digits twice."""
+        start, stop = max(start, 1), min(stop, len(text))
+        for lo in range(start, stop, window):
+            hi = min(lo + window, stop)
+            seam = (
+                self._find_space(text, lo, hi)
+                or self._find_pair(text, lo, hi)
+                or self._find_digits(text, lo, hi, after)
+            )
+            if seam is not None:
+                return seam
+        return None
+
+    def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
+        p = text.find(" ", lo, hi)
+        while p >= 0:
+            seam = self._space(text, p)
+            if seam is not None:
+                return seam
+            p = text.find(" ", p + 1, hi)
+        return None
+
+    def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
+        if self._pairs is None:
+            return None
+        for match in self._pairs.finditer(text, lo, min(len(text), hi + 1)):
+            seam = self._pair(text, match.start()) if match.start() < hi else None
+            if seam is not None:
+                return seam
+        return None
+
+    def _find_digits(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
+        if self._digit_pairs is None:
+            return None
+        tried = -1
+        for match in self._digit_pairs.finditer(text, lo, min(len(text), hi + 1)):
+            if match.start() < tried:
+                continue
+            run = _run_start(text, match.start(), after)
+            tried = match.start() + 3 if run is None else match.start() + (run - match.start()) % 3
+            seam = self._digits(text, tried, run) if tried < hi else None
+            if seam is not None:
+                return seam
+        return None
+
+    @cached_property
+    def _pairs(self) -> re.Pattern[str] | None:
+        return None if self.family is None else pair_pattern(self.family)
+
+    @cached_property
+    def _digit_pairs(self) -> re.Pattern[str] | None:
+        if self.family is None or self.family.digit_phase is None or not self._digits_apart:
+            return None
+        return _NUMBER_PAIR
+
+    @cached_property
+    def _digits_apart(self) -> bool:
+        """No added token begins or ends with what could be a digit, and no normalizer changes one:
+        then a match that leaves p alone leaves the whole run of digits alone (correction 0'.4)."""
+        if self.facts.normalizers:
+            return False
+        edges = {t.content[i] for t in self.facts.added_tokens if t.content for i in (0, -1)}
+        return all(_is_number(char) is False for char in edges)
+
+    def _tokens_safe(self, text: str, p: int) -> bool:
+        return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
+
+    def _space(self, text: str, p: int) -> Seam | None:
+        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4)."""
+        if text[p] != " " or text[p - 1] in SPACE:
+            return None
+        if self.facts.scheme == "dummy":
+            return self._absorbed(text, p)
+        if not self._universal_context(text, p) or not self._tokens_safe(text, p):
+            return None
+        if self.facts.scheme == "regex":
+            return self._seam(p, "K1", "20", _REGEX_UNIVERSAL)
+        return self._seam(p, "K3", "4.8", _ANY_SPACE)
+
+    def _universal_context(self, text: str, p: int) -> bool:
+        if self.facts.scheme == "bert" or self.normalized.keeps_universal:
+            return True
+        context = self.normalized.context(text, p)
+        return context is not None and context[0] not in SPACE and context[1] == " "
+
+    def _absorbed(self, text: str, p: int) -> Seam | None:
+        """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
+        if p + 1 >= len(text) or text[p - 1] == "▁":
+            return None
+        apart = self.added.clear(text, p - 1, p + 2)
+        if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):
+            return None
+        return Seam(p, "K3", "6.4", (("absorbed", 1),))
+
+    def _pair(self, text: str, p: int) -> Seam | None:
+        """A decided context of one character on each side."""
+        family = self.family
+        if family is None or (self.facts.prefix_space and text[p] != " "):
+            return None
+        raw = self.facts.scheme == "bert"
+        context = (text[p - 1], text[p]) if raw else self.normalized.context(text, p)
+        if context is None:
+            return None
+        left, right = family.class_of(context[0]), family.class_of(context[1])
+        theorem = None if left is None or right is None else family.theorem(left, right)
+        if theorem is None or not self._tokens_safe(text, p):
+            return None
+        rule: Rule = "K1" if self.facts.scheme == "regex" else "K3"
+        return self._seam(p, rule, theorem, (("left", str(left)), ("right", str(right))))
+
+    def _digits(self, text: str, p: int, run: int | None = None) -> Seam | None:
+        """A multiple of three digits after the start of a run of digits (theorem 22)."""
+        if self._digit_pairs is None or self.facts.prefix_space:
+            return None
+        if not _NUMBERS.fullmatch(text, p - 1, p + 1):
+            return None
+        run = _run_start(text, p) if run is None else run
+        if run is None or p == run or (p - run) % 3 or not self.added.safe(text, p):
+            return None
+        return self._seam(p, "K2", "22", (("run", run),))
+
+    def _seam(self, p: int, rule: Rule, theorem: str, witness: Witness) -> Seam:
+        return Seam(p, rule, theorem, (("family", str(self.facts.family)), *witness))
+
+
+@lru_cache(maxsize=64)
+def finder_for(facts: Facts) -> CutFinder:
+    """The finder for these facts (kept: facts are compared by identity)."""
+    after = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
+    before = [t for t in facts.added_tokens if not (t.normalized and facts.normalizers)]
+    return CutFinder(
+        facts=facts,
+        family=family_named(facts.family) if facts.family else None,
+        added=guard(before),
+        normalized=NormalizerGuard(facts.normalizers, tuple(after)),
+    )

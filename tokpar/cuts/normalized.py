@@ -1,0 +1,152 @@
+"""What a normalizer makes of the characters around a cut (theorem 6.2), where that can be proved.
+
+Only a small alphabet is followed through: printable ASCII, tab and line ends, and the CJK ideographs
+and stops that every normalization form leaves alone. Each of its characters has combining class 0,
+never composes with the character before it, and is mapped by itself. Elsewhere there is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokpar.cuts.added import AddedTokenGuard, maybe_space
+from tokpar.types import AddedToken, NormalizerStage
+
+_ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
+_CJK = re.compile("[\u4e00-\u9fa5]")
+_FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
+# Stages that leave a space a space and never turn the last character before it into white space.
+_KEEP_UNIVERSAL = _FORMS | {"Lowercase"}
+_SUPPORTED = _KEEP_UNIVERSAL | {"StripAccents", "BertNormalizer", "Strip", "Replace"}
+_NEAR = 64
+
+
+@dataclass(frozen=True)
+class NormalizerGuard:
+    """Images of the text around a cut under a sequence of stages, and of the tokens that are
+    searched in the normalized text (``normalized=true``, correction 0'.5)."""
+
+    stages: tuple[NormalizerStage, ...]
+    tokens: tuple[AddedToken, ...]
+
+    @cached_property
+    def unsupported(self) -> str | None:
+        """Name of the first stage that nothing is proved about, or None."""
+        return next((s.kind for s in self.stages if s.kind not in _SUPPORTED), None)
+
+    @cached_property
+    def keeps_universal(self) -> bool:
+        """A space after a character other than white space stays that, whatever they are."""
+        return all(stage.kind in _KEEP_UNIVERSAL for stage in self.stages)
+
+    def context(self, text: str, p: int) -> tuple[str, str] | None:
+        """Images of S[p-1] and S[p] if N(S) = N(S[:p]) N(S[p:]) is proved at `p`, else None."""
+        if not self.stages:
+            return text[p - 1], text[p]
+        seen = self._image(text, p, self._reach)
+        return None if seen is None else (seen[0][seen[1] - 1], seen[0][seen[1]])
+
+    def tokens_safe(self, text: str, p: int) -> bool:
+        """Tokens searched in the normalized text are matched the same way with a cut at `p`."""
+        if self._guard is None:
+            return True
+        seen = self._image(text, p, max(self._reach, self._guard.reach + _NEAR))
+        if seen is None or self._run_reaches_edge(seen[0], seen[1], text, p):
+            return False
+        return self._guard.safe(*seen)
+
+    @cached_property
+    def _reach(self) -> int:
+        lengths = [len(replaced_string(s) or "") for s in self.stages if s.kind == "Replace"]
+        return max(lengths, default=1)
+
+    @cached_property
+    def _guard(self) -> AddedTokenGuard | None:
+        if not self.tokens:
+            return None
+        images = [(token, self._map(token.content)) for token in self.tokens]
+        return AddedTokenGuard(
+            tuple(
+                AddedToken(image, t.id, t.lstrip, t.rstrip, t.single_word)
+                for t, image in images
+                if image is not None
+            )
+        )
+
+    @cached_property
+    def tokens_followed(self) -> bool:
+        """Every such token's own content can be followed through the stages."""
+        return all(self._map(token.content) is not None for token in self.tokens)
+
+    def _image(self, text: str, p: int, reach: int) -> tuple[str, int] | None:
+        """Image of S[p-reach:p+reach] and where `p` lies in it; None if it cannot be proved."""
+        lo, hi = max(0, p - reach), min(len(text), p + reach)
+        following = text[hi : hi + 1]
+        if not _ALPHABET.fullmatch(text, lo, hi) or not _ALPHABET.fullmatch(following):
+            return None
+        image = self._map(text[lo:hi], p - lo)
+        return None if image is None else (image, p - lo)
+
+    def _map(self, window: str, cut: int | None = None) -> str | None:
+        """Image of a window of the alphabet, one character for each; None if it cannot be known."""
+        if not _ALPHABET.fullmatch(window):
+            return None
+        image: str | None = window
+        for stage in self.stages:
+            if image is None:
+                break
+            image = _STAGES[stage.kind](stage, image, cut) if stage.kind in _STAGES else None
+        return image
+
+    def _run_reaches_edge(self, image: str, at: int, text: str, p: int) -> bool:
+        """White space beside the cut runs to the end of the window, but not of the text."""
+        left = len(image[:at].rstrip(" \t\n\r")) == 0 and p - at > 0
+        right = len(image[at:].lstrip(" \t\n\r")) == 0 and p - at + len(image) < len(text)
+        return left or right
+
+
+def replaced_string(stage: NormalizerStage) -> str | None:
+    """The literal that a Replace stage looks for; None if it looks for a regex."""
+    pattern = stage.setting("pattern")
+    return pattern if isinstance(pattern, str) else None
+
+
+def _lowercase(stage: NormalizerStage, window: str, cut: int | None) -> str:
+    return window.lower()
+
+
+def _same(stage: NormalizerStage, window: str, cut: int | None) -> str:
+    return window
+
+
+def _bert(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
+    if stage.setting("handle_chinese_chars") and _CJK.search(window):
+        return None
+    if stage.setting("clean_text"):
+        window = re.sub("[\t\n\r]", " ", window)
+    return window.lower() if stage.setting("lowercase") else window
+
+
+def _strip(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
+    if cut is None:
+        return window if window == window.strip() else None
+    beside = window[max(0, cut - 1) : cut + 1]
+    return None if any(map(maybe_space, beside)) else window
+
+
+def _replace(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
+    string = replaced_string(stage)
+    return None if not string or string in window else window
+
+
+_STAGES: dict[str, Callable[[NormalizerStage, str, int | None], str | None]] = {
+    **dict.fromkeys(_FORMS, _same),
+    "StripAccents": _same,
+    "Lowercase": _lowercase,
+    "BertNormalizer": _bert,
+    "Strip": _strip,
+    "Replace": _replace,
+}

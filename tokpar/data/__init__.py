@@ -1,0 +1,1 @@
+"""The bundled default tokenizer and the script that trains it."""

@@ -1,0 +1,297 @@
+"""The public functions and the reusable `Encoder`: names become objects, objects run the pipeline."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from importlib import resources
+from types import TracebackType
+from typing import Any
+
+from tokpar import pipeline
+from tokpar.certificate import CheckReport
+from tokpar.certificate import check as check_certificate
+from tokpar.errors import LossyError, OptionError, UnknownNameError
+from tokpar.executors.workers import worker_count
+from tokpar.interfaces import (
+    Decodes,
+    EncodesMany,
+    EncodesWhole,
+    Executor,
+    Finishes,
+    FinishesBatch,
+    HasSpec,
+    Plan,
+    Refreshes,
+    ReleasesGil,
+    TokenizerAdapter,
+)
+from tokpar.kernels import SpanArray, frozen_ids
+from tokpar.methods.sizes import sizes_for
+from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
+from tokpar.types import Encoding
+
+DEFAULT_TOKENIZER = "default"
+
+
+class Encoder:
+    """A tokenizer, a strategy and an executor, kept for many texts.
+
+    Thread-safe; survives a fork; a context manager, because it may hold a pool of workers.
+    `tokenizer`: anything `load` takes. `options` belong to the strategy.
+    """
+
+    def __init__(
+        self,
+        tokenizer: object = DEFAULT_TOKENIZER,
+        *,
+        strategy: str = "auto",
+        executor: str | Executor = "auto",
+        workers: int | None = None,
+        allow_approximate: bool = False,
+        **options: Any,
+    ) -> None:
+        self._workers = worker_count(workers)
+        record = registry().strategy(strategy)
+        if not record.lossless and not allow_approximate:
+            raise LossyError(
+                f"strategy {strategy!r} is approximate: its ids can differ from the serial ones; "
+                "use strategy='auto' for the exact ids, or pass allow_approximate=True"
+            )
+        self._strategy = record.name
+        self._splitter, self._merger = build_strategy(record, options)
+        self._tuned = record.lossless and not options
+        self._executors: dict[str, Executor] = {}
+        self._given_executor = executor if not isinstance(executor, str) else None
+        self._executor_name = executor if isinstance(executor, str) else executor.name
+        self._check_executor()
+        self._tokenizer = load(tokenizer)
+
+    @property
+    def tokenizer(self) -> TokenizerAdapter:
+        """The adapter in use, as the caller's tokenizer is now."""
+        if isinstance(self._tokenizer, Refreshes):
+            self._tokenizer = self._tokenizer.refreshed()
+        return self._tokenizer
+
+    def encode(self, text: str) -> Encoding:
+        """The ids of `text`, special tokens, truncation and padding as the tokenizer's own call."""
+        return self._encode(text, finish=True)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[Encoding]:
+        """One encoding per text, padded as the tokenizer's own batch call pads them."""
+        rows = _texts(texts)
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, FinishesBatch):
+            return [self.encode(text) for text in rows]
+        unfinished = [self._encode(text, finish=False) for text in rows]
+        final = tokenizer.finish_batch([encoding.ids for encoding in unfinished], rows)
+        lengths = [len(encoding.ids) for encoding in unfinished]
+        return [
+            replace(
+                encoding,
+                ids=frozen_ids(ids),
+                locate=partial(_locate_in_batch, encoding, tokenizer, lengths, rows, i),
+                _spans=[],
+            )
+            for i, (encoding, ids) in enumerate(zip(unfinished, final, strict=True))
+        ]
+
+    def count(self, text: str) -> int:
+        """How many ids `encode` gives."""
+        return len(self.encode(text))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The tokenizer's own decoding. Raises LookupError if it has none."""
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, Decodes):
+            raise LookupError(f"{tokenizer.name} cannot decode")
+        return tokenizer.decode(ids)
+
+    def close(self) -> None:
+        """Shut down the pools this encoder opened; it can be used again afterwards."""
+        executors, self._executors = self._executors, {}
+        for executor in executors.values():
+            if hasattr(executor, "close"):
+                executor.close()
+
+    def __enter__(self) -> Encoder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _encode(self, text: str, finish: bool) -> Encoding:
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if self._tuned and len(text) < sizes_for(self._tokenizer).smallest_split:
+            return self._encode_small(text, finish)
+        tokenizer = self.tokenizer
+        return pipeline.encode(
+            text,
+            tokenizer,
+            self._splitter,
+            self._executor_for(tokenizer, len(text)),
+            self._merger,
+            strategy=self._strategy,
+            finish=finish,
+        )
+
+    def _encode_small(self, text: str, finish: bool) -> Encoding:
+        """One call; the caller's own tokenizer object is asked, so nothing need be refreshed."""
+        tokenizer = self._tokenizer
+        if not finish or not isinstance(tokenizer, EncodesWhole):
+            tokenizer = self.tokenizer
+        plan = Plan("serial", f"{len(text):,} code points: too short for splitting to pay")
+        return pipeline.encode_serial(
+            text, tokenizer, strategy=self._strategy, plan=plan, finish=finish
+        )
+
+    def _check_executor(self) -> None:
+        if self._given_executor is not None:
+            if not callable(getattr(self._given_executor, "map", None)):
+                raise OptionError(
+                    f"executor must be a name or an object with a map method, "
+                    f"got {type(self._given_executor).__name__}"
+                )
+        elif self._executor_name != "auto":
+            registry().executor_kind(self._executor_name)
+
+    def _executor_for(self, tokenizer: TokenizerAdapter, length: int) -> Executor:
+        if self._given_executor is not None:
+            return self._given_executor
+        name = self._executor_name
+        if name == "auto":
+            name = _fitting_executor(tokenizer, length)
+        if name not in self._executors:
+            self._executors[name] = registry().executor_kind(name).build(self._workers)
+        return self._executors[name]
+
+
+def _fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
+    if isinstance(tokenizer, EncodesMany):
+        return "native"
+    if isinstance(tokenizer, ReleasesGil):
+        return "threads"
+    if isinstance(tokenizer, HasSpec) and length >= sizes_for(tokenizer).smallest_split:
+        return "processes"
+    return "serial"
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
+    return list(texts)
+
+
+def _locate_in_batch(
+    encoding: Encoding,
+    tokenizer: FinishesBatch,
+    lengths: Sequence[int],
+    texts: Sequence[str],
+    row: int,
+) -> SpanArray:
+    origins = tokenizer.finish_batch([pipeline.numbered(n) for n in lengths], texts)
+    return pipeline.finished_spans(encoding.spans, origins[row])
+
+
+_loaded: weakref.WeakKeyDictionary[object, dict[object, TokenizerAdapter]]
+_loaded = weakref.WeakKeyDictionary()
+
+
+def load(source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any) -> Any:
+    """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
+    tiktoken.Encoding, a path (tokenizer.json, .tiktoken), a registered name such as "default", or
+    any object with `name` and `encode(text)`.
+
+    `engine` names the source that must load it. `settings` belong to the tokenizer's kind
+    (`add_special_tokens`, `allowed_special`, ...). Objects are loaded once and kept as long as they
+    live. Raises UnknownNameError, FileFormatError, OptionError.
+    """
+    if source == DEFAULT_TOKENIZER and isinstance(source, str):
+        return _load_default(engine, tuple(sorted(settings.items())))
+    key = (engine, repr(sorted(settings.items())))
+    try:
+        known = _loaded.setdefault(source, {})
+    except TypeError:  # not hashable or not weakly referable: a path, a list, a slotted object
+        return _load(source, engine, settings)
+    if key not in known:
+        known[key] = _load(source, engine, settings)
+    return known[key]
+
+
+@lru_cache(maxsize=8)
+def _load_default(engine: str | None, settings: tuple[tuple[str, Any], ...]) -> TokenizerAdapter:
+    path = resources.files("tokpar.data") / "default.json"
+    with resources.as_file(path) as file:
+        return _load(file, engine, dict(settings))
+
+
+def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
+    for entry in registry().tokenizer_sources():
+        if entry.name == engine or (engine is None and entry.automatic):
+            adapter = entry.load(source, **settings)
+            if adapter is not None:
+                return adapter
+    known = [entry.name for entry in registry().tokenizer_sources()]
+    if engine is not None and engine not in known:
+        raise UnknownNameError("engine", engine, known)
+    if isinstance(source, (str, os.PathLike)):
+        raise UnknownNameError(
+            "tokenizer", os.fspath(source), [DEFAULT_TOKENIZER, "a path of a tokenizer.json",
+            "a path of a .tiktoken file"]
+        )
+    if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
+        if settings:
+            raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
+        return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
+    raise UnknownNameError("tokenizer", type(source).__name__, known)
+
+
+def encode(
+    text: str,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    strategy: str = "auto",
+    executor: str | Executor = "auto",
+    workers: int | None = None,
+    allow_approximate: bool = False,
+    **options: Any,
+) -> Encoding:
+    """The ids of `text`, equal to the tokenizer's own serial call. Opens and closes its own pools;
+    for many texts keep an `Encoder`."""
+    with Encoder(
+        tokenizer,
+        strategy=strategy,
+        executor=executor,
+        workers=workers,
+        allow_approximate=allow_approximate,
+        **options,
+    ) as encoder:
+        return encoder.encode(text)
+
+
+def check(
+    encoding: Any, text: str, tokenizer: object = DEFAULT_TOKENIZER, *, full: bool = False
+) -> CheckReport:
+    """Re-derive every seam of `encoding` independently of how it was found; `full=True` also
+    compares with the serial encode."""
+    return check_certificate(encoding, text, load(tokenizer), full)
+
+
+def strategies() -> list[StrategyRecord]:
+    """All registered strategies: name, lossless, source, conditions, owner, options."""
+    return registry().strategies()
+
+
+def plugins() -> list[PluginRecord]:
+    """All plugins, the built-in ones included, and what is wrong with those that did not load."""
+    return registry().plugins()

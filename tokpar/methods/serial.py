@@ -1,0 +1,31 @@
+"""`serial`: the whole text in one call, the reference for everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.methods.cut import CutMerger
+from tokpar.types import Chunk
+
+
+@dataclass(frozen=True)
+class OneChunk:
+    """Never cuts."""
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        return [Chunk(0, len(text), 0, len(text))]
+
+
+def build() -> tuple[OneChunk, CutMerger]:
+    """No options."""
+    return OneChunk(), CutMerger()
+
+
+STRATEGY = Strategy(
+    name="serial",
+    lossless=True,
+    source="the tokenizer itself",
+    conditions="none: the text is not cut",
+    build=build,
+)
