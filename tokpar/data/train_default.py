@@ -9,9 +9,10 @@ Rules of the trainer, frozen (they are those of `tokenizers.trainers.BpeTrainer`
 - Ids: `<|endoftext|>` is 0; the bytes follow, ordered by their ByteLevel character
   (`pre_tokenizers.ByteLevel.alphabet()` by code point); then one id per merge.
 - Each step merges the most frequent pair of neighbouring tokens. Ties: "huggingface", the smallest
-  (left id, right id) wins. Frequencies count overlapping pairs ("aaa" holds the pair aa twice) and
-  are kept up to date as HF does after each merge.
+  (left id, right id) wins. Frequencies count overlapping pairs ("aaa" holds the pair aa twice);
+  recounting them after each merge, and updating them as HF does, give the same merges here.
 - A pair whose joint length reaches `MAX_TOKEN_LENGTH` bytes is never merged.
+- Training stops at `VOCAB_SIZE` entries, special token and bytes included.
 """
 
 from __future__ import annotations

@@ -1,0 +1,84 @@
+"""Hypothesis profiles and the optional full vocabularies and corpora.
+
+TOKPAR_PROFILE        dev (100 examples, default), ci (300, default when CI=true), deep (20000)
+TOKPAR_DEEP_EXAMPLES  another number of examples for the profile deep
+TOKPAR_VOCAB          directory with deepseek.json, bert.json, cl100k_base.tiktoken, ...
+TOKPAR_CORPORA        directory with *.jsonl files whose rows have a "text"
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+EXAMPLES = {"dev": 100, "ci": 300, "deep": int(os.environ.get("TOKPAR_DEEP_EXAMPLES", "20000"))}
+
+
+def chosen_profile() -> str:
+    """The profile that the environment asks for."""
+    default = "ci" if os.environ.get("CI", "").lower() == "true" else "dev"
+    name = os.environ.get("TOKPAR_PROFILE") or default
+    if name not in EXAMPLES:
+        raise pytest.UsageError(f"TOKPAR_PROFILE must be one of {sorted(EXAMPLES)}, got {name!r}")
+    return name
+
+
+for profile, count in EXAMPLES.items():
+    settings.register_profile(
+        profile,
+        max_examples=count,
+        deadline=None,
+        print_blob=True,
+        # tokenizers and long texts are slow to draw on a busy machine, and that is no finding
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+settings.load_profile(chosen_profile())
+
+
+def directory(variable: str) -> Path:
+    """The directory an environment variable names; skips the test when it does not."""
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set: it names a directory of optional test data")
+    if not Path(value).is_dir():
+        pytest.skip(f"{variable}={value} is not a directory")
+    return Path(value)
+
+
+def rows(path: Path) -> Iterator[str]:
+    """The texts of a *.jsonl file, in order."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)["text"]
+
+
+@pytest.fixture(scope="session")
+def full_vocab() -> Callable[[str], Path]:
+    """`full_vocab("bert.json")` is the path of a full vocabulary, or skips the test."""
+
+    def find(name: str) -> Path:
+        path = directory("TOKPAR_VOCAB") / name
+        if not path.is_file():
+            pytest.skip(f"TOKPAR_VOCAB holds no {name}")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Callable[..., list[str]]:
+    """`corpus(limit=20)` gives the first texts of each corpus file, or skips the test."""
+
+    def read(limit: int | None = None) -> list[str]:
+        files = sorted(directory("TOKPAR_CORPORA").glob("*.jsonl"))
+        if not files:
+            pytest.skip("TOKPAR_CORPORA holds no *.jsonl")
+        return [text for path in files for text in islice(rows(path), limit)]
+
+    return read

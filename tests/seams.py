@@ -1,0 +1,75 @@
+"""What the tests say about a cut: wrong in fact, refused by the planner, and the whole lossless."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import tiktoken
+import tokenizers
+
+import tokpar
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.interfaces import facts_of
+
+VOCAB = Path(__file__).parent / "vocab"
+
+
+@functools.cache
+def part(name: str) -> Any:
+    """A committed part of a real vocabulary, as the tokenizer object of its own library."""
+    if (VOCAB / f"{name}.tiktoken").is_file():
+        patterns = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
+        ranks = tiktoken.load.load_tiktoken_bpe(str(VOCAB / f"{name}.tiktoken"))
+        return tiktoken.Encoding(
+            name, pat_str=patterns[name], mergeable_ranks=ranks, special_tokens={}
+        )
+    tokenizer = tokenizers.Tokenizer.from_file(str(VOCAB / f"{name}.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def serial(tokenizer: Any, text: str) -> list[int]:
+    """The tokenizer's own serial call, without special tokens."""
+    if isinstance(tokenizer, tiktoken.Encoding):
+        return tokenizer.encode_ordinary(text)
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def finder(tokenizer: Any) -> CutFinder:
+    """The planner's knowledge of this tokenizer."""
+    return finder_for(facts_of(tokpar.load(tokenizer)))
+
+
+def refused(tokenizer: Any, text: str, p: int) -> bool:
+    """The planner does not certify the cut before code point `p`."""
+    planner = finder(tokenizer)
+    return planner.refusal_for(text) is not None or planner.certify(text, p) is None
+
+
+def wrong_in_fact(tokenizer: Any, text: str, p: int) -> bool:
+    """Encoding both halves alone gives other ids."""
+    halves = serial(tokenizer, text[:p]) + serial(tokenizer, text[p:])
+    return halves != serial(tokenizer, text)
+
+
+def assert_lossless(tokenizer: Any, text: str, sizes: tuple[int, ...] = (1, 2, 3, 7, 64)) -> None:
+    """`cut` and `auto` give the serial ids, however small the chunks, and the checker agrees."""
+    expected = serial(tokenizer, text)
+    adapter = tokpar.load(tokenizer, **_plain(tokenizer))
+    for size in sizes:
+        for strategy in ("cut", "auto"):
+            encoding = tokpar.encode(text, adapter, strategy=strategy, chunk_chars=size)
+            assert encoding.ids.tolist() == expected, (strategy, size, text)
+            assert encoding.lossless
+            report = tokpar.check(encoding, text, adapter)
+            assert report.ok, (report.findings, text)
+
+
+def _plain(tokenizer: Any) -> dict[str, Any]:
+    if isinstance(tokenizer, tiktoken.Encoding):
+        return {"disallowed_special": ()}
+    return {"add_special_tokens": False}

@@ -1,0 +1,1 @@
+"""Bugs that were found once, each as the smallest input that showed it."""
