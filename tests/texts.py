@@ -7,7 +7,7 @@ join lists of fragments, so that a failing text shrinks to the few fragments tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ ALMOST_WHITESPACE = "\x1c\x1d\x1e\x1f\u200b\ufeff"
 """What str.isspace, or a reader, takes for whitespace and \\s does not."""
 
 LENGTHS = sorted({1, 400, *(2**k + d for k in range(1, 9) for d in (-1, 0, 1))})
-RUN_CHARACTERS = "a1 \n=A-.\t0é中😀ا\0\u0301あ가_#\r３"
+RUN_CHARACTERS = "a1 \n \n=A-.\t0é中😀ا\0\u0301あ가_#\r３"
 LETTERS = "abABzxsté中あ가яΣاक"
 SUFFIXES = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'VE", "'Ll", "'Re", "’s", "’ll")
 SUFFIXES_ODD = ("'\u017f", "'\u212a", "''s", "' s", "'", "'l", "'sa", "'tis", "o'clock's")
@@ -186,6 +186,11 @@ WORDS = (
 )
 
 
+def pick(*strategies: Texts) -> Texts:
+    """One of the strategies, each as likely as it is listed; `one_of` counts repetitions once."""
+    return st.sampled_from(range(len(strategies))).flatmap(lambda which: strategies[which])
+
+
 def of(characters: Sequence[str], *, max_size: int = 8) -> Texts:
     """Up to `max_size` of the given strings, joined."""
     return st.lists(st.sampled_from(characters), min_size=1, max_size=max_size).map("".join)
@@ -221,20 +226,25 @@ def thue_morse_word(first: str, second: str, length: int) -> str:
 def aperiodic() -> Texts:
     """Fibonacci and Thue-Morse words over two drawn letters."""
     letter = st.sampled_from(LETTERS + "1 ")
-    word = st.sampled_from((fibonacci_word, thue_morse_word))
-    return st.builds(lambda make, a, b, n: make(a, b, n), word, letter, letter, st.integers(1, 300))
+    length = st.integers(1, 300)
+    return pick(
+        st.builds(fibonacci_word, letter, letter, length),
+        st.builds(thue_morse_word, letter, letter, length),
+    )
 
 
 def digits() -> Texts:
-    """A run of 1 to 40 digits of one kind or of all."""
-    kinds = [*DIGITS.values(), "".join(DIGITS.values())]
-    return st.sampled_from(kinds).flatmap(lambda kind: st.text(kind, min_size=1, max_size=40))
+    """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
+    kinds = st.sampled_from([*DIGITS.values(), "".join(DIGITS.values())])
+    short = kinds.flatmap(lambda kind: st.text(kind, min_size=1, max_size=20))
+    long = kinds.flatmap(lambda kind: st.text(kind, min_size=21, max_size=40))
+    return pick(short, long, st.tuples(short, short).map("".join))
 
 
 def whitespace() -> Texts:
     """Spaces and newlines of every kind, and what only looks like them."""
     usual = st.text(" \n\r\t", min_size=1, max_size=12)
-    return st.one_of(usual, st.text(WHITESPACE + ALMOST_WHITESPACE, min_size=1, max_size=6))
+    return pick(usual, of(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
 
 
 def contractions() -> Texts:
@@ -244,7 +254,7 @@ def contractions() -> Texts:
 
 
 def punctuation() -> Texts:
-    return st.text(PUNCTUATION + " \n", min_size=1, max_size=8)
+    return st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
 
 
 def any_unicode() -> Texts:
@@ -254,34 +264,21 @@ def any_unicode() -> Texts:
 
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
-    return st.one_of(
-        *map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)),
-    )
+    return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
 
 
 def fragments() -> Texts:
     """One piece of text of a single kind."""
-    return st.one_of(
-        of(WORDS, max_size=3),
-        st.text(LETTERS + " ", min_size=1, max_size=8),
-        whitespace(),
-        digits(),
-        punctuation(),
-        contractions(),
-        scripts(),
-        scripts(),
-        st.sampled_from(LITERALS),
-        runs(),
-        periodic(),
-        aperiodic(),
-        any_unicode(),
-    )
+    usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
+    shapes = (whitespace(), digits(), punctuation(), contractions(), runs(), scripts(), scripts())
+    literals = (st.sampled_from(LITERALS), st.sampled_from(LITERALS))
+    return pick(*usual, *shapes, *literals, periodic(), aperiodic(), any_unicode())
 
 
 def overlapped(first: str, second: str) -> str:
     """Both contents on their longest common part: ("<a>", ">b") -> "<a>b"."""
     for size in range(min(len(first), len(second)), 0, -1):
-        if first.endswith(second[:size]):
+        if size < max(len(first), len(second)) and first.endswith(second[:size]):
             return first + second[size:]
     return first + second
 
@@ -291,7 +288,7 @@ def added_fragments(added: Sequence[str]) -> Texts:
     content = st.sampled_from(tuple(added))
     at = st.integers(1, max(map(len, added)))
     around = st.sampled_from(("", " ", "  ", "\n", "\t ", "a", "1", "_", "\u0301", "中", "\u3000"))
-    return st.one_of(
+    return pick(
         content,
         st.tuples(around, content, around).map("".join),
         st.builds(lambda text, n: text[:n], content, at),
@@ -307,9 +304,14 @@ def lone_surrogates() -> Texts:
     return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
 
 
-def joined(fragment: Texts, max_fragments: int, max_size: int) -> Texts:
-    """Fragments one after the other, cut at `max_size` code points."""
-    return st.lists(fragment, max_size=max_fragments).map(lambda all_: "".join(all_)[:max_size])
+def cut(limit: int) -> Callable[[tuple[list[str], list[str], list[str], int]], str]:
+    """What joins three lists of fragments, repeats them, and cuts the text at `limit`."""
+
+    def join(drawn: tuple[list[str], list[str], list[str], int]) -> str:
+        text = "".join(fragment for part in drawn[:3] for fragment in part)
+        return (text[:400] if drawn[3] == 1 else text * drawn[3])[:limit]
+
+    return join
 
 
 def texts(*, added: Sequence[str] = (), surrogates: bool = False, max_size: int = 2000) -> Texts:
@@ -317,15 +319,15 @@ def texts(*, added: Sequence[str] = (), surrogates: bool = False, max_size: int 
 
     `added`: contents of added tokens to draw whole and in parts. `surrogates`: also lone ones.
     """
-    kinds = [fragments(), fragments()]
-    kinds += [added_fragments(added)] * 2 if added else []
+    kinds = [fragments()] * 4
+    kinds += [added_fragments(added)] * 3 if added else []
     kinds += [lone_surrogates()] if surrogates else []
-    fragment = st.one_of(*kinds)
-    short = joined(fragment, 12, min(400, max_size))
-    long = st.tuples(joined(fragment, 12, max_size), st.integers(2, 60)).map(
-        lambda drawn: (drawn[0] * drawn[1])[:max_size]
-    )
-    return st.one_of(short, short, short, fragment.map(lambda text: text[:max_size]), long)
+    fragment = pick(*kinds)
+    # three lists: longer on average than one, and yet each shrinks to nothing
+    some = st.lists(fragment, max_size=8)
+    times = st.sampled_from((1, 1, 1, 1, 1, 1, 2, 5, 60))
+    several = st.tuples(some, some, some, times).map(cut(max_size))
+    return st.one_of(some.map(lambda pieces: "".join(pieces)[: min(400, max_size)]), several)
 
 
 def surrogate_texts(*, added: Sequence[str] = (), max_size: int = 400) -> Texts:

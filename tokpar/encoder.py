@@ -1,4 +1,4 @@
-"""The public functions and the reusable `Encoder`: names become objects, objects run the pipeline."""
+"""The public functions and the reusable `Encoder`: names become objects for the pipeline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tokpar.interfaces import (
     EncodesMany,
     EncodesWhole,
     Executor,
-    Finishes,
     FinishesBatch,
     HasSpec,
     Plan,
@@ -246,8 +245,9 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
         raise UnknownNameError("engine", engine, known)
     if isinstance(source, (str, os.PathLike)):
         raise UnknownNameError(
-            "tokenizer", os.fspath(source), [DEFAULT_TOKENIZER, "a path of a tokenizer.json",
-            "a path of a .tiktoken file"]
+            "tokenizer",
+            os.fspath(source),
+            [DEFAULT_TOKENIZER, "a path of a tokenizer.json", "a path of a .tiktoken file"],
         )
     if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
         if settings:

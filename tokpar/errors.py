@@ -1,12 +1,12 @@
 """Every error tokpar raises on purpose.
 
-    TokparError
-    +-- UnknownNameError  (LookupError)   no such tokenizer, strategy, executor; lists what exists
-    +-- OptionError       (ValueError)    an argument or option that cannot be used; says what to pass
-    +-- FileFormatError   (ValueError)    a file that is not what it should be; names file and expectation
-    +-- EngineError       (RuntimeError)  a tokenizer engine raised or panicked; says where in the text
-    +-- LossyError        (ValueError)    an approximate strategy was asked for without consent
-    +-- PluginError       (ValueError)    two plugins under one name, or a plugin object of the wrong shape
+TokparError
++-- UnknownNameError  (LookupError)   no such tokenizer, strategy ...; lists what exists
++-- OptionError       (ValueError)    an argument or option that cannot be used; says what to pass
++-- FileFormatError   (ValueError)    a file that is not what it should be; names it
++-- EngineError       (RuntimeError)  an engine raised or panicked; says on which slice
++-- LossyError        (ValueError)    an approximate strategy was asked for without consent
++-- PluginError       (ValueError)    two plugins of one name, or one of the wrong shape
 """
 
 from __future__ import annotations

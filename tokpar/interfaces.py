@@ -86,7 +86,7 @@ class TokenizerSource:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A splitter's plan in words, for the report; `serial_regions` are [start, stop), code points."""
+    """A splitter's plan in words, for the report; `serial_regions`: [start, stop), code points."""
 
     plan: str
     why: str

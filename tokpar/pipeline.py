@@ -46,8 +46,9 @@ def encode(
 ) -> Encoding:
     """Encode `text` in chunks and join them where a rule allows it.
 
-    `finish=False` leaves out special tokens, truncation and padding. Raises EngineError when the tokenizer fails on a chunk, and whatever the tokenizer's own serial
-    call raises when the text is encoded in one call.
+    `finish=False` leaves out special tokens, truncation and padding. Raises
+    EngineError when the tokenizer fails on a chunk, and whatever the tokenizer's own serial call
+    raises when the text is encoded in one call.
     """
     clock = Clock()
     if isinstance(tokenizer, ChecksText):
@@ -80,9 +81,7 @@ def encode(
         serial_regions=plan.serial_regions,
     )
     finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-    return _close(
-        text, tokenizer, joined.ids, joined.seams, work.chunks, report, clock, finisher
-    )
+    return _close(text, tokenizer, joined.ids, joined.seams, work.chunks, report, clock, finisher)
 
 
 def encode_serial(

@@ -1,4 +1,4 @@
-"""The values that travel from text to ids: Chunk -> Piece -> Seam -> Encoding, with Report and Facts.
+"""The values from text to ids: Chunk -> Piece -> Seam -> Encoding, with Report and Facts.
 
 Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes.
 """

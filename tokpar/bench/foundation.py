@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import statistics
 import subprocess
@@ -23,6 +22,7 @@ from typing import Any
 
 import tokpar
 from tokpar.bench.texts import long_text, read_texts, text_hash
+from tokpar.executors.workers import worker_count
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "8 MB": 8_000_000}
 HF_FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
@@ -172,7 +172,7 @@ def _provenance(texts: list[str]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": worker_count(None),
         "tokpar": tokpar.__version__,
         **{name: version(name) for name in ("tokenizers", "tiktoken", "numpy")},
         "texts": {label: text_hash(long_text(texts, size)) for label, size in SIZES.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
@@ -27,14 +28,13 @@ def standard_library() -> str:
 
 def _sources(files: list[Path]) -> Iterator[str]:
     for file in files:
-        try:
-            yield file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:  # some test files of the standard library are not UTF-8
-            continue
+        source = file.read_bytes()
+        with contextlib.suppress(UnicodeDecodeError):  # some files of its tests are not UTF-8
+            yield source.decode("utf-8")
 
 
 def long_text(texts: list[str], size: int, seed: int = 0) -> str:
-    """`size` code points: the texts, then the standard library, then shuffled paragraphs of both."""
+    """`size` code points: the texts, the standard library, then shuffled paragraphs of both."""
     whole = "".join(texts)
     if len(whole) < size:
         whole += standard_library()

@@ -1,1 +1,89 @@
+"""The command `tokpar`: one file per subcommand, each with a function that declares and one that
+acts.
 
+Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+SUBCOMMANDS = ("encode", "decode", "count", "check", "plan", "plugins", "strategies")
+OK, FAILED, USAGE = 0, 1, 2
+INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors read like every other error of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"tokpar: error: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    from tokpar import __version__
+
+    top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
+    top.add_argument("--version", action="version", version=f"tokpar {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for name in SUBCOMMANDS:
+        module = import_module(f"tokpar.cli.{name}")
+        about = module.__doc__.split("\n")[0].partition(": ")[2]
+        command = commands.add_parser(name, help=about, description=module.__doc__)
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        module.declare(command)
+        command.set_defaults(run=module.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    from tokpar.errors import TokparError
+
+    _show_what_can_be_shown()
+    try:
+        arguments = parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return PIPE_CLOSED
+    except (TokparError, OSError) as error:
+        print(f"tokpar: error: {_in_words(error)}", file=sys.stderr)
+        return USAGE
+    return code
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _show_what_can_be_shown() -> None:
+    """Characters that the terminal's encoding lacks are escaped instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """The reader has gone: let the interpreter's last flush go nowhere, quietly."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the exit
+    finally:
+        os.close(nowhere)

@@ -6,13 +6,13 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tokpar.cuts.added import AddedTokenGuard, guard
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.tables import Family, family_named, pair_pattern, range_class
+from tokpar.cuts.numbers import is_number, number_pairs, run_start, run_stop
+from tokpar.cuts.tables import Family, family_named, pair_pattern
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
@@ -21,8 +21,6 @@ SPACE = frozenset(
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-_NEWLINES = "\r\n"
-_OTHER_SPACE = re.compile("[" + "".join(sorted(SPACE - {" ", "\r", "\n"})) + "]")
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
 
@@ -105,8 +103,11 @@ class CutFinder:
         for match in self._digit_pairs.finditer(text, lo, min(len(text), hi + 1)):
             if match.start() < tried:
                 continue
-            run = _run_start(text, match.start(), after)
-            tried = match.start() + 3 if run is None else match.start() + (run - match.start()) % 3
+            run = run_start(text, match.start(), after)
+            if run is None:
+                tried = run_stop(text, match.start(), hi) + 1
+                continue
+            tried = match.start() + (run - match.start()) % 3
             seam = self._digits(text, tried, run) if tried < hi else None
             if seam is not None:
                 return seam
@@ -120,7 +121,7 @@ class CutFinder:
     def _digit_pairs(self) -> re.Pattern[str] | None:
         if self.family is None or self.family.digit_phase is None or not self._digits_apart:
             return None
-        return _NUMBER_PAIR
+        return number_pairs()
 
     @cached_property
     def _digits_apart(self) -> bool:
@@ -129,7 +130,7 @@ class CutFinder:
         if self.facts.normalizers:
             return False
         edges = {t.content[i] for t in self.facts.added_tokens if t.content for i in (0, -1)}
-        return all(_is_number(char) is False for char in edges)
+        return all(is_number(char) is False for char in edges)
 
     def _tokens_safe(self, text: str, p: int) -> bool:
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
@@ -181,9 +182,9 @@ class CutFinder:
         """A multiple of three digits after the start of a run of digits (theorem 22)."""
         if self._digit_pairs is None or self.facts.prefix_space:
             return None
-        if not _NUMBERS.fullmatch(text, p - 1, p + 1):
+        if not is_number(text[p]) or not is_number(text[p - 1]):
             return None
-        run = _run_start(text, p) if run is None else run
+        run = run_start(text, p) if run is None else run
         if run is None or p == run or (p - run) % 3 or not self.added.safe(text, p):
             return None
         return self._seam(p, "K2", "22", (("run", run),))

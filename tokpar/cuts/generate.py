@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from tokpar.cuts import engines
-from tokpar.cuts.known import GHOSTS, PROPERTIES, RECIPES, SHARED, SINGLES, Recipe
+from tokpar.cuts.known import GHOSTS, PROPERTIES, RECIPES, SHARED, SINGLES, STATED, Recipe, Stated
 from tokpar.cuts.machine import Contexts, decide, digit_phase
 from tokpar.cuts.pattern import WHITESPACE, Alt, Atom, Ranges, char_sets, parse
 
 TABLES = Path(__file__).parent / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
-CATEGORIES = {name: category for name, (category, _) in (SINGLES | SHARED).items()}
+SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
+CATEGORIES = {name: category for name, (category, _) in {**SINGLES, **SHARED}.items()}
 
 
 def categories(text: str) -> tuple[list[str], engines.BoolArray]:
@@ -195,20 +196,24 @@ def _by_class(
 
 
 def _theorem(recipe: Recipe, left: str, right: str) -> str:
-    """The shortest proof of a pair: 20 (U1), 21 (newline row), 23 (run edge), else 19."""
-    spaces = {"space", "newline", "whitespace"}
+    """The shortest proof of a pair: 20 (U1), 21 (newline row), else 19 (the machine)."""
     x, y = set(recipe.classes[left]), set(recipe.classes[right])
-    if not x & spaces and y <= spaces and (recipe.universal == "any" or y != {"newline"}):
+    if not x & SPACES and y <= SPACES and (recipe.universal == "any" or y != {"newline"}):
         return "20"
-    if x == {"newline"} and not y & spaces:
-        return "21"
-    if recipe.name == "deepseek" and _run_of(left) != _run_of(right):
-        return "23"
-    return "19"
+    return "21" if x == {"newline"} and not y & SPACES else "19"
 
 
-def _run_of(name: str) -> str:
-    return {"1": "N", "C": "C", "kM": "C", "kP": "C"}.get(name, "")
+def stated_family(stated: Stated) -> dict[str, Any]:
+    """The families.json entry of a pair-local pre-tokenizer."""
+    return {
+        "sources": [],
+        "classes": {name: list(atoms) for name, atoms in stated.classes.items()},
+        "pairs": {x: dict.fromkeys(row, "4.8") for x, row in stated.pairs.items()},
+        "triples": [],
+        "left_triples": [],
+        "digit_phase": None,
+        "universal": None,
+    }
 
 
 def atoms_text(atoms: Iterable[Atom]) -> str:
@@ -221,11 +226,12 @@ def atoms_text(atoms: Iterable[Atom]) -> str:
 
 def families_text(atoms: tuple[Atom, ...]) -> str:
     """families.json, indented two deep with one table row per line."""
+    families = {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
+    families |= {stated.name: stated_family(stated) for stated in STATED}
     blocks = []
-    for recipe in RECIPES:
-        family = make_family(recipe, atoms)
+    for name, family in families.items():
         fields = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in family.items()]
-        blocks.append(f" {json.dumps(recipe.name)}: {{\n" + ",\n".join(fields) + "\n }")
+        blocks.append(f" {json.dumps(name)}: {{\n" + ",\n".join(fields) + "\n }")
     return '{"families": {\n' + ",\n".join(blocks) + "\n}}\n"
 
 

@@ -15,14 +15,17 @@ CJK: Ranges = ((0x4E00, 0x9FA5),)
 KANA: Ranges = ((0x3040, 0x30FF),)
 CONTRACTION = "stmdlver"
 
-_OTHER_SPACE = tuple(r for r in WHITESPACE if r not in ((0x09, 0x0D), (0x20, 0x20)))
+_OTHER_SPACE = tuple(r for r in WHITESPACE if r[0] not in (0x09, 0x20, 0x85))
 
 SINGLES: Mapping[str, tuple[str, Ranges]] = {
     "space": ("C", ((0x20, 0x20),)),
     "newline": ("C", ((0x0A, 0x0A), (0x0D, 0x0D))),
-    "whitespace": ("C", ((0x09, 0x09), (0x0B, 0x0C), *_OTHER_SPACE)),
+    "tab": ("C", ((0x09, 0x09),)),
+    "space_control": ("C", ((0x0B, 0x0C), (0x85, 0x85))),
+    "space_Z": ("C", _OTHER_SPACE),
     "quote": ("P", ((0x27, 0x27),)),
     "slash": ("P", ((0x2F, 0x2F),)),
+    "low_block": ("S", ((0x2581, 0x2581),)),
     **{f"ascii_{c}": ("Ll", ((ord(c), ord(c)),)) for c in CONTRACTION},
     **{f"ascii_{c}": ("Lu", ((ord(c), ord(c)),)) for c in CONTRACTION.upper()},
 }
@@ -59,7 +62,8 @@ class Recipe:
 
     `stages` lists, for each spelling, the engines and one pattern per Split. `gap` is an extra
     last alternative that matches exactly the text between matches, for a pattern that is not
-    covering (checked against the engines by the tests). `y` excluded from U1: see `universal`.
+    covering (checked against the engines by the tests). `universal` says which white space may
+    stand right of a U1 cut.
     """
 
     name: str
@@ -70,9 +74,7 @@ class Recipe:
 
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-GPT2_BRACKETS = (
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-)
+GPT2_BRACKETS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -122,9 +124,12 @@ _UPPER_CLASSES = {
 }
 _UNCASED = ("Lo", "Lm", "cjk", "kana_Lo", "kana_Lm")
 _MARKS = ("M", "kana_M")
-_OTHER = ("ascii_punct", "ascii_symbol", "ascii_control", "P", "S", "C", "kana_P", "kana_S")
+_PUNCT = ("ascii_punct", "P", "kana_P")
+_SYMBOLS = ("ascii_symbol", "S", "kana_S", "low_block")
+_OTHER = (*_PUNCT, *_SYMBOLS, "ascii_control", "C")
 _DIGITS = {"1": ("ascii_digit", "N")}
-_SPACES = {"sp": ("space",), "nl": ("newline",), "tab": ("whitespace",)}
+_TABS = ("tab", "space_control", "space_Z")
+_SPACES = {"sp": ("space",), "nl": ("newline",), "tab": _TABS}
 _ALL_UPPER = tuple(atom for atoms in _UPPER_CLASSES.values() for atom in atoms)
 _ALL_LOWER = tuple(atom for atoms in _LOWER_CLASSES.values() for atom in atoms)
 
@@ -134,7 +139,7 @@ GPT2_CLASSES = {
     "a": ("ascii_lower", "Ll", *_ALL_UPPER, *_UNCASED),
     **_PLAIN,
     "sp": ("space",),
-    "ws": ("newline", "whitespace"),
+    "ws": ("newline", *_TABS),
 }
 CL100K_CLASSES = {
     **{name: (*atoms, *_UPPER_CLASSES[name.upper()]) for name, atoms in _LOWER_CLASSES.items()},
@@ -163,9 +168,7 @@ TEKKEN_CLASSES = {
     "/": ("slash",),
     ".": (*_OTHER, "quote"),
 }
-_ASCII_LETTERS = tuple(
-    atom for atom in (*_ALL_LOWER, *_ALL_UPPER) if atom.startswith("ascii_")
-)
+_ASCII_LETTERS = tuple(atom for atom in (*_ALL_LOWER, *_ALL_UPPER) if atom.startswith("ascii_"))
 DEEPSEEK_CLASSES = {
     "a": _ASCII_LETTERS,
     "o": ("Ll", "Lu", "Lt", "Lo", "Lm"),
@@ -176,7 +179,7 @@ DEEPSEEK_CLASSES = {
     **_DIGITS,
     **_SPACES,
     ".": ("ascii_punct", "ascii_symbol", "quote", "slash"),
-    "”": ("P", "S"),
+    "”": ("P", "S", "low_block"),
     "ctl": ("ascii_control", "C"),
 }
 
@@ -197,5 +200,36 @@ RECIPES = (
         tuple((("oniguruma", "regex"), s) for s in (DEEPSEEK_STAGES, DEEPSEEK_RAW_NEWLINES)),
         DEEPSEEK_CLASSES,
         gap=r"|[^\s\p{L}\p{M}\p{P}\p{S}]+(?![\p{L}\p{M}])",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A pair-local pre-tokenizer (section 4.8): safe pairs by theory, not by the machine."""
+
+    name: str
+    classes: Mapping[str, tuple[str, ...]]
+    pairs: Mapping[str, tuple[str, ...]]
+
+
+_BERT_SEPARATORS = ("space", "newline", "tab", "space_Z", "quote", "slash", "ascii_symbol", "cjk")
+_ATOMS = (*SINGLES, *SHARED)
+
+
+def _two_classes(name: str, separators: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {"other": tuple(a for a in _ATOMS if a not in separators), name: separators}
+
+
+STATED = (
+    Stated(
+        "bert",
+        _two_classes("separator", (*_BERT_SEPARATORS, *_PUNCT)),
+        {"other": ("separator",), "separator": ("other", "separator")},
+    ),
+    Stated(
+        "metaspace",
+        _two_classes("mark", ("space", "low_block")),
+        {"other": ("mark",), "mark": ("mark",)},
     ),
 )

@@ -19,7 +19,7 @@ from tokpar.cuts.pattern import (
     Node,
     Repeat,
     Seq,
-    UnsupportedPattern,
+    UnsupportedPatternError,
     char_sets,
 )
 
@@ -87,7 +87,7 @@ def build(tree: Alt, atoms: Iterable[str]) -> Graph:
         target.append(tuple(row))
         matched.append(tuple(flags))
         if len(order) > MAX_STATES:
-            raise UnsupportedPattern(f"more than {MAX_STATES} machine states")
+            raise UnsupportedPatternError(f"more than {MAX_STATES} machine states")
     graph = Graph(symbols, tuple(target), tuple(matched), _live(target, matched))
     _require_covering(graph)
     return graph
@@ -144,7 +144,7 @@ class _Compiler:
             return self.add(Step(node.atoms, True, (then,)))
         if isinstance(node, Ahead):
             if not node.allowed:
-                raise UnsupportedPattern("look-ahead at an empty class")
+                raise UnsupportedPatternError("look-ahead at an empty class")
             return self.add(Step(node.allowed, False, (then,)))
         if isinstance(node, Repeat):
             return self.repeat(node, then)
@@ -158,7 +158,7 @@ class _Compiler:
     def repeat(self, node: Repeat, then: int) -> int:
         if node.high is None:
             if _nullable(node.item):
-                raise UnsupportedPattern("unbounded repeat of something that may be empty")
+                raise UnsupportedPatternError("unbounded repeat of something that may be empty")
             loop = self.add(None)
             self.steps[loop] = Step(frozenset(), False, (self.node(node.item, loop), then))
             entry = loop
@@ -210,7 +210,9 @@ def _live(target: list[tuple[int, ...]], matched: list[tuple[bool, ...]]) -> tup
     live = [any(flags) for flags in matched]
     changed = True
     while changed:
-        grown = [alive or any(live[q] for q in row) for alive, row in zip(live, target, strict=True)]
+        grown = [
+            alive or any(live[q] for q in row) for alive, row in zip(live, target, strict=True)
+        ]
         changed, live = grown != live, grown
     return tuple(live)
 
@@ -231,10 +233,10 @@ def _configs(graph: Graph) -> set[Config]:
 
 def _require_covering(graph: Graph) -> None:
     if any(graph.matched[0]):
-        raise UnsupportedPattern("the pattern matches the empty string")
+        raise UnsupportedPatternError("the pattern matches the empty string")
     for state, had, _, _ in _configs(graph):
         if not had and not graph.matched[state][-1]:
-            raise UnsupportedPattern("some text has no match at its start")
+            raise UnsupportedPatternError("some text has no match at its start")
 
 
 def _stable(graph: Graph, state: int, had: bool, right: tuple[int, ...]) -> bool:
@@ -284,9 +286,7 @@ def contexts(graph: Graph, outside: Iterable[str] = ()) -> Contexts:
     return Contexts(
         atoms=tuple(sorted(atom for group in names for atom in group)),
         pairs=frozenset(p for c, d in pairs for p in product(names[c], names[d])),
-        triples=frozenset(
-            t for c, d, e in triples for t in product(names[c], names[d], names[e])
-        ),
+        triples=frozenset(t for c, d, e in triples for t in product(names[c], names[d], names[e])),
         left_triples=frozenset(
             t for b, c, d in left_triples for t in product(names[b], names[c], names[d])
         ),
@@ -330,10 +330,10 @@ def _class_run(stage: Alt) -> tuple[frozenset[str], bool]:
     while isinstance(node, (Alt, Seq)):
         children = node.options if isinstance(node, Alt) else node.items
         if len(children) != 1:
-            raise UnsupportedPattern("an early stage that is not one class run")
+            raise UnsupportedPatternError("an early stage that is not one class run")
         node = children[0]
     if not isinstance(node, Repeat) or not isinstance(node.item, Chars) or node.low != 1:
-        raise UnsupportedPattern("an early stage that is not one class run")
+        raise UnsupportedPatternError("an early stage that is not one class run")
     return node.item.atoms, node.high is None
 
 

@@ -2,7 +2,7 @@
 
 Only what Theorem 19 can decide is accepted: classes, ``? * + {m,n}``, groups, one-char
 look-aheads, ``$`` behind a possessive class with newlines, and possessive repeats that are
-provably the same as greedy ones. Anything else raises `UnsupportedPattern`.
+provably the same as greedy ones. Anything else raises `UnsupportedPatternError`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENGINES = ("fancy-regex", "oniguruma", "regex")
 Ranges = tuple[tuple[int, int], ...]
 
 
-class UnsupportedPattern(ValueError):
+class UnsupportedPatternError(ValueError):
     """The pattern lies outside what the decision procedure models."""
 
 
@@ -78,7 +78,7 @@ Node = Chars | Ahead | Repeat | Seq | Alt
 def parse(pattern: str, engine: str, atoms: Iterable[Atom]) -> Alt:
     """The pattern as ordered alternatives, with the meaning `engine` gives to it."""
     if engine not in ENGINES:
-        raise UnsupportedPattern(f"engine must be one of {ENGINES}, got {engine!r}")
+        raise UnsupportedPatternError(f"engine must be one of {ENGINES}, got {engine!r}")
     parser = _Parser(pattern, engine, {atom.name: atom for atom in atoms})
     tree = parser.alternatives(fold=False)
     if parser.position != len(pattern):
@@ -146,7 +146,7 @@ def _require_end_of_run(before: Node | None, parser: _Parser) -> None:
         isinstance(before, Repeat)
         and before.possessive
         and isinstance(before.item, Chars)
-        and parser.members(((0x0A, 0x0A),)) <= before.item.atoms
+        and parser.members(((0x0A, 0x0A), (0x0D, 0x0D))) <= before.item.atoms
     ):
         raise parser.error("'$' not behind a possessive class that has the newline")
 
@@ -164,8 +164,8 @@ class _Parser:
         self.atoms = atoms
         self.position = 0
 
-    def error(self, what: str) -> UnsupportedPattern:
-        return UnsupportedPattern(f"{what} before offset {self.position} of {self.pattern!r}")
+    def error(self, what: str) -> UnsupportedPatternError:
+        return UnsupportedPatternError(f"{what} before offset {self.position} of {self.pattern!r}")
 
     def peek(self, text: str) -> bool:
         return self.pattern.startswith(text, self.position)
@@ -335,7 +335,7 @@ def _cases(char: str, fold: bool) -> list[tuple[int, int]]:
     if fold and char.isascii():
         return [(ord(c), ord(c)) for c in sorted({char.lower(), char.upper()})]
     if fold:
-        raise UnsupportedPattern(f"case-insensitive {char!r}")
+        raise UnsupportedPatternError(f"case-insensitive {char!r}")
     return [(ord(char), ord(char))]
 
 

@@ -1,0 +1,326 @@
+"""What a `tokenizer.json` says about a tokenizer: dict -> Facts.
+
+Anything that is not recognised makes the facts `unprovable`, with a reason; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokpar.kernels import IntArray
+from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
+
+Json = Mapping[str, Any]
+
+ENGINE = "oniguruma"
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+DUMMY = "▁"
+
+_FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
+_PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
+_DUMMY_STAGES = (
+    NormalizerStage("Prepend", (("prepend", DUMMY),)),
+    NormalizerStage("Replace", (("pattern", " "), ("content", DUMMY))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Falling:
+    """How a text falls apart before the model, or (`why`) the reason why that is not known."""
+
+    scheme: Scheme = "none"
+    family: str | None = None
+    patterns: tuple[str, ...] = ()
+    why: str | None = None
+
+
+def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Facts:
+    """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
+
+    `encode_special_tokens`: the tokenizer's flag of that name, which the file does not hold; with
+    it special tokens are not matched and therefore left out. Raises KeyError if there is no model.
+    """
+    model: Json = config["model"]
+    stages = _normalizer_stages(config.get("normalizer"))
+    pieces = list(_flattened(config.get("pre_tokenizer"), "pretokenizers"))
+    falling = _falling(pieces, stages, model)
+    stages = () if falling.scheme == "dummy" else stages
+    everything = _added_tokens(config)
+    added = tuple(t for t in everything if not (encode_special_tokens and t.special))
+    byte_level = _byte_level(pieces)
+    prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
+    loose = bool(stages) or prefix_space or falling.scheme == "dummy"
+    return Facts(
+        engine=ENGINE,
+        model=model_kind(model),
+        scheme=falling.scheme,
+        family=falling.family,
+        patterns=falling.patterns,
+        added_tokens=added,
+        normalizers=stages,
+        prefix_space=prefix_space,
+        byte_level=byte_level,
+        tiles=byte_level and not loose and _tiles(pieces, model, everything),
+        longest_token=_longest_token(model, everything, byte_level),
+        unprovable=falling.why
+        or _normalizer_reason(stages)
+        or _model_reason(model, falling.scheme)
+        or _added_reason(everything, added, falling.scheme, stages),
+    )
+
+
+def model_kind(model: Json) -> str:
+    """ "BPE", "WordPiece", "WordLevel" or "Unigram"; old files leave the type out."""
+    if "type" in model:
+        return str(model["type"])
+    if "merges" in model:
+        return "BPE"
+    return "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
+
+
+def vocabulary(model: Json) -> dict[str, int]:
+    """Token -> id; a Unigram model lists its pieces in the order of their ids."""
+    vocab = model["vocab"]
+    if isinstance(vocab, list):
+        return {piece: i for i, (piece, _score) in enumerate(vocab)}
+    return dict(vocab)
+
+
+def token_lengths(config: Json) -> IntArray:
+    """int64 table id -> UTF-8 bytes of text that the token stands for, 0 for ids without a token.
+    For tokenizers whose facts say `tiles`; the others have no such table."""
+    tokens = vocabulary(config["model"])
+    added = _added_tokens(config)
+    top = max((*tokens.values(), *(t.id for t in added)), default=-1)
+    lengths = np.zeros(top + 1, dtype=np.int64)
+    ids = np.fromiter(tokens.values(), dtype=np.int64, count=len(tokens))
+    lengths[ids] = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    for token in added:
+        lengths[token.id] = _utf8(token.content)
+    return lengths
+
+
+def _flattened(part: Json | None, children: str) -> Iterator[Json]:
+    """The stages of a possibly nested Sequence, in order."""
+    if part is None:
+        return
+    if part["type"] != "Sequence":
+        yield part
+        return
+    for child in part[children]:
+        yield from _flattened(child, children)
+
+
+def _normalizer_stages(part: Json | None) -> tuple[NormalizerStage, ...]:
+    return tuple(
+        NormalizerStage(
+            stage["type"],
+            tuple((name, _plain(value)) for name, value in stage.items() if name != "type"),
+        )
+        for stage in _flattened(part, "normalizers")
+    )
+
+
+def _plain(value: object) -> object:
+    """{"String": "x"} -> "x"; everything else as it is."""
+    return value["String"] if isinstance(value, dict) and list(value) == ["String"] else value
+
+
+def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
+    flags = ("lstrip", "rstrip", "single_word", "normalized", "special")
+    return tuple(
+        AddedToken(
+            token["content"], token["id"], **{flag: bool(token.get(flag, False)) for flag in flags}
+        )
+        for token in config.get("added_tokens") or ()
+        if token["content"]
+    )
+
+
+def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
+    kinds = [piece["type"] for piece in pieces]
+    if not kinds:
+        return _without_pre_tokenizer(stages, model)
+    if kinds == ["BertPreTokenizer"]:
+        return _bert(stages)
+    if kinds == ["Metaspace"]:
+        return _metaspace(pieces[0])
+    if kinds == ["ByteLevel"] and pieces[0].get("use_regex", True):
+        return _family((GPT2_PATTERN,))
+    if kinds[-1] == "ByteLevel" and set(kinds[:-1]) == {"Split"}:
+        return _splits(pieces)
+    return _Falling(why=f"nothing is proved about the pre-tokenizer {' + '.join(kinds)}")
+
+
+def _splits(pieces: list[Json]) -> _Falling:
+    """Split(Regex, Isolated), ..., ByteLevel(use_regex=false)."""
+    if pieces[-1].get("use_regex", True):
+        return _Falling(why="nothing is proved about Split followed by ByteLevel's own regex")
+    for split in pieces[:-1]:
+        if split["behavior"] != "Isolated" or split.get("invert"):
+            how = f"{split['behavior']}, invert={bool(split.get('invert'))}"
+            return _Falling(why=f"Split must be Isolated and not inverted, this one is {how}")
+        if "Regex" not in split["pattern"]:
+            return _Falling(why=f"nothing is proved about Split on {split['pattern']!r}")
+    return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
+
+
+def _family(patterns: tuple[str, ...]) -> _Falling:
+    from tokpar.cuts.tables import recognise
+
+    found = recognise(ENGINE, patterns)
+    if found is None:
+        shown = " then ".join(map(repr, patterns))
+        why = f"the pre-tokenizer's pattern is of no known family: {shown}"
+        return _Falling("regex", None, patterns, why)
+    return _Falling("regex", found.name, patterns)
+
+
+def _bert(stages: tuple[NormalizerStage, ...]) -> _Falling:
+    if [stage.kind for stage in stages] != ["BertNormalizer"]:
+        return _Falling(why="BertPreTokenizer is provable only with BertNormalizer as normalizer")
+    for setting in ("handle_chinese_chars", "clean_text"):
+        if stages[0].setting(setting) is not True:
+            return _Falling(why=f"BertNormalizer has {setting}=false, so its cuts are not proved")
+    return _Falling("bert", "bert")
+
+
+def _metaspace(piece: Json) -> _Falling:
+    if not piece.get("split", True):
+        return _Falling(why="Metaspace has split=false: no place is certain to end a piece")
+    if piece["replacement"] != DUMMY:
+        return _Falling(why=f"Metaspace replaces a space by {piece['replacement']!r}, not {DUMMY}")
+    return _Falling("metaspace", "metaspace")
+
+
+def _without_pre_tokenizer(stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
+    if not _is_dummy(stages):
+        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
+    return _Falling("dummy", why=_dummy_reason(model))
+
+
+def _is_dummy(stages: tuple[NormalizerStage, ...]) -> bool:
+    """Prepend "▁", then Replace " " by "▁", and nothing else."""
+    return [(s.kind, dict(s.settings)) for s in stages] == [
+        (s.kind, dict(s.settings)) for s in _DUMMY_STAGES
+    ]
+
+
+def _dummy_reason(model: Json) -> str | None:
+    """Why the absorb rule does not hold; None if it does (THEORY 6.4 and corrections 3 and 7)."""
+    if model_kind(model) != "BPE":
+        return f"a dummy prefix without pre-tokenizer is provable for BPE, not {model_kind(model)}"
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        return "a BPE without pre-tokenizer marks where words start or end"
+    if model.get("ignore_merges"):
+        return "ignore_merges: tokens that merges do not reach may be used"
+    tokens = vocabulary(model)
+    if DUMMY not in tokens:
+        return f"{DUMMY!r} is not in the vocabulary"
+    if model.get("byte_fallback"):
+        if any(f"<0x{byte:02X}>" not in tokens for byte in range(256)):
+            return "byte_fallback with fewer than 256 byte tokens: characters may be dropped"
+    elif model.get("unk_token") not in tokens:
+        return "neither byte_fallback nor an unknown token: characters may be dropped"
+    across = next((token for token in tokens if DUMMY in token.lstrip(DUMMY)), None)
+    return across and f"token {across!r} has {DUMMY!r} after another character"
+
+
+def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
+    for stage in stages:
+        if stage.kind not in _PASSED_ON:
+            return f"nothing is proved about the normalizer {stage.kind}"
+        if stage.kind == "Replace" and not isinstance(stage.setting("pattern"), str):
+            return "nothing is proved about the normalizer Replace with a regex"
+    return None
+
+
+def _model_reason(model: Json, scheme: Scheme) -> str | None:
+    kind = model_kind(model)
+    if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
+        return f"nothing is proved about the model {kind}"
+    if kind == "Unigram" and scheme != "metaspace":
+        return "a Unigram model is provable only behind a splitting Metaspace"
+    if model.get("dropout"):
+        return f"BPE with dropout {model['dropout']} is random: no two encodings need agree"
+    if model.get("alpha") or model.get("nbest_size"):
+        return "Unigram with sampling (alpha, nbest_size) is random: no two encodings need agree"
+    return None
+
+
+def _added_reason(
+    everything: tuple[AddedToken, ...],
+    matched: tuple[AddedToken, ...],
+    scheme: Scheme,
+    stages: tuple[NormalizerStage, ...],
+) -> str | None:
+    if scheme == "dummy":
+        moved = next((t.content for t in matched if t.normalized), None)
+        return moved and f"added token {moved!r} is matched with the dummy prefix in front"
+    skipped = [token for token in everything if token not in matched]
+    if any(token.normalized for token in skipped) and stages:
+        return "encode_special_tokens with a special token that is matched in normalized text"
+    shadows = _overlapping({t.content for t in skipped}, {t.content for t in matched})
+    return shadows and f"encode_special_tokens: {shadows} overlap, so one hides the other"
+
+
+def _overlapping(hiding: set[str], hidden: set[str]) -> str | None:
+    """Two contents that can share characters in a text, in words, or None. Special tokens are
+    still found by a tokenizer that encodes them as text, and hide what begins inside them."""
+    for one in hiding:
+        for other in hidden:
+            if not set(one).isdisjoint(other) and (
+                one in other or other in one or _share_an_end(one, other)
+            ):
+                return f"{one!r} and {other!r}"
+    return None
+
+
+def _share_an_end(one: str, other: str) -> bool:
+    return any(
+        one.endswith(other[:n]) or other.endswith(one[:n])
+        for n in range(1, min(len(one), len(other)))
+    )
+
+
+def _byte_level(pieces: list[Json]) -> bool:
+    return bool(pieces) and pieces[-1]["type"] == "ByteLevel"
+
+
+def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
+    """Every byte of the text is in exactly one token, and ids tell lengths."""
+    keeps = all(p["type"] == "ByteLevel" or p.get("behavior") == "Isolated" for p in pieces)
+    plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
+    if not keeps or not plain or model_kind(model) != "BPE":
+        return False
+    tokens, alphabet = vocabulary(model), byte_alphabet()
+    return alphabet <= tokens.keys() and not any(
+        t.lstrip or t.rstrip or _ambiguous(t.content, tokens, alphabet) for t in added
+    )
+
+
+def _ambiguous(content: str, tokens: Mapping[str, int], alphabet: frozenset[str]) -> bool:
+    """An added token shares its id with a byte-level token of another length ("é" is byte E9)."""
+    return content in tokens and alphabet.issuperset(content) and not content.isascii()
+
+
+def byte_alphabet() -> frozenset[str]:
+    """The 256 characters that stand for bytes in byte-level vocabularies."""
+    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    return frozenset(map(chr, (*shown, *range(0x100, 0x100 + 256 - len(shown)))))
+
+
+def _longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:
+    tokens = vocabulary(model)
+    prefix = model.get("continuing_subword_prefix") or ""
+    measure = len if byte_level else _utf8
+    longest = max((measure(token.removeprefix(prefix)) for token in tokens), default=0)
+    return max(longest, max((_utf8(token.content) for token in added), default=0))
+
+
+def _utf8(token: str) -> int:
+    return len(token.encode())

@@ -1,0 +1,178 @@
+"""What Hugging Face applies once to a whole text: truncation, special tokens, padding.
+
+Only lengths are looked at, never the values of ids. Overflowing parts are not offered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from tokpar.kernels import IdArray
+
+Json = Mapping[str, Any]
+
+
+class NativeRefusesError(Exception):
+    """The native call fails on this text; ask it to get its own error."""
+
+
+def _none() -> IdArray:
+    return np.empty(0, dtype=np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """`limit`: ids kept of the text itself, special tokens not counted."""
+
+    limit: int
+    strategy: str
+    direction: str
+    stride: int
+
+    def apply(self, ids: IdArray) -> IdArray:
+        """The first or last `limit` ids. Raises NativeRefusesError where the native call fails."""
+        if self.limit == 0:
+            return ids[:0]
+        if len(ids) <= self.limit:
+            return ids
+        if self.strategy == "only_second" or self.stride >= self.limit:
+            raise NativeRefusesError
+        return ids[: self.limit] if self.direction == "right" else ids[len(ids) - self.limit :]
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """`length`: pad to so many ids, None for the longest of a batch; never shortens."""
+
+    length: int | None
+    multiple: int
+    direction: str
+    pad_id: int
+
+    def target(self, longest: int) -> int:
+        """Ids to pad to when the longest text of the batch has `longest`."""
+        wanted = longest if self.length is None else self.length
+        return wanted + -wanted % self.multiple if self.multiple else wanted
+
+    def apply(self, ids: IdArray, target: int) -> IdArray:
+        """`ids` with padding up to `target` ids."""
+        if len(ids) >= target:
+            return ids
+        filling = np.full(target - len(ids), self.pad_id, dtype=np.uint32)
+        return np.concatenate((ids, filling) if self.direction == "right" else (filling, ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Truncation, then `prefix` and `suffix` (uint32), then padding.
+
+    `unknown` is the reason why this is not what the tokenizer does, or None.
+    """
+
+    prefix: IdArray = field(default_factory=_none)
+    suffix: IdArray = field(default_factory=_none)
+    truncation: Truncation | None = None
+    padding: Padding | None = None
+    unknown: str | None = None
+
+    def one(self, ids: IdArray) -> IdArray:
+        """Final ids of a text that is encoded alone."""
+        return self.batch([ids])[0]
+
+    def batch(self, texts: Sequence[IdArray]) -> list[IdArray]:
+        """Final ids of texts that are encoded together. Raises NativeRefusesError."""
+        if self.unknown is not None:
+            raise NativeRefusesError
+        whole = [self._unpadded(ids) for ids in texts]
+        if self.padding is None:
+            return whole
+        target = self.padding.target(max(map(len, whole), default=0))
+        return [self.padding.apply(ids, target) for ids in whole]
+
+    def _unpadded(self, ids: IdArray) -> IdArray:
+        kept = ids if self.truncation is None else self.truncation.apply(ids)
+        if not len(self.prefix) and not len(self.suffix):
+            return kept
+        return np.concatenate((self.prefix, kept, self.suffix))
+
+
+def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:
+    """How `tokenizer` finishes a text; without `cut_and_pad` its truncation and padding are off."""
+    post = tokenizer.post_processor
+    found = _around(None if post is None else json.loads(post.__getstate__()))
+    if isinstance(found, str):
+        return Finish(unknown=found)
+    prefix, suffix = found if add_special_tokens else ((), ())
+    added = tokenizer.num_special_tokens_to_add(False) if add_special_tokens else 0
+    return Finish(
+        np.array(prefix, dtype=np.uint32),
+        np.array(suffix, dtype=np.uint32),
+        _truncation(tokenizer.truncation if cut_and_pad else None, added),
+        _padding(tokenizer.padding if cut_and_pad else None),
+    )
+
+
+def _truncation(settings: Json | None, added: int) -> Truncation | None:
+    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
+    if settings is None or settings["max_length"] < added:
+        return None
+    limit = settings["max_length"] - added
+    return Truncation(limit, settings["strategy"], settings["direction"], settings["stride"])
+
+
+def _padding(settings: Json | None) -> Padding | None:
+    if settings is None:
+        return None
+    multiple = settings["pad_to_multiple_of"] or 0
+    return Padding(settings["length"], multiple, settings["direction"], settings["pad_id"])
+
+
+Around = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _around(post: Json | None) -> Around | str:
+    """Ids put before and after a text, or the reason why it is not that simple."""
+    inserting = [stage for stage in _stages(post) if stage["type"] != "ByteLevel"]
+    if not inserting:
+        return (), ()
+    if len(inserting) > 1:
+        return "several post-processors insert special tokens"
+    (stage,) = inserting
+    if stage["type"] in ("BertProcessing", "RobertaProcessing"):
+        return (stage["cls"][1],), (stage["sep"][1],)
+    if stage["type"] == "TemplateProcessing":
+        return _template(stage)
+    return f"nothing is known of the post-processor {stage['type']}"
+
+
+def _stages(post: Json | None) -> Iterator[Json]:
+    if post is None:
+        return
+    if post["type"] != "Sequence":
+        yield post
+        return
+    for child in post["processors"]:
+        yield from _stages(child)
+
+
+def _template(stage: Json) -> Around | str:
+    pieces: list[Json] = stage["single"]
+    places = [i for i, piece in enumerate(pieces) if "Sequence" in piece]
+    if len(places) != 1 or pieces[places[0]]["Sequence"]["id"] != "A":
+        return "the post-processor's template does not hold the text exactly once"
+    before, after = pieces[: places[0]], pieces[places[0] + 1 :]
+    return _special_ids(before, stage), _special_ids(after, stage)
+
+
+def _special_ids(pieces: Sequence[Json], stage: Json) -> tuple[int, ...]:
+    return tuple(
+        special_id
+        for piece in pieces
+        for special_id in stage["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
+    )

@@ -1,0 +1,117 @@
+"""What all rules stand on: one text, one tokenizer's facts, and the questions asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokpar.certificate.added import Occurrences, run_around, with_content
+from tokpar.certificate.normalizers import (
+    Image,
+    UnsureError,
+    content_image,
+    image_around,
+)
+from tokpar.certificate.tables import SPACES, Family, Tables
+from tokpar.types import AddedToken, Facts
+
+_LONGEST_WHITE_RUN = 4096
+
+
+class RefusedError(Exception):
+    """A seam is not licensed: `kind` in a word, and why in a sentence."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Ground:
+    """One text and one tokenizer's facts; everything a rule may ask of them."""
+
+    def __init__(self, text: str, facts: Facts, tables: Tables) -> None:
+        self.text = text
+        self.facts = facts
+        self.tables = tables
+        plain = not facts.normalizers
+        self.raw = Occurrences(text, (t for t in facts.added_tokens if plain or not t.normalized))
+        self.normalized = [t for t in facts.added_tokens if t.normalized and not plain]
+
+    def family(self, name: object) -> Family:
+        """The tables' family, which must be the tokenizer's own."""
+        if name != self.facts.family:
+            raise RefusedError(
+                "family", f"the tokenizer is of family {self.facts.family!r}, not {name!r}"
+            )
+        family = self.tables.families.get(str(name))
+        if family is None:
+            raise RefusedError("family", f"no frozen table for family {name!r}")
+        patterns = {patterns for _, patterns in family.sources}
+        if self.facts.patterns and patterns and self.facts.patterns not in patterns:
+            raise RefusedError("family", f"its regexes are not those of family {name!r}")
+        return family
+
+    def class_of(self, char: str, family: Family) -> str:
+        """Class of one (normalized) character; refused outside the frozen set."""
+        label = self.tables.class_of(char, family)
+        if label is None:
+            raise RefusedError("context", f"U+{ord(char):04X} has no class in {family.name}")
+        return label
+
+    def require_added_safe(self, position: int) -> None:
+        """THEORY 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
+        objection = self.raw.objection(position)
+        if objection is None and self.normalized:
+            objection = self._objection_in_image(position)
+        if objection is not None:
+            raise RefusedError("added token", f"position {position}: {objection}")
+
+    def image(self, position: int, reach: int, *, ascii_only: bool = False) -> Image:
+        """The normalized characters around a place, or a refusal."""
+        stages = self.facts.normalizers
+        try:
+            return image_around(self.text, position, reach, stages, ascii_only=ascii_only)
+        except UnsureError as error:
+            raise RefusedError("normalizer", f"position {position}: {error}") from error
+
+    def neighbours(self, position: int) -> tuple[str, str]:
+        """The characters left and right of a place, as the pre-tokenizer sees them."""
+        if not self.facts.normalizers:
+            return self.text[position - 1], self.text[position]
+        image = self.image(position, 1)
+        return image.text[image.at - 1], image.text[image.at]
+
+    def require_prefix_safe(self, right: str) -> None:
+        """THEORY 6.3: a tokenizer that puts a space before every text must find one there."""
+        if self.facts.prefix_space and right != " ":
+            raise RefusedError("prefix", f"a space would be put before {right!r} (6.3)")
+
+    def _objection_in_image(self, position: int) -> str | None:
+        try:
+            tokens = normalized_tokens(self.normalized, self.facts)
+        except UnsureError as error:
+            return str(error)
+        if not tokens:
+            return None
+        reach = 1 + max(len(token.content) for token in tokens)
+        if self.text[position - 1].isspace() and self.text[position].isspace():
+            start, stop = run_around(self.text, position)
+            if stop - start > _LONGEST_WHITE_RUN:
+                return "a long run of white space beside normalized added tokens is not judged"
+            reach += stop - start
+        image = self.image(position, reach, ascii_only=True)
+        return Occurrences(image.text, tokens).objection(image.at)
+
+
+def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedToken]:
+    """The tokens under every content they may be searched by: as written, and normalized."""
+    forms = []
+    for token in tokens:
+        image = content_image(token.content, facts.normalizers)
+        if image is not None:
+            forms += [with_content(token, form) for form in {token.content, image} if form]
+    return forms
+
+
+def is_space(char: str) -> bool:
+    """One of the 25 code points of ``\\s``."""
+    return char in SPACES

@@ -1,0 +1,171 @@
+"""What a normalizer makes of the characters around a place. THEORY 6.2, 0'.5, 0'.6.
+
+Only windows whose image is sure, character by character, are accepted: printable ASCII with
+"\\t\\n\\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tokpar.types import NormalizerStage
+
+UNICODE_FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
+KEEP_NON_SPACES = UNICODE_FORMS | {"Lowercase"}
+"""Stages that never turn a non-space before an ASCII space into a space, or delete it."""
+KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
+"""Stages after which an ASCII space is still one, with both sides normalized independently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A window of the normalized text; `at` is the index of the place within it."""
+
+    text: str
+    at: int
+
+
+class UnsureError(Exception):
+    """The image cannot be told from the window."""
+
+
+def is_ascii_fixed(char: str) -> bool:
+    """Printable ASCII or "\\t\\n\\r"."""
+    return " " <= char <= "~" or char in "\t\n\r"
+
+
+def is_fixed(char: str) -> bool:
+    """A character that no Unicode form changes and that never composes with one before it."""
+    return is_ascii_fixed(char) or "\u4e00" <= char <= "\u9fa5" or char in "\u3001\u3002"
+
+
+def image_around(
+    text: str, position: int, reach: int, stages: Sequence[NormalizerStage], *, ascii_only: bool
+) -> Image:
+    """At least `reach` normalized characters on either side of a place (fewer at the text's ends).
+
+    Raises UnsureError where that cannot be told, or where the stages would not give the same for the
+    two sides apart as for the whole.
+    """
+    radius = reach + sum(_margin(stages, k) for k in range(len(stages)))
+    low, high = max(0, position - radius), min(len(text), position + radius)
+    _require_sure(text, low, high, ascii_only)
+    window = _Window(text[low:high], position - low, low == 0, high == len(text))
+    for k, stage in enumerate(stages):
+        window = _erode(_apply(window, stage), _margin(stages, k))
+    return Image(window.text, window.at)
+
+
+def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
+    """What the stages make of an added token's content, or None when it cannot occur in a sure
+    ASCII window. Raises UnsureError when neither can be told."""
+    if all(map(is_ascii_fixed, content)):
+        for stage in stages:
+            content = _apply_to_content(content, stage)
+        return content
+    if all(stage.kind in KEEP_ASCII_SPACES for stage in stages) and any(map(_foreign, content)):
+        return None
+    raise UnsureError(f"the normalized form of added token {content!r} cannot be told")
+
+
+def replace_pattern(stage: NormalizerStage) -> str:
+    """The string a Replace stage looks for; UnsureError if it is a regex, or empty."""
+    pattern = dict(stage.settings).get("pattern")
+    if isinstance(pattern, tuple):
+        pattern = dict([pattern]) if len(pattern) == 2 and pattern[0] == "String" else None
+    if isinstance(pattern, Mapping):
+        pattern = pattern.get("String") if set(pattern) == {"String"} else None
+    if not isinstance(pattern, str) or not pattern:
+        raise UnsureError("a Replace stage is only understood with a plain, non-empty string")
+    return pattern
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    text: str
+    at: int
+    at_start: bool
+    at_end: bool
+
+
+def _margin(stages: Sequence[NormalizerStage], k: int) -> int:
+    """How many characters at each edge of a window are no longer sure after stage k."""
+    if stages[k].kind == "Replace":
+        return len(replace_pattern(stages[k])) - 1
+    return 1 if any(stage.kind == "Replace" for stage in stages[:k]) else 0
+
+
+def _require_sure(text: str, low: int, high: int, ascii_only: bool) -> None:
+    sure = is_ascii_fixed if ascii_only else is_fixed
+    for place in range(low, high):
+        if not sure(text[place]):
+            raise UnsureError(
+                f"what the normalizer makes of U+{ord(text[place]):04X} at {place} is not sure"
+            )
+    if high < len(text) and text[high - 1] not in " \t\n\r" and not is_fixed(text[high]):
+        raise UnsureError(f"U+{ord(text[high]):04X} at {high} might combine with the one before it")
+
+
+def _apply(window: _Window, stage: NormalizerStage) -> _Window:
+    text, at = window.text, window.at
+    if stage.kind == "Strip":
+        if text[at - 1].isspace() or text[at].isspace():
+            raise UnsureError("a Strip stage needs non-spaces on both sides")
+    elif stage.kind == "Replace":
+        pattern = replace_pattern(stage)
+        if pattern in text:
+            raise UnsureError(f"a Replace stage finds {pattern!r} around it")
+    else:
+        text = _map(text, stage)
+    return _Window(text, at, window.at_start, window.at_end)
+
+
+def _map(text: str, stage: NormalizerStage) -> str:
+    """The stages that work one sure character at a time; the length never changes."""
+    settings = dict(stage.settings)
+    if stage.kind in UNICODE_FORMS or stage.kind == "StripAccents":
+        return text
+    if stage.kind == "Lowercase":
+        return text.lower()
+    if stage.kind == "BertNormalizer":
+        if not text.isascii():
+            raise UnsureError("BertNormalizer may set spaces around ideographs")
+        if settings.get("clean_text", True):
+            text = text.translate(dict.fromkeys(map(ord, "\t\n\r"), " "))
+        return text.lower() if settings.get("lowercase", True) else text
+    raise UnsureError(f"normalizer stage {stage.kind} is not understood")
+
+
+def _erode(window: _Window, margin: int) -> _Window:
+    left = 0 if window.at_start else margin
+    right = len(window.text) if window.at_end else len(window.text) - margin
+    return _Window(
+        window.text[left:right], window.at - left, window.at_start, window.at_end
+    )
+
+
+def _apply_to_content(content: str, stage: NormalizerStage) -> str:
+    if stage.kind == "Strip":
+        settings = dict(stage.settings)
+        content = content.lstrip() if settings.get("strip_left", True) else content
+        return content.rstrip() if settings.get("strip_right", True) else content
+    if stage.kind == "Replace":
+        new = dict(stage.settings).get("content")
+        content = content.replace(replace_pattern(stage), str(new))
+        if not all(map(is_ascii_fixed, content)):
+            raise UnsureError("a Replace stage makes an added token's content non-ASCII")
+        return content
+    return _map(content, stage)
+
+
+def _foreign(char: str) -> bool:
+    """A character that stays outside ASCII whatever stage of KEEP_ASCII_SPACES sees it."""
+    return (
+        not char.isascii()
+        and unicodedata.category(char)[0] in "LNPS"
+        and not unicodedata.decomposition(char)
+        and char.lower() == char
+        and char != "\ufffd"
+    )

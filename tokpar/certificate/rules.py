@@ -1,0 +1,262 @@
+"""Each rule's own condition, from THEORY alone: K1, K2 and K3. They return, or raise RefusedError."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from tokpar.certificate.ground import Ground, RefusedError, is_space
+from tokpar.certificate.normalizers import (
+    KEEP_ASCII_SPACES,
+    KEEP_NON_SPACES,
+    UnsureError,
+    is_ascii_fixed,
+    replace_pattern,
+)
+from tokpar.certificate.tables import Family, Tables
+from tokpar.types import NormalizerStage, Seam
+
+_SPACE_MARKS = (" ", "▁")
+
+
+class Judge:
+    """Judges the seams of one text, one after the other."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._digits_until: dict[int, int] = {}
+        self._digits: re.Pattern[str] | None = None
+
+    def require_licence(self, seam: Seam) -> None:
+        """Return if the seam's rule holds where it lies; RefusedError says why not."""
+        key = (str(seam.rule), seam.theorem)
+        judge = self._rules().get(key)
+        if judge is None:
+            known = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self._rules())
+            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {known}")
+        judge(seam)
+
+    def _rules(self) -> dict[tuple[str, str], Callable[[Seam], None]]:
+        return {
+            ("K1", "20"): self._universal,
+            ("K1", "18"): self._pair,
+            ("K1", "19"): self._pair,
+            ("K1", "21"): self._pair,
+            ("K2", "22"): self._digit_phase,
+            ("K3", "4.8"): self._pair_local,
+            ("K3", "6.4"): self._absorb,
+        }
+
+    def _universal(self, seam: Seam) -> None:
+        """Theorem 20: a non-space, then a space that is no line end."""
+        ground = self._ground
+        self._require_scheme("regex")
+        name, left, right = _witness(seam, "family", "left", "right")
+        family = ground.family(name)
+        if (left, right) != ("non-space", "space") or family.universal is None:
+            raise RefusedError("witness", f"no universal cut {left!r}|{right!r} in {name!r}")
+        before, after = self._sides_of_universal(seam.position)
+        line_end = after in "\r\n" and family.universal != "any"
+        if is_space(before) or not is_space(after) or line_end:
+            raise RefusedError("context", f"{before!r}|{after!r} is no non-space, then space")
+        ground.require_prefix_safe(after)
+        ground.require_added_safe(seam.position)
+
+    def _sides_of_universal(self, position: int) -> tuple[str, str]:
+        ground = self._ground
+        stages = ground.facts.normalizers
+        before, after = ground.text[position - 1], ground.text[position]
+        if not stages:
+            return before, after
+        if after != " ":
+            raise RefusedError("normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
+        if all(stage.kind in KEEP_NON_SPACES for stage in stages):
+            return before, after
+        return ground.neighbours(position)
+
+    def _pair(self, seam: Seam) -> None:
+        """Theorems 18, 19, 21: two character classes that the family's table lists."""
+        self._require_scheme("regex")
+        family = self._ground.family(_witness(seam, "family", "left", "right")[0])
+        before, after = self._ground.neighbours(seam.position)
+        self._require_listed(seam, family, before, after)
+        self._ground.require_prefix_safe(after)
+        self._ground.require_added_safe(seam.position)
+
+    def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
+        _, left, right = _witness(seam, "family", "left", "right")
+        found = self._ground.class_of(before, family), self._ground.class_of(after, family)
+        if found != (left, right):
+            raise RefusedError(
+                "witness", f"{before!r}|{after!r} is {found[0]}|{found[1]}, not {left}|{right}"
+            )
+        listed = family.pairs.get(found)
+        if listed != seam.theorem:
+            raise RefusedError(
+                "theorem", f"{left}|{right} in {family.name} is listed under {listed}"
+            )
+
+    def _digit_phase(self, seam: Seam) -> None:
+        """Theorem 22: three (or a multiple) digits after the start of a run of digits.
+
+        What follows the place does not matter: a digit continues the run in phase, anything else
+        ends it where its last group of three is complete (0'.9).
+        """
+        ground, text = self._ground, self._ground.text
+        self._require_scheme("regex")
+        name, start = _witness(seam, "family", "run")
+        family = ground.family(name)
+        if family.digit_phase != 3:
+            raise RefusedError("witness", f"digits are not cut in threes in {name!r}")
+        if type(start) is not int or not 0 <= start < seam.position:
+            raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
+        if (seam.position - start) % 3:
+            raise RefusedError("context", f"{seam.position - start} digits are no groups of three")
+        if start and not is_surely_no_digit(text[start - 1], ground.tables):
+            raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
+        self._require_digits(start, seam.position)
+        self._require_untouched_digits(start, seam.position)
+        ground.require_prefix_safe(text[seam.position])
+        ground.require_added_safe(seam.position)
+
+    def _require_digits(self, start: int, stop: int) -> None:
+        if self._digits is None:
+            self._digits = digit_run(self._ground.tables)
+        known = self._digits_until.get(start, start)
+        if known < stop:
+            match = self._digits.match(self._ground.text, known, stop)
+            assert match is not None
+            known = self._digits_until[start] = match.end()
+        if known < stop:
+            raise RefusedError("context", f"the character at {known} is not surely a digit")
+
+    def _require_untouched_digits(self, start: int, stop: int) -> None:
+        ground = self._ground
+        for token in ground.facts.added_tokens:
+            ends = token.content[:1] + token.content[-1:]
+            if not all(is_surely_no_digit(char, ground.tables) for char in ends):
+                raise RefusedError("added token", f"{token.content!r} may match inside the run")
+        stages = ground.facts.normalizers
+        if not stages:
+            return
+        if not all(stage.kind in KEEP_ASCII_SPACES for stage in stages):
+            raise RefusedError("normalizer", "digits are not judged under these normalizers")
+        edges = ground.text[max(0, start - 1) : start] + ground.text[stop]
+        if not (ground.text[start:stop].isascii() and all(map(is_ascii_fixed, edges))):
+            raise RefusedError("normalizer", "the run and both its neighbours must be ASCII")
+
+    def _pair_local(self, seam: Seam) -> None:
+        """Section 4.8: BERT and Metaspace look at two characters only."""
+        ground, position = self._ground, seam.position
+        scheme = str(ground.facts.scheme)
+        self._require_scheme("bert", "metaspace")
+        name, left, right = _witness(seam, "family", "left", "right")
+        if name != scheme or ground.facts.family not in (None, scheme):
+            raise RefusedError("family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
+        if scheme == "metaspace" and ground.text[position] not in _SPACE_MARKS:
+            raise RefusedError("prefix", f"a prefix would go before {ground.text[position]!r} (6.3)")
+        if (left, right) == ("any", "space"):
+            self._require_kept_space(position)
+        else:
+            family = ground.tables.families.get(scheme)
+            if family is None:
+                raise RefusedError("family", f"no frozen table for {scheme!r}")
+            self._require_listed(seam, family, *self._sides_of_pair_local(position, scheme))
+        ground.require_added_safe(position)
+
+    def _require_kept_space(self, position: int) -> None:
+        if self._ground.text[position] != " ":
+            found = self._ground.text[position]
+            raise RefusedError("context", f"expected ' ' right of the place, got {found!r}")
+        if not all(stage.kind in KEEP_ASCII_SPACES for stage in self._ground.facts.normalizers):
+            image = self._ground.image(position, 1)
+            if image.text[image.at] != " ":
+                raise RefusedError("normalizer", "the space right of the place is not kept")
+
+    def _sides_of_pair_local(self, position: int, scheme: str) -> tuple[str, str]:
+        ground = self._ground
+        before, after = ground.text[position - 1], ground.text[position]
+        if scheme == "metaspace":
+            return ground.neighbours(position)
+        stages = ground.facts.normalizers
+        settings = dict(stages[0].settings) if len(stages) == 1 else {}
+        wanted = settings.get("clean_text") is True and settings.get("handle_chinese_chars") is True
+        if not wanted or stages[0].kind != "BertNormalizer":
+            raise RefusedError("normalizer", "BERT's pairs need its own normalizer, as in BERT")
+        if unicodedata.category(after)[0] in "MC" and after not in "\t\n\r":
+            raise RefusedError("normalizer", f"U+{ord(after):04X} may belong to the one before it")
+        return before, after
+
+    def _absorb(self, seam: Seam) -> None:
+        """Section 6.4: the tokenizer puts back the one space that is left out."""
+        ground, text, p = self._ground, self._ground.text, seam.position
+        self._require_scheme("dummy")
+        if _witness(seam, "absorbed") != (1,):
+            raise RefusedError("witness", "exactly one space can be absorbed")
+        if "bpe" not in ground.facts.model.casefold():
+            raise RefusedError("scheme", f"absorbing needs BPE, not {ground.facts.model}")
+        if p + 2 > len(text) or text[p] != " " or text[p - 1] in _SPACE_MARKS:
+            raise RefusedError("context", "expected a non-space, one ' ', and text after it")
+        if not _prepends(ground.facts.normalizers) and text[p + 1] in _SPACE_MARKS:
+            raise RefusedError("context", f"no prefix is put before {text[p + 1]!r}")
+        if ground.normalized:
+            raise RefusedError("added token", "tokens searched in the normalized text: not judged")
+        content = ground.raw.touching(p - 1, p + 2)
+        if content is not None:
+            raise RefusedError("added token", f"{content!r} occurs over its three characters")
+        ground.require_added_safe(p)
+        ground.require_added_safe(p + 1)
+
+    def _require_scheme(self, *schemes: str) -> None:
+        if self._ground.facts.scheme not in schemes:
+            raise RefusedError(
+                "scheme", f"the rule is for {' or '.join(schemes)}, not {self._ground.facts.scheme}"
+            )
+
+
+def _witness(seam: Seam, *names: str) -> tuple[int | str, ...]:
+    """The witness's values; refused unless it has exactly these names, in this order."""
+    if tuple(name for name, _ in seam.witness) != names:
+        raise RefusedError("witness", f"expected {', '.join(names)}, got {seam.witness!r}")
+    return tuple(value for _, value in seam.witness)
+
+
+def _prepends(stages: tuple[NormalizerStage, ...]) -> bool:
+    """Whether a Prepend stage adds the prefix, whatever the text begins with; other stages than
+    Llama's two are refused."""
+    if not stages:
+        return False
+    seen = sorted(stage.kind for stage in stages)
+    settings = {name: value for stage in stages for name, value in stage.settings}
+    replaces = [stage for stage in stages if stage.kind == "Replace"]
+    try:
+        marks = [replace_pattern(stage) for stage in replaces]
+    except UnsureError:
+        marks = []
+    wanted = settings.get("prepend") == "▁" and settings.get("content") == "▁" and marks == [" "]
+    if seen != ["Prepend", "Replace"] or not wanted:
+        raise RefusedError("normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
+    return True
+
+
+def is_surely_no_digit(char: str, tables: Tables) -> bool:
+    """In the frozen set and not a number by any table."""
+    return tables.atom_of(char) is not None and not _is_number(char)
+
+
+def _is_number(char: str) -> bool:
+    return unicodedata.category(char) in ("Nd", "Nl", "No", "Cn")
+
+
+def digit_run(tables: Tables) -> re.Pattern[str]:
+    """Any number of characters that are surely ``\\p{N}``."""
+    members = [
+        chr(code)
+        for low, high in zip(tables.lows, tables.highs, strict=True)
+        for code in range(low, high + 1)
+        if unicodedata.category(chr(code)) in ("Nd", "Nl", "No")
+    ]
+    return re.compile("[" + re.escape("".join(members)) + "]*")
+
+

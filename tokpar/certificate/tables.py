@@ -1,0 +1,109 @@
+"""The frozen data tables of ``cuts/tables``, as the checker reads them (nothing but the data)."""
+
+from __future__ import annotations
+
+import functools
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokpar.errors import FileFormatError
+
+TABLES = Path(__file__).parent.parent / "cuts" / "tables"
+SPACES = frozenset(
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""The 25 code points every engine takes for white space (THEORY 4.3)."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One pre-tokenizer family: which pairs of character classes may be cut, and by what proof."""
+
+    name: str
+    sources: frozenset[tuple[str, tuple[str, ...]]]
+    class_of_atom: Mapping[str, str]
+    pairs: Mapping[tuple[str, str], str]
+    digit_phase: int | None
+    universal: str | None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Atoms (disjoint sets of code points on which all engines agree) and families."""
+
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+    names: tuple[str, ...]
+    families: Mapping[str, Family]
+
+    def atom_of(self, char: str) -> str | None:
+        """Name of the atom a character lies in, or None outside the frozen set."""
+        place = bisect_right(self.lows, ord(char)) - 1
+        if place < 0 or ord(char) > self.highs[place]:
+            return None
+        return self.names[place]
+
+    def class_of(self, char: str, family: Family) -> str | None:
+        """Class of a character in a family, or None when it has none."""
+        atom = self.atom_of(char)
+        return None if atom is None else family.class_of_atom.get(atom)
+
+
+@functools.cache
+def load_tables(folder: Path = TABLES) -> Tables:
+    """Both files, checked as far as the checker relies on them."""
+    atoms = _section(folder / "atoms.json", "atoms")
+    families = _section(folder / "families.json", "families")
+    ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
+    _require_disjoint(ranges)
+    return Tables(
+        lows=tuple(lo for lo, _, _ in ranges),
+        highs=tuple(hi for _, hi, _ in ranges),
+        names=tuple(name for _, _, name in ranges),
+        families={name: _family(name, record) for name, record in families.items()},
+    )
+
+
+def _section(path: Path, key: str) -> dict[str, Any]:
+    try:
+        section = json.loads(path.read_text(encoding="utf-8"))[key]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileFormatError(f"{path.name}: expected JSON with an object {key!r}") from error
+    if not isinstance(section, dict):
+        raise FileFormatError(f"{path.name}: {key!r} must be an object")
+    return section
+
+
+def _require_disjoint(ranges: Iterable[tuple[int, int, str]]) -> None:
+    last, owner = -1, ""
+    for lo, hi, name in ranges:
+        if lo <= last or hi < lo:
+            raise FileFormatError(f"atoms.json: {name!r} overlaps {owner!r} at U+{lo:04X}")
+        last, owner = hi, name
+
+
+def _family(name: str, record: Mapping[str, Any]) -> Family:
+    class_of_atom: dict[str, str] = {}
+    for label, members in record.get("classes", {}).items():
+        for atom in members:
+            if class_of_atom.setdefault(atom, label) != label:
+                raise FileFormatError(f"families.json: {name}: atom {atom!r} is in two classes")
+    return Family(
+        name=name,
+        sources=frozenset(
+            (source["engine"], tuple(source["patterns"])) for source in record.get("sources", ())
+        ),
+        class_of_atom=class_of_atom,
+        pairs={
+            (left, right): theorem
+            for left, row in record.get("pairs", {}).items()
+            for right, theorem in row.items()
+        },
+        digit_phase=record.get("digit_phase"),
+        universal=record.get("universal"),
+    )

@@ -1,0 +1,100 @@
+"""Decode ids: exactly the text on standard output, with a newline after it only on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from tokpar.cli.options import declare_tokenizer, tokenizer_of
+from tokpar.cli.source import STDIN, read_source
+from tokpar.errors import FileFormatError, OptionError
+
+_SEPARATORS = re.compile(r"[\s,\[\]]+")
+_MOST = 2**32
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help='numbers; "-" is standard input, the default'
+    )
+    parser.add_argument(
+        "--file", metavar="FILE", help="read the ids from a .npy, .txt or .json file instead"
+    )
+    declare_tokenizer(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.encoder import Encoder
+
+    ids = _ids(arguments)
+    with Encoder(tokenizer_of(arguments)) as encoder:
+        try:
+            text = encoder.decode(ids)
+        except LookupError as error:
+            raise OptionError(str(error.args[0]) if error.args else "ids unknown") from error
+    sys.stdout.write(text + "\n" if sys.stdout.isatty() else text)
+    return 0
+
+
+def _ids(arguments: argparse.Namespace) -> list[int]:
+    if arguments.file is not None:
+        if arguments.ids:
+            raise OptionError("give either ids or --file, not both")
+        return _from_file(arguments.file)
+    if arguments.ids in ([], [STDIN]):
+        if not arguments.ids and sys.stdin.isatty():
+            raise OptionError('no ids: give numbers, "-" for standard input, or --file')
+        return _parsed(read_source(STDIN).text, "standard input")
+    return _parsed(" ".join(arguments.ids), "arguments")
+
+
+def _from_file(name: str) -> list[int]:
+    if Path(name).suffix == ".npy":
+        return _from_array(name)
+    return _parsed(read_source(name).text, name)
+
+
+def _from_array(name: str) -> list[int]:
+    import numpy as np
+
+    try:
+        with open(name, "rb") as file:
+            array = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FileFormatError(f"{name}: expected a .npy array ({error})") from error
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise FileFormatError(
+            f"{name}: expected integers in one dimension, got {array.dtype}, shape {array.shape}"
+        )
+    return _checked(array.tolist(), name)
+
+
+def _parsed(text: str, where: str) -> list[int]:
+    """Numbers apart by white space or commas, or the object that `encode --json` prints."""
+    if text.lstrip().startswith("{"):
+        return _from_report(text, where)
+    words = [word for word in _SEPARATORS.split(text) if word]
+    strange = next((word for word in words if not (word.isascii() and word.isdigit())), None)
+    if strange is not None:
+        raise OptionError(f"{where}: expected ids, got {strange[:40]!r}")
+    return _checked([int(word) for word in words], where)
+
+
+def _from_report(text: str, where: str) -> list[int]:
+    try:
+        ids = json.loads(text)["ids"]
+    except (ValueError, KeyError) as error:
+        raise FileFormatError(f'{where}: expected an object with "ids" ({error})') from error
+    if not isinstance(ids, list) or not all(type(id_) is int for id_ in ids):
+        raise FileFormatError(f'{where}: "ids" must be a list of whole numbers')
+    return _checked(ids, where)
+
+
+def _checked(ids: list[int], where: str) -> list[int]:
+    wrong = next((id_ for id_ in ids if not 0 <= id_ < _MOST), None)
+    if wrong is not None:
+        raise OptionError(f"{where}: an id is a number from 0 to {_MOST - 1:,}, got {wrong}")
+    return ids

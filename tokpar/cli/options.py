@@ -1,0 +1,160 @@
+"""Arguments that several subcommands share, and the tokenizer and encoder they describe."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tokpar.errors import OptionError, TokparError
+
+if TYPE_CHECKING:
+    from tokpar.cli.source import Source
+    from tokpar.encoder import Encoder
+
+
+def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
+    """Which tokenizer, and the settings that belong to it."""
+    group = parser.add_argument_group("tokenizer")
+    add = group.add_argument
+    add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, .tiktoken ...")
+    add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
+    add("--no-special-tokens", action="store_true", help="leave out [CLS], <s> and the like")
+    add(
+        "--allowed-special",
+        action="append",
+        metavar="TOKEN|all",
+        help="tiktoken: a special token that may stand in the text; repeatable",
+    )
+    add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file")
+    add(
+        "--special",
+        action="append",
+        metavar="TOKEN=ID",
+        help="a special token of a .tiktoken file; repeatable",
+    )
+
+
+def declare_strategy(parser: argparse.ArgumentParser) -> None:
+    """How the text is split."""
+    group = parser.add_argument_group("strategy")
+    add = group.add_argument
+    add("--strategy", default="auto", metavar="NAME", help="see `tokpar strategies`")
+    add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
+    add(
+        "--option",
+        action="append",
+        metavar="NAME=VALUE",
+        help="an option of the strategy; repeatable",
+    )
+    add("--allow-approximate", action="store_true", help="accept ids that may be wrong")
+
+
+def declare_executor(parser: argparse.ArgumentParser) -> None:
+    """Who runs the tokenizer."""
+    group = parser.add_argument_group("executor")
+    group.add_argument("--executor", default="auto", metavar="NAME", help="see `tokpar plugins`")
+    group.add_argument("--workers", type=int, metavar="N", help="default: the cores available")
+    group.add_argument(
+        "--progress", action="store_true", help="show a bar even if stderr is not a terminal"
+    )
+
+
+def declare_output(parser: argparse.ArgumentParser) -> None:
+    """What is printed."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
+
+
+def tokenizer_of(arguments: argparse.Namespace) -> Any:
+    """The adapter that the tokenizer arguments describe."""
+    from tokpar.encoder import load
+
+    return load(arguments.tokenizer, engine=arguments.engine, **_settings(arguments))
+
+
+def strategy_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """--option and --chunk-chars as keyword arguments of the strategy."""
+    pairs = [_pair("--option", item) for item in arguments.option or ()]
+    options = {name: _value(value) for name, value in pairs}
+    if arguments.chunk_chars is not None:
+        options["chunk_chars"] = arguments.chunk_chars
+    return options
+
+
+@contextmanager
+def encoder_of(arguments: argparse.Namespace, tokenizer: Any) -> Iterator[Encoder]:
+    """An encoder by the strategy and executor arguments, with a progress bar if there is to be
+    one; its pools are closed at the end."""
+    from tokpar.cli.progress import executor_of
+    from tokpar.encoder import Encoder
+
+    with (
+        executor_of(arguments) as executor,
+        Encoder(
+            tokenizer,
+            strategy=arguments.strategy,
+            executor=executor,
+            workers=arguments.workers,
+            allow_approximate=arguments.allow_approximate,
+            **strategy_options(arguments),
+        ) as encoder,
+    ):
+        yield encoder
+
+
+@contextmanager
+def blamed_on(source: Source) -> Iterator[None]:
+    """What a tokenizer has against a text, such as a special token that is not allowed in it,
+    becomes an OptionError that names the text."""
+    try:
+        yield
+    except TokparError:
+        raise
+    except ValueError as error:
+        raise OptionError(f"{source.name}: {error}") from error
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if arguments.no_special_tokens:
+        settings["add_special_tokens"] = False
+    if arguments.allowed_special is not None:
+        settings["allowed_special"] = _allowed(arguments.allowed_special)
+    if arguments.pat_str is not None:
+        settings["pat_str"] = arguments.pat_str
+    if arguments.special is not None:
+        pairs = [_pair("--special", item) for item in arguments.special]
+        settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
+    return settings
+
+
+def _allowed(tokens: Sequence[str]) -> str | frozenset[str]:
+    return "all" if "all" in tokens else frozenset(tokens)
+
+
+def _pair(option: str, item: str) -> tuple[str, str]:
+    """NAME=VALUE; the last "=" divides, since special tokens may hold one."""
+    name, equals, value = item.rpartition("=")
+    if not equals or not name:
+        raise OptionError(f"{option} takes NAME=VALUE, got {item!r}")
+    return name, value
+
+
+def _token_id(token: str, number: str) -> int:
+    if not (number.isascii() and number.isdigit()):
+        raise OptionError(f"--special {token}=ID: the id must be a number, got {number!r}")
+    return int(number)
+
+
+def _value(text: str) -> Any:
+    """A Python literal where it is one, else the text itself: "4096" -> 4096, "paper" -> "paper"."""
+    named = {"true": True, "false": False, "none": None}
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

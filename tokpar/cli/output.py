@@ -1,0 +1,51 @@
+"""How results are printed: tables, JSON, counts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tokpar.types import Seam
+
+
+def print_json(value: Any) -> None:
+    """`value` as one line of JSON on standard output."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns as wide as their widest cell, numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    numeric = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(header))]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    for row in [list(header), *cells]:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        print("  ".join(padded).rstrip())
+
+
+def rule_counts(seams: Iterable[Seam]) -> dict[str, int]:
+    """How many seams rest on each rule: {"K1": 7}; "none" are uncertified."""
+    counts = Counter(seam.rule or "none" for seam in seams)
+    return dict(sorted(counts.items()))
+
+
+def plural(count: int, thing: str) -> str:
+    """1, "seam" -> "1 seam"; 1200, "seam" -> "1,200 seams"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def visible(text: str) -> str:
+    """`text` on one line: "a\\n\\u200b" has its newline and its zero width space escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(",", "").isdigit()

@@ -1,0 +1,102 @@
+"""Show where a text would be cut, by which rule, and why not elsewhere; nothing is tokenized.
+
+The column "around" shows the text beside each cut, which is marked by "│".
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from tokpar.cli.options import (
+    declare_output,
+    declare_strategy,
+    declare_tokenizer,
+    strategy_options,
+    tokenizer_of,
+)
+from tokpar.cli.output import plural, print_json, print_table, visible
+from tokpar.cli.source import Source, declare_source, read_source
+from tokpar.interfaces import Explains, Plan
+from tokpar.types import Chunk
+
+SHOWN = 20
+AROUND = 16
+MARK = "│"
+HEADER = ("position", "rule", "theorem", "witness", "around")
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    declare_source(parser)
+    declare_tokenizer(parser)
+    declare_strategy(parser)
+    declare_output(parser)
+    parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.registry import build_strategy, registry
+
+    record = registry().strategy(arguments.strategy)
+    splitter, _ = build_strategy(record, strategy_options(arguments))
+    tokenizer = tokenizer_of(arguments)
+    source = read_source(arguments.file)
+    chunks = splitter.split(source.text, tokenizer, 0)
+    plan = Plan(plural(len(chunks), "chunk"), "")
+    if isinstance(splitter, Explains):
+        plan = splitter.explain(source.text, chunks, tokenizer)
+    if arguments.json:
+        print_json(describe(source, plan, chunks, record.name))
+    else:
+        _print(source, plan, chunks, None if arguments.all else SHOWN)
+    return 0
+
+
+def describe(
+    source: Source, plan: Plan, chunks: Sequence[Chunk], strategy: str
+) -> dict[str, Any]:
+    """The whole plan."""
+    return {
+        "file": source.name,
+        "strategy": strategy,
+        "code_points": len(source.text),
+        "chunks": len(chunks),
+        "plan": plan.plan,
+        "why": plan.why,
+        "serial_regions": [list(region) for region in plan.serial_regions],
+        "cuts": [_cut(source.text, chunk) for chunk in chunks[1:]],
+    }
+
+
+def _cut(text: str, chunk: Chunk) -> dict[str, Any]:
+    position, cut = chunk.core_start, chunk.cut
+    return {
+        "position": position,
+        "rule": None if cut is None else cut.rule,
+        "theorem": None if cut is None else cut.theorem,
+        "witness": {} if cut is None else dict(cut.witness),
+        "before": text[max(0, position - AROUND) : position],
+        "after": text[position : position + AROUND],
+    }
+
+
+def _print(source: Source, plan: Plan, chunks: Sequence[Chunk], most: int | None) -> None:
+    length = plural(len(source.text), "code point")
+    why = f" ({plan.why})" if plan.why else ""
+    print(f"{source.name}: {length}, {plural(len(chunks), 'chunk')}; {plan.plan}{why}")
+    shown = chunks[1:] if most is None else chunks[1 : most + 1]
+    if shown:
+        print_table(HEADER, (_row(source.text, chunk) for chunk in shown))
+    if len(shown) < len(chunks) - 1:
+        print(f"and {len(chunks) - 1 - len(shown):,} more (--all shows them)")
+    for start, stop in plan.serial_regions:
+        print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
+
+
+def _row(text: str, chunk: Chunk) -> tuple[object, ...]:
+    cut = _cut(text, chunk)
+    witness = " ".join(f"{name}={value}" for name, value in cut["witness"].items())
+    around = f"{visible(cut['before'])}{MARK}{visible(cut['after'])}"
+    rule, theorem = cut["rule"] or "uncertified", cut["theorem"] or "-"
+    return cut["position"], rule, theorem, witness or "-", around

@@ -1,0 +1,167 @@
+"""Load the frozen tables; see tables/README.md for their format.
+
+`class_of` answers None outside the frozen set: nothing may be certified there by class.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from typing import Any
+
+Ranges = tuple[tuple[int, int], ...]
+"""Inclusive code point ranges, ascending and disjoint."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One spelling under which a family occurs: an engine and a pattern per Split stage."""
+
+    engine: str
+    patterns: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Safe contexts of one pre-tokenizer. Compared by identity; get it from `family_named`.
+
+    `pairs[left][right]` and the last entry of each triple is the theorem that proves it.
+    `triples` are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right,
+    theorem). `universal` is the white space y that U1 admits: "not_newline", "any" or None.
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    classes: Mapping[str, tuple[str, ...]]
+    pairs: Mapping[str, Mapping[str, str]]
+    triples: tuple[tuple[str, str, str, str], ...]
+    left_triples: tuple[tuple[str, str, str, str], ...]
+    digit_phase: int | None
+    universal: str | None
+
+    def class_of(self, char: str) -> str | None:
+        """Class of one character, None outside the frozen set."""
+        point = ord(char)
+        if point < 0x80:
+            return self._ascii[point]
+        return self._beyond(point)
+
+    def theorem(self, left: str, right: str) -> str | None:
+        """Theorem that makes (left|right) safe whatever surrounds it, None if there is none."""
+        return self.pairs.get(left, {}).get(right)
+
+    def ranges(self, name: str) -> Ranges:
+        """Code points of one class."""
+        atoms = load_atoms()
+        return merged(span for atom in self.classes[name] for span in atoms[atom])
+
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[int], list[str]]:
+        """First code points, last code points and class names of all ranges, ascending."""
+        rows = sorted((lo, hi, name) for name in self.classes for lo, hi in self.ranges(name))
+        lows, highs, names = zip(*rows, strict=True)
+        return list(lows), list(highs), list(names)
+
+    @cached_property
+    def _ascii(self) -> tuple[str | None, ...]:
+        return tuple(self._beyond(point) for point in range(0x80))
+
+    def _beyond(self, point: int) -> str | None:
+        lows, highs, names = self._spans
+        place = bisect_right(lows, point) - 1
+        return names[place] if place >= 0 and point <= highs[place] else None
+
+
+@lru_cache(maxsize=1)
+def load_atoms() -> Mapping[str, Ranges]:
+    """The frozen code points, parted into atoms that no family tells apart."""
+    return {
+        name: tuple((low, high) for low, high in ranges)
+        for name, ranges in _read("atoms.json")["atoms"].items()
+    }
+
+
+@lru_cache(maxsize=1)
+def load_families() -> Mapping[str, Family]:
+    """All families by name."""
+    entries = _read("families.json")["families"]
+    return {name: _family(name, entry) for name, entry in entries.items()}
+
+
+def family_named(name: str) -> Family | None:
+    """The family of that name, None if there is none."""
+    return load_families().get(name)
+
+
+def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
+    """The family that `engine` makes of these Split patterns, one per stage; None if unknown."""
+    return _by_source().get(Source(engine, tuple(patterns)))
+
+
+@lru_cache(maxsize=64)
+def pair_pattern(family: Family) -> re.Pattern[str]:
+    """Zero-width: matches at p exactly where the characters around p are a certified pair.
+
+    Left classes with the same right set share one branch, the largest first.
+    """
+    rows: dict[frozenset[str], list[str]] = {}
+    for left, row in family.pairs.items():
+        if row:
+            rows.setdefault(frozenset(row), []).append(left)
+    branches = []
+    for rights, lefts in sorted(rows.items(), key=lambda item: -_size(family, item[1])):
+        before, after = (_class_of_names(family, names) for names in (lefts, rights))
+        branches.append(f"(?<={before})(?={after})")
+    return re.compile("|".join(branches) or r"(?!)")
+
+
+def range_class(ranges: Iterable[tuple[int, int]]) -> str:
+    """A regex class of inclusive code point ranges: [(48, 57)] -> "[\\U00000030-\\U00000039]"."""
+    return "[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in merged(ranges)) + "]"
+
+
+def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The same code points as ascending ranges that neither overlap nor touch."""
+    result: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+def _class_of_names(family: Family, names: Iterable[str]) -> str:
+    return range_class(span for name in names for span in family.ranges(name))
+
+
+def _size(family: Family, names: Iterable[str]) -> int:
+    return sum(high - low + 1 for name in names for low, high in family.ranges(name))
+
+
+@lru_cache(maxsize=1)
+def _by_source() -> Mapping[Source, Family]:
+    return {source: family for family in load_families().values() for source in family.sources}
+
+
+def _read(name: str) -> Any:
+    path = files("tokpar.cuts").joinpath("tables", name)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _family(name: str, entry: Mapping[str, Any]) -> Family:
+    return Family(
+        name=name,
+        sources=tuple(Source(s["engine"], tuple(s["patterns"])) for s in entry["sources"]),
+        classes={key: tuple(atoms) for key, atoms in entry["classes"].items()},
+        pairs=entry["pairs"],
+        triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["triples"]),
+        left_triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["left_triples"]),
+        digit_phase=entry["digit_phase"],
+        universal=entry["universal"],
+    )

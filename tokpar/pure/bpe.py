@@ -1,0 +1,128 @@
+"""Byte-level byte-pair encoding, plain and obviously correct.
+
+A pre-token starts as its single bytes. Then, again and again, of all neighbours that may merge the
+pair of best priority is merged, the leftmost one if several have it. What may merge, and with which
+priority, is all that the two kinds of vocabulary differ in:
+
+* pairs (HF): the vocabulary lists pairs of tokens; the first line is the best priority. "abc" may
+  be made of "a" + "bc" but not of "ab" + "c", if only the first pair is listed.
+* ranks (tiktoken): any two tokens may merge if their bytes together are a token; the least id is
+  the best priority.
+
+`merge_by_scanning` says this in code. `merge_by_heap` gives the same tokens in O(n log n), for
+pre-tokens so long that looking at every pair before each merge would be slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from heapq import heappop, heappush
+
+from tokpar.pure.formats import Merges, Ranks, Vocabulary
+
+Rule = Callable[[int, int], tuple[int, int] | None]
+"""(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""
+
+SCAN_BYTES = 64
+"""Longer pre-tokens are merged by heap and are not remembered."""
+MEMO_PIECES = 1 << 16
+
+
+def pair_rule(merges: Merges) -> Rule:
+    """Explicit priority of each pair of tokens (HF)."""
+
+    def rule(left: int, right: int) -> tuple[int, int] | None:
+        return merges.get((left, right))
+
+    return rule
+
+
+def rank_rule(ranks: Ranks) -> Rule:
+    """Rank of the merged bytes (tiktoken), which is their id too."""
+    spelling = {rank: token for token, rank in ranks.items()}
+
+    def rule(left: int, right: int) -> tuple[int, int] | None:
+        merged = ranks.get(spelling[left] + spelling[right])
+        return None if merged is None else (merged, merged)
+
+    return rule
+
+
+def merge_by_scanning(ids: Sequence[int], rule: Rule) -> list[int]:
+    """Merge the best pair until none is left; before each merge all pairs are looked at."""
+    parts = list(ids)
+    while True:
+        best: tuple[int, int, int] | None = None
+        for i in range(len(parts) - 1):
+            found = rule(parts[i], parts[i + 1])
+            if found is not None and (best is None or found[0] < best[0]):
+                best = (found[0], i, found[1])
+        if best is None:
+            return parts
+        _, i, merged = best
+        parts[i : i + 2] = [merged]
+
+
+def merge_by_heap(ids: Sequence[int], rule: Rule) -> list[int]:
+    """The same tokens as `merge_by_scanning`.
+
+    A part is known by the position of its first atom. The heap holds every pair that was ever
+    seen; one whose parts have changed since is skipped.
+    """
+    parts: list[int | None] = list(ids)
+    after = list(range(1, len(parts) + 1))
+    before = list(range(-1, len(parts) - 1))
+    heap: list[tuple[int, int, int, int, int]] = []
+
+    def offer(i: int, j: int) -> None:
+        left, right = parts[i], parts[j]
+        assert left is not None
+        assert right is not None
+        found = rule(left, right)
+        if found is not None:
+            heappush(heap, (found[0], i, left, right, found[1]))
+
+    for i in range(len(parts) - 1):
+        offer(i, i + 1)
+    while heap:
+        _, i, left, right, merged = heappop(heap)
+        j = after[i]
+        if parts[i] != left or j == len(parts) or parts[j] != right:
+            continue
+        parts[i], parts[j] = merged, None
+        after[i] = after[j]
+        if after[i] < len(parts):
+            before[after[i]] = i
+            offer(i, after[i])
+        if before[i] >= 0:
+            offer(before[i], i)
+    return [part for part in parts if part is not None]
+
+
+class ByteBPE:
+    """Encodes one pre-token at a time.
+
+    Safe to share between threads: the memo of the last short pre-tokens is an `lru_cache`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokens = vocabulary.tokens
+        self._bytes = [vocabulary.tokens[bytes([byte])] for byte in range(256)]
+        self._whole_piece = vocabulary.whole_piece
+        self._rule = (
+            pair_rule(vocabulary.merges)
+            if vocabulary.semantics == "pairs"
+            else rank_rule(vocabulary.tokens)
+        )
+        self._remembered = lru_cache(MEMO_PIECES)(self._merge)
+
+    def encode(self, piece: bytes) -> tuple[int, ...]:
+        """Ids of one pre-token; of no bytes, no ids."""
+        return self._remembered(piece) if len(piece) <= SCAN_BYTES else self._merge(piece)
+
+    def _merge(self, piece: bytes) -> tuple[int, ...]:
+        if self._whole_piece and piece in self._tokens:
+            return (self._tokens[piece],)
+        merge = merge_by_scanning if len(piece) <= SCAN_BYTES else merge_by_heap
+        return tuple(merge([self._bytes[byte] for byte in piece], self._rule))
