@@ -259,7 +259,7 @@ def punctuation() -> Texts:
 
 def any_unicode() -> Texts:
     """Any code points but surrogates."""
-    return st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6)
+    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 
 def scripts() -> Texts:

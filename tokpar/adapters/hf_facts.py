@@ -5,7 +5,7 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,8 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     falling = _falling(pieces, stages, model)
     stages = () if falling.scheme == "dummy" else stages
     everything = _added_tokens(config)
-    added = tuple(t for t in everything if not (encode_special_tokens and t.special))
+    skipped = tuple(t for t in everything if encode_special_tokens and t.special)
+    added = everything if not skipped else tuple(t for t in everything if not t.special)
     byte_level = _byte_level(pieces)
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     loose = bool(stages) or prefix_space or falling.scheme == "dummy"
@@ -69,7 +70,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         unprovable=falling.why
         or _normalizer_reason(stages)
         or _model_reason(model, falling.scheme)
-        or _added_reason(everything, added, falling.scheme, stages),
+        or _added_reason(added, skipped, falling.scheme, stages),
     )
 
 
@@ -253,16 +254,15 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
 
 
 def _added_reason(
-    everything: tuple[AddedToken, ...],
-    matched: tuple[AddedToken, ...],
+    matched: Sequence[AddedToken],
+    skipped: Sequence[AddedToken],
     scheme: Scheme,
     stages: tuple[NormalizerStage, ...],
 ) -> str | None:
-    if scheme == "dummy":
-        moved = next((t.content for t in matched if t.normalized), None)
-        return moved and f"added token {moved!r} is matched with the dummy prefix in front"
-    skipped = [token for token in everything if token not in matched]
-    if any(token.normalized for token in skipped) and stages:
+    moved = next((t.content for t in (*matched, *skipped) if t.normalized), None)
+    if scheme == "dummy" and moved:
+        return f"added token {moved!r} is matched with the dummy prefix in front"
+    if stages and any(token.normalized for token in skipped):
         return "encode_special_tokens with a special token that is matched in normalized text"
     shadows = _overlapping({t.content for t in skipped}, {t.content for t in matched})
     return shadows and f"encode_special_tokens: {shadows} overlap, so one hides the other"

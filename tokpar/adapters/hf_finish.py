@@ -43,7 +43,9 @@ class Truncation:
             return ids
         if self.strategy == "only_second" or self.stride >= self.limit:
             raise NativeRefusesError
-        return ids[: self.limit] if self.direction == "right" else ids[len(ids) - self.limit :]
+        first = 0 if self.direction == "right" else len(ids) - self.limit
+        kept: IdArray = ids[first : first + self.limit].copy()
+        return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,12 +136,9 @@ class HuggingFaceTokenizer:
         self._caller = caller
         self._state = None if caller.fixed else caller.state()
         self._chunks = _private_copy(caller.own)
-        self._finish = finish_of(
-            caller.own,
-            add_special_tokens=caller.add_special_tokens,
-            cut_and_pad=caller.wrapper is None,
-        )
-        self._facts, self._lengths = _facts(caller, self._chunks, self._finish)
+        self._finish = _finish(caller, self._chunks)
+        self._chunks.encode_special_tokens = caller.encode_special_tokens
+        self._facts, self._lengths = _facts(caller, self._chunks, self._finish.unknown)
 
     @property
     def name(self) -> str:
@@ -173,9 +170,9 @@ class HuggingFaceTokenizer:
         try:
             encodings = call(list(texts), add_special_tokens=False)
         except BaseException as error:
-            for text in texts:
-                self.encode(text)
-            _raise_panic(error, "")
+            if isinstance(error, Exception) or _is_panic(error):
+                for text in texts:
+                    self.encode(text)
             raise
         pieces = []
         for i, text in enumerate(texts):
@@ -220,9 +217,9 @@ class HuggingFaceTokenizer:
     def finish(self, ids: IdArray, text: str) -> IdArray:
         """`ids` of the whole text, cut, with special tokens, and padded as a text of its own.
 
-        Raises what the caller's own call raises when it cannot cut. Where `facts.unprovable` says
-        that the post-processor is not understood, the caller's own call answers, and LookupError
-        is raised for ids that are not those of the text.
+        Raises what the caller's own call raises when it cannot cut. Where the post-processor or
+        the added tokens are not understood (`facts.unprovable` tells), the caller's own call
+        answers instead, and ids that are not those of the text raise LookupError.
         """
         try:
             return self._finish.one(ids)
@@ -281,8 +278,9 @@ class HuggingFaceTokenizer:
 
 
 _OTHER_IDS = "these ids are not those of the text"
+_RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 _CUSTOM = "a normalizer or pre-tokenizer is written in Python"
-_ALTERED = "added tokens were changed in a way that no copy of the tokenizer reproduces"
+_ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
 
 
 def _caller(source: object) -> _Caller | None:
@@ -318,45 +316,70 @@ def _private_copy(own: Any) -> Any:
     return copy
 
 
-def _facts(caller: _Caller, copy: Any, finish: Finish) -> tuple[Facts, IntArray | None]:
+def _facts(caller: _Caller, copy: Any, unknown: str | None) -> tuple[Facts, IntArray | None]:
     """Facts, and the byte lengths of tokens if these tile the text."""
     config = _serialized(copy)
     if config is None:
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=_CUSTOM), None
     parsed = json.loads(config)
-    altered = finish.unknown or _added_tokens_differ(caller.own, copy)
-    copy.encode_special_tokens = caller.encode_special_tokens
     facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
-    why = altered or _random(caller.own.model) or _own_encode(caller.wrapper)
-    facts = replace(facts, unprovable=why or facts.unprovable)
+    why = unknown or _own_encode(caller.wrapper) or facts.unprovable
+    facts = replace(facts, unprovable=why or (_RANDOM if _is_random(caller.own.model) else None))
     return facts, token_lengths(parsed) if facts.tiles else None
 
 
-def _added_tokens_differ(own: Any, copy: Any) -> str | None:
-    """A token that was added twice with different flags works by some of the old and some of the
-    new, which no copy and no file reproduces."""
+def _finish(caller: _Caller, copy: Any) -> Finish:
+    """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
+    own = caller.own
+    finish = finish_of(
+        own, add_special_tokens=caller.add_special_tokens, cut_and_pad=caller.wrapper is None
+    )
+    unknown = finish.unknown or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    return finish if unknown is None else Finish(unknown=unknown)
+
+
+def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
+    """Why `copy` finds other added tokens, or None.
+
+    A token that was added twice with different flags works by some of the old and some of the new
+    ones, which no copy and no file reproduces. That is looked for by trying each token.
+    """
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
-    limit = own.truncation["max_length"] if own.truncation else None
-    for token in added.values():
-        probe = f"x{token.content}x"
-        expected = copy.encode(probe, add_special_tokens=False).ids
-        if limit is not None and len(expected) > limit:
-            continue
-        native = own.encode(probe, add_special_tokens=False)
-        if [
-            i for i, real in zip(native.ids, native.attention_mask, strict=True) if real
-        ] != expected:
-            return _ALTERED
-    return None
+    if encode_special_tokens and any(_is_special(own, i) != t.special for i, t in added.items()):
+        return _ALTERED
+    if _is_random(own.model):
+        return None
+    try:
+        same = all(_begin_alike(own, copy, f"x{token.content}x") for token in added.values())
+    except BaseException as error:
+        if not _is_panic(error):
+            raise
+        return "the engine panics on added tokens that strip each other"
+    return None if same else _ALTERED
 
 
-def _random(model: Any) -> str | None:
-    """Sampling of a Unigram model, which its JSON does not mention."""
-    sampling = getattr(model, "alpha", None) or getattr(model, "nbest_size", None)
-    return "Unigram with sampling (alpha, nbest_size) is random" if sampling else None
+def _is_special(own: Any, added_id: int) -> bool:
+    """What the engine holds for special, whatever the flag of the token says now."""
+    kept = own.decode([added_id], skip_special_tokens=False)
+    return bool(own.decode([added_id], skip_special_tokens=True) != kept)
+
+
+def _begin_alike(own: Any, copy: Any, text: str) -> bool:
+    """The same ids, padding aside; not compared where `own` would cut."""
+    expected = copy.encode(text, add_special_tokens=False).ids
+    if own.truncation is not None and len(expected) > own.truncation["max_length"]:
+        return True
+    native = own.encode(text, add_special_tokens=False)
+    kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
+    return bool(kept == expected)
+
+
+def _is_random(model: Any) -> bool:
+    """Dropout, or the sampling of a Unigram model, which its JSON does not mention."""
+    return any(getattr(model, name, None) for name in _SAMPLING)
 
 
 def _own_encode(wrapper: Any) -> str | None:
@@ -366,7 +389,7 @@ def _own_encode(wrapper: Any) -> str | None:
             return f"{name} of this tokenizer object was replaced"
         owner = next((cls for cls in type(wrapper).__mro__ if name in cls.__dict__), None)
         if owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
-            return f"the class {owner.__qualname__} has a {name} of its own"
+            return f"the class {owner.__qualname__} has its own {name}"
     return None
 
 

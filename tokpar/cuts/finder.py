@@ -175,6 +175,8 @@ class CutFinder:
         theorem = None if left is None or right is None else family.theorem(left, right)
         if theorem is None or not self._tokens_safe(text, p):
             return None
+        if theorem == "20":
+            return self._seam(p, "K1", theorem, _REGEX_UNIVERSAL)
         rule: Rule = "K1" if self.facts.scheme == "regex" else "K3"
         return self._seam(p, rule, theorem, (("left", str(left)), ("right", str(right))))
 

@@ -11,6 +11,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import numpy as np
 
 from tokpar.cuts import engines
 from tokpar.cuts.known import GHOSTS, PROPERTIES, RECIPES, SHARED, SINGLES, STATED, Recipe, Stated
-from tokpar.cuts.machine import Contexts, decide, digit_phase
+from tokpar.cuts.machine import Contexts
 from tokpar.cuts.pattern import WHITESPACE, Alt, Atom, Ranges, char_sets, parse
+from tokpar.cuts.stages import decide, digit_phase
 
 TABLES = Path(__file__).parent / "tables"
 ATOMS = TABLES / "atoms.json"
@@ -75,21 +77,21 @@ def make_atoms() -> tuple[Atom, ...]:
 
 
 def check_sets(atoms: Iterable[Atom], text: str) -> None:
-    """Every one-char class of every family means the same in each engine and in the model."""
-    frozen = _mask(tuple(r for atom in atoms for r in atom.ranges))
+    """Every one-char class of every family means the same, on the frozen code points of `text`,
+    to each engine it is meant for and to the model; AssertionError names the first difference."""
+    asked = engines.as_mask(set(text)) & _mask(tuple(r for a in atoms for r in a.ranges))
     sets: dict[tuple[str, str], frozenset[str]] = {}
     for recipe in RECIPES:
         for names, patterns in recipe.stages:
-            for engine in names:
-                for pattern in patterns:
-                    found = char_sets(parse(pattern, engine, atoms))
-                    sets |= {(engine, source): members for source, members in found.items()}
+            for engine, pattern in product(names, patterns):
+                found = char_sets(parse(pattern, engine, atoms))
+                sets |= {(engine, source): members for source, members in found.items()}
     ranges = {atom.name: atom.ranges for atom in atoms}
     for (engine, source), members in sets.items():
         wanted = _mask(tuple(r for name in members for r in ranges[name]))
-        got = engines.as_mask(engines.MEMBERS[engine](source, text)) & frozen
-        if (wanted != got).any():
-            first = int(np.flatnonzero(wanted != got)[0])
+        got = engines.as_mask(engines.MEMBERS[engine](source, text))
+        if (differing := asked & (wanted != got)).any():
+            first = int(np.flatnonzero(differing)[0])
             raise AssertionError(f"{engine} {source!r} differs from the model at U+{first:04X}")
 
 

@@ -70,7 +70,7 @@ def build(tree: Alt, atoms: Iterable[str]) -> Graph:
     symbols = _symbols(tree, sorted(atoms))
     program = _Compiler().run(tree)
     states: dict[tuple[int, ...], int] = {(0,): 0}
-    order = [(0,)]
+    order: list[tuple[int, ...]] = [(0,)]
     target: list[tuple[int, ...]] = []
     matched: list[tuple[bool, ...]] = []
     for state in order:
@@ -291,62 +291,3 @@ def contexts(graph: Graph, outside: Iterable[str] = ()) -> Contexts:
             t for b, c, d in left_triples for t in product(names[b], names[c], names[d])
         ),
     )
-
-
-def decide(stages: tuple[Alt, ...], atoms: frozenset[str]) -> Contexts:
-    """Safe contexts of a sequence of Splits whose stages before the last cut class runs.
-
-    Lemma 23: a class-run stage cuts the text into maximal runs of its class (all of which later
-    stages see as separate texts) and gaps. A pair with one side in a run class is an edge of a
-    run and safe; inside a run or gap that is split cleanly, a context is safe exactly when it
-    is safe for the last stage on words over that run's alphabet alone (the word itself is a
-    text, so this is exact for 1+1). Runs cut every n characters are not split cleanly: nothing
-    inside them is certified here (Theorem 22 does that).
-    """
-    groups, rest = [], atoms
-    for stage in stages[:-1]:
-        members, clean = _class_run(stage)
-        groups.append((members & rest, clean))
-        rest -= members
-    groups.append((rest, True))
-    pairs: set[tuple[str, str]] = set()
-    triples: set[tuple[str, str, str]] = set()
-    left_triples: set[tuple[str, str, str]] = set()
-    for group, clean in groups:
-        pairs.update(product(group, atoms - group))
-        if clean:
-            inside = contexts(build(stages[-1], group), atoms - group)
-            pairs |= inside.pairs
-            triples |= inside.triples
-            left_triples |= inside.left_triples
-    return Contexts(
-        tuple(sorted(atoms)), frozenset(pairs), frozenset(triples), frozenset(left_triples)
-    )
-
-
-def _class_run(stage: Alt) -> tuple[frozenset[str], bool]:
-    """The class of a `[..]+` or `[..]{1,n}` stage, and whether its runs stay whole."""
-    node: Node = stage
-    while isinstance(node, (Alt, Seq)):
-        children = node.options if isinstance(node, Alt) else node.items
-        if len(children) != 1:
-            raise UnsupportedPatternError("an early stage that is not one class run")
-        node = children[0]
-    if not isinstance(node, Repeat) or not isinstance(node.item, Chars) or node.low != 1:
-        raise UnsupportedPatternError("an early stage that is not one class run")
-    return node.item.atoms, node.high is None
-
-
-def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
-    """n if digits are consumed by one alternative `digits{1,n}` and nothing else (Theorem 22)."""
-    stage = stages[0]
-    users = [node for node in stage.options if any(s & digits for s in char_sets(node).values())]
-    if len(users) != 1:
-        return None
-    node = users[0]
-    while isinstance(node, Seq) and len(node.items) == 1:
-        node = node.items[0]
-    whole = isinstance(node, Repeat) and isinstance(node.item, Chars) and node.low == 1
-    if not whole or not isinstance(node, Repeat) or char_sets(node) == {}:
-        return None
-    return node.high if char_sets(node).popitem()[1] == digits else None

@@ -150,7 +150,7 @@ def _by_source() -> Mapping[Source, Family]:
 
 
 def _read(name: str) -> Any:
-    path = files("tokpar.cuts").joinpath("tables", name)
+    path = files("tokpar.cuts") / "tables" / name
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -1,0 +1,386 @@
+"""The frozen cut tables: regenerated, counted, and contradicted by every other means we have."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import pairwise, product
+
+import pytest
+import regex
+import tiktoken
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from tokpar.cuts import generate
+from tokpar.cuts.known import GHOSTS, RECIPES, Recipe
+from tokpar.cuts.machine import Graph, build, first_piece
+from tokpar.cuts.pattern import Atom, UnsupportedPatternError, parse
+from tokpar.cuts.stages import decide
+from tokpar.cuts.tables import (
+    Family,
+    family_named,
+    load_atoms,
+    load_families,
+    pair_pattern,
+    range_class,
+    recognise,
+)
+
+REGEX_FAMILIES = [recipe.name for recipe in RECIPES]
+RECIPE = {recipe.name: recipe for recipe in RECIPES}
+LENGTH = dict.fromkeys(REGEX_FAMILIES, 5) | {"o200k": 4, "deepseek": 4}
+ATOMS = generate.stored_atoms()
+GROUP = {
+    **dict.fromkeys(("ascii_digit", "N"), 0),
+    **{a.name: 1 for a in (*ATOMS, *GHOSTS) if a.name.startswith(("cjk", "kana"))},
+}
+"""DeepSeek: which early stage takes an atom (2 or absent: neither)."""
+
+
+def family(name: str) -> Family:
+    found = family_named(name)
+    assert found is not None
+    return found
+
+
+def pieces(patterns: tuple[str, ...], text: str) -> list[int]:
+    """Ends of the pieces by the module `regex`, gaps being pieces as in HF's Isolated."""
+    ends = [0, len(text)]
+    for pattern in map(regex.compile, patterns):
+        finer = set(ends)
+        for low, high in pairwise(ends):
+            for match in pattern.finditer(text[low:high]):
+                finer |= {low + match.start(), low + match.end()}
+        ends = sorted(finer)
+    return ends[1:]
+
+
+@cache
+def sample(name: str) -> dict[str, str]:
+    """One character for each class."""
+    return {label: chr(family(name).ranges(label)[0][0]) for label in family(name).classes}
+
+
+@cache
+def broken(name: str, patterns: tuple[str, ...], length: int) -> set[tuple[str, ...]]:
+    """Contexts at some wrong cut of some class string up to `length`: (c, d), (c, "|", d1, d2)
+    and (c1, c2, "|", d)."""
+    chars = sample(name)
+    ends: dict[tuple[str, ...], int] = {}
+    found: set[tuple[str, ...]] = set()
+    for size in range(1, length + 1):
+        for word in product(chars, repeat=size):
+            text = "".join(map(chars.__getitem__, word))
+            ends[word] = whole = sum(1 << end for end in pieces_fast(patterns, text))
+            for p in range(1, size):
+                if whole != ends[word[:p]] | ends[word[p:]] << p:
+                    found.add(word[p - 1 : p + 1])
+                    found.add((word[p - 1], "|", *word[p : p + 2]))
+                    found.add((*word[max(0, p - 2) : p], "|", word[p]))
+    return found
+
+
+def pieces_fast(patterns: tuple[str, ...], text: str) -> Iterable[int]:
+    if len(patterns) > 1:
+        return pieces(patterns, text)
+    return (match.end() for match in regex.finditer(patterns[0], text))
+
+
+def listed(found: Family) -> set[tuple[str, ...]]:
+    """Everything a family certifies, in the notation of `broken`."""
+    return (
+        {(left, right) for left, row in found.pairs.items() for right in row}
+        | {(a, "|", b, c) for a, b, c, _ in found.triples}
+        | {(a, b, "|", c) for a, b, c, _ in found.left_triples}
+    )
+
+
+# --- the tables come out again, and as the theory says --------------------------------------
+
+
+def test_families_json_is_what_the_machine_gives() -> None:
+    assert generate.families_text(ATOMS) == generate.FAMILIES.read_text(encoding="utf-8")
+
+
+def test_the_engines_agree_with_the_atoms_on_every_class_of_every_family() -> None:
+    ends = {chr(p) for spans in load_atoms().values() for span in spans for p in span}
+    common = {chr(p) for p in (*range(0x250), *range(0x3000, 0x3100), *range(0x4E00, 0x5E00))}
+    generate.check_sets(ATOMS, "".join(sorted(ends | common)))
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "pairs"),
+    [
+        ("gpt2", 10, 47),
+        ("cl100k", 11, 54),
+        ("cl100k_tiktoken", 11, 54),
+        ("qwen2", 11, 55),
+        ("o200k", 19, 134),
+        ("tekken", 10, 44),
+        ("deepseek", 13, 122),
+    ],
+)
+def test_the_numbers_of_safe_pairs_are_those_of_section_5(
+    name: str, classes: int, pairs: int
+) -> None:
+    assert len(family(name).classes) == classes
+    assert sum(map(len, family(name).pairs.values())) == pairs
+
+
+def test_o200k_has_84_of_225_pairs_without_upper_case_contraction_letters() -> None:
+    upper = {"S", "L", "VR", "E"}
+    rows = family("o200k").pairs.items()
+    assert sum(len(row.keys() - upper) for left, row in rows if left not in upper) == 84
+
+
+def test_deepseek_has_146_of_196_pairs_with_unassigned_kana_as_fourteenth_class() -> None:
+    recipe, atoms = RECIPE["deepseek"], (*ATOMS, *GHOSTS)
+    names, patterns = recipe.stages[0]
+    stages = generate.stages_of(recipe, names[0], patterns, atoms)
+    pairs = decide(stages, frozenset(atom.name for atom in atoms)).pairs
+    kinds = {atom: label for label, members in recipe.classes.items() for atom in members}
+    kinds["kana_unassigned"] = "kana_unassigned"
+    assert len(set(kinds.values())) == 14
+    assert len({(kinds[x], kinds[y]) for x, y in pairs}) == 146
+
+
+@pytest.mark.parametrize("name", REGEX_FAMILIES)
+def test_u1_and_the_newline_row_are_in_every_table(name: str) -> None:
+    found = family(name)
+    spaces = {found.class_of(c) for c in " \t\r\u3000"} - {None}
+    newline, any_space = found.class_of("\n"), found.universal == "any"
+    for left, right in product(found.classes, repeat=2):
+        if left not in spaces and right in spaces and (any_space or right != newline):
+            assert found.theorem(left, right) == "20"
+        if left == newline and not any_space and right not in {*spaces, "/"}:
+            assert found.theorem(left, right) == "21"
+
+
+def test_w2_holds_for_the_old_cl100k_pattern_and_not_for_tiktokens() -> None:
+    w2 = ("sp", "sp", "a", "19")
+    assert w2 in family("cl100k").triples
+    assert w2 not in family("cl100k_tiktoken").triples
+    patterns = family("cl100k_tiktoken").sources[0].patterns
+    assert ("sp", "|", "sp", "a") in broken("cl100k_tiktoken", patterns, 5)
+
+
+# --- second opinion: all class strings through the module regex -----------------------------
+
+
+@pytest.mark.parametrize("name", REGEX_FAMILIES)
+def test_no_class_string_breaks_a_listed_context(name: str) -> None:
+    patterns = family(name).sources[0].patterns
+    assert not listed(family(name)) & broken(name, patterns, LENGTH[name])
+
+
+@pytest.mark.parametrize("name", REGEX_FAMILIES)
+def test_every_pair_left_out_has_a_witness(name: str) -> None:
+    found = family(name)
+    patterns = found.sources[0].patterns
+    unsafe = {p for p in product(found.classes, repeat=2) if p not in listed(found)}
+    assert unsafe <= broken(name, patterns, LENGTH[name])
+
+
+@pytest.mark.parametrize("name", REGEX_FAMILIES)
+def test_a_planted_unsafe_context_is_found(name: str) -> None:
+    patterns = family(name).sources[0].patterns
+    letter = family(name).class_of("a")
+    planted = {("sp", str(letter)), ("sp", "|", str(letter), "1")}
+    assert planted <= broken(name, patterns, 3)
+
+
+# --- the model against the real engines -----------------------------------------------------
+
+
+def model_pieces(graphs: list[Graph], groups: dict[str, int], word: list[str]) -> list[int]:
+    """Ends of the pieces by the machine; `groups` are DeepSeek's early runs."""
+    ends, start = [], 0
+    while start < len(word):
+        group, stop = groups.get(word[start], 2), start
+        while stop < len(word) and groups.get(word[stop], 2) == group:
+            stop += 1
+        if groups and group == 0:
+            stop = min(stop, start + 3)
+            ends.append(stop)
+            start = stop
+        while start < stop:
+            start += first_piece(graphs[min(group, len(graphs) - 1)], word[start:stop])
+            ends.append(start)
+    return ends
+
+
+def graphs_of(recipe: Recipe, engine: str, patterns: tuple[str, ...]) -> list[Graph]:
+    """The last stage's machine; for DeepSeek one for each alphabet (the first is unused)."""
+    universe = (*ATOMS, *GHOSTS)
+    tree = generate.stages_of(recipe, engine, patterns, universe)[-1]
+    names = {atom.name for atom in universe}
+    if len(patterns) == 1:
+        return [build(tree, names)]
+    parts = [{n for n in names if GROUP.get(n, 2) == group} for group in (1, 2)]
+    return [build(tree, part) for part in (parts[0], *parts)]
+
+
+def random_words(count: int, size: int, rng: random.Random) -> list[tuple[list[str], str]]:
+    """Words of atoms, and a text of random frozen characters for each."""
+    words = []
+    often = [a for a in ATOMS if len(a.ranges) < 3 and a.name != "low_block"]
+    for _ in range(count):
+        pool = rng.choice((ATOMS, often, rng.sample(ATOMS, 4)))
+        word = rng.choices(pool, k=rng.randint(1, size))
+        text = "".join(chr(rng.randint(*rng.choice(atom.ranges))) for atom in word)
+        words.append(([atom.name for atom in word], text))
+    return words
+
+
+def oniguruma(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
+    sequence = pre_tokenizers.Sequence(splits)
+    for text in texts:
+        yield [stop for _, (_, stop) in sequence.pre_tokenize_str(text)]
+
+
+def fancy(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
+    """Every substring is a token, so that tiktoken's tokens are its pieces."""
+    parts = {t[i:j] for t in texts for i in range(len(t)) for j in range(i + 1, len(t) + 1)}
+    tokens = [bytes([i]) for i in range(256)]
+    tokens += sorted({part.encode() for part in parts} - set(tokens))
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    encoding = tiktoken.Encoding(
+        "pieces", pat_str=patterns[0], mergeable_ranks=ranks, special_tokens={}
+    )
+    for text in texts:
+        ends = [0]
+        for token in encoding.encode_ordinary(text):
+            ends.append(ends[-1] + len(tokens[token].decode()))
+        yield ends[1:]
+
+
+def python_regex(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
+    yield from (pieces(patterns, text) for text in texts)
+
+
+ENGINES: dict[str, Callable[[tuple[str, ...], list[str]], Iterator[list[int]]]] = {
+    "oniguruma": oniguruma,
+    "fancy-regex": fancy,
+    "regex": python_regex,
+}
+SPELLINGS = [
+    pytest.param(recipe, engine, patterns, id=f"{recipe.name}-{index}-{engine}")
+    for recipe in RECIPES
+    for index, (names, patterns) in enumerate(recipe.stages)
+    for engine in names
+]
+
+
+@pytest.mark.parametrize(("recipe", "engine", "patterns"), SPELLINGS)
+def test_the_engine_cuts_random_frozen_text_as_the_model_does(
+    recipe: Recipe, engine: str, patterns: tuple[str, ...]
+) -> None:
+    words = random_words(2500, 7, random.Random(f"{recipe.name}{engine}"))
+    graphs = graphs_of(recipe, engine, patterns)
+    groups = GROUP if len(patterns) > 1 else {}
+    texts = [text for _, text in words]
+    for (word, text), ends in zip(words, ENGINES[engine](patterns, texts), strict=True):
+        assert ends == model_pieces(graphs, groups, word), (text, word)
+
+
+@pytest.mark.parametrize("name", ["bert", "metaspace"])
+def test_pair_local_tables_hold_on_hugging_face(name: str) -> None:
+    tokenizer = Tokenizer(models.WordLevel({}, unk_token=""))
+    if name == "bert":
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    else:
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+
+    def words(text: str) -> list[str]:
+        if tokenizer.normalizer is not None:
+            text = tokenizer.normalizer.normalize_str(text)
+        return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+
+    found = family(name)
+    for _, text in random_words(4000, 6, random.Random(name)):
+        for p in range(1, len(text)):
+            left, right = found.class_of(text[p - 1]), found.class_of(text[p])
+            if found.theorem(str(left), str(right)):
+                assert words(text) == words(text[:p]) + words(text[p:]), (text, p)
+
+
+# --- loader ---------------------------------------------------------------------------------
+
+
+def test_the_frozen_set_leaves_out_what_unicode_versions_and_case_folding_move() -> None:
+    frozen = {name: family(name) for name in load_families()}
+    for char in "\U000125c4\U00016139\u017f\u212a\u2e43\u061d\u00aa\U0001f600\ud800":
+        assert [name for name, found in frozen.items() if found.class_of(char)] == []
+
+
+def test_all_white_space_and_ascii_is_frozen() -> None:
+    spaces = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+    for char in (*map(chr, range(0x80)), *spaces, *map(chr, range(0x2000, 0x200B))):
+        assert all(found.class_of(char) for found in load_families().values())
+
+
+@pytest.mark.parametrize("name", list(load_families()))
+def test_pair_pattern_matches_where_class_of_and_pairs_say(name: str) -> None:
+    found, rng = family(name), random.Random(name)
+    strange = [Atom("strange", "", ((0x100, 0x10FFFF), (0x17F, 0x17F), (0x1F600, 0x1F640)))]
+    for _ in range(800):
+        atoms = rng.choices((*ATOMS, *strange), k=rng.randint(0, 12))
+        text = "".join(chr(rng.randint(*rng.choice(atom.ranges))) for atom in atoms)
+        kinds = [found.class_of(char) for char in text]
+        wanted = [
+            p
+            for p in range(1, len(text))
+            if found.theorem(str(kinds[p - 1]), str(kinds[p])) is not None
+        ]
+        matches = list(pair_pattern(found).finditer(text))
+        assert [match.start() for match in matches] == wanted
+        assert all(match.start() == match.end() for match in matches)
+
+
+def test_every_source_is_recognised_and_nothing_else() -> None:
+    for found in load_families().values():
+        for source in found.sources:
+            assert recognise(source.engine, source.patterns) is found
+    tiktokens = family("cl100k_tiktoken").sources[0].patterns
+    assert recognise("oniguruma", tiktokens) is None
+    assert recognise("fancy-regex", family("deepseek").sources[0].patterns) is None
+
+
+def test_range_class_is_a_class_of_its_ranges() -> None:
+    ranges = [(0x5D, 0x5E), (0x2D, 0x2D), (0x4E00, 0x4E01)]
+    assert re.findall(range_class(ranges), "a]^-一丂") == [*"]^-一"]
+
+
+# --- what the parser refuses ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("engine", "pattern"),
+    [
+        ("oniguruma", r"\p{N}{1,3}+"),
+        ("regex", r"\p{L}++\p{Ll}"),
+        ("regex", r"\s+$|\s|\S"),
+        ("regex", r"(?<=a)b"),
+        ("regex", r"^a|\s|\S"),
+        ("regex", r"\s+?|\S"),
+        ("regex", r"[^\s--\p{L}]"),
+        ("regex", r"[a-f]|\s|\S"),
+        ("regex", r"\w+"),
+        ("regex", r"(a"),
+        ("regex", r"a)"),
+        ("onig", r"\s"),
+    ],
+)
+def test_patterns_outside_the_model_are_refused(engine: str, pattern: str) -> None:
+    with pytest.raises(UnsupportedPatternError):
+        parse(pattern, engine, ATOMS)
+
+
+@pytest.mark.parametrize("pattern", [r"\s*|\S+", r"\p{L}+|\s+", r"(?:\s*)*|\S"])
+def test_patterns_that_match_nothing_or_leave_gaps_are_refused(pattern: str) -> None:
+    with pytest.raises(UnsupportedPatternError):
+        build(parse(pattern, "regex", ATOMS), [atom.name for atom in ATOMS])
