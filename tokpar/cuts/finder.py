@@ -155,7 +155,7 @@ class CutFinder:
 
     def _absorbed(self, text: str, p: int) -> Seam | None:
         """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
-        if p + 1 >= len(text) or text[p - 1] == "▁":
+        if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
             return None
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):

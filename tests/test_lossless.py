@@ -1,0 +1,187 @@
+"""The claim itself: every lossless strategy gives the serial ids, on any text, cut anywhere.
+
+The oracle is the tokenizer object's own call. Chunks are tiny, so that seams are everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tiktoken
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import EXAMPLES, chosen_profile
+from tests.texts import surrogate_texts, texts
+from tests.tokenizers_drawn import (
+    contents,
+    hf_tokenizers,
+    is_panic,
+    named_tokenizers,
+    texts_with,
+    tiktoken_encodings,
+)
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import facts_of
+
+STRATEGIES = ("serial", "cut", "auto")
+EXECUTORS = ("serial", "threads", "native")
+SIZES = st.one_of(st.integers(1, 8), st.integers(9, 64), st.just(200))
+
+
+def own_call(tokenizer: Any, text: str) -> list[int]:
+    """The tokenizer's own serial ids; an example whose own call panics is set aside."""
+    if isinstance(tokenizer, tiktoken.Encoding):
+        return tokenizer.encode(text, allowed_special="all")
+    try:
+        return tokenizer.encode(text).ids
+    except BaseException as error:
+        assume(not is_panic(error))
+        raise
+
+
+def adapter_of(tokenizer: Any) -> Any:
+    if isinstance(tokenizer, tiktoken.Encoding):
+        return tokpar.load(tokenizer, allowed_special="all")
+    return tokpar.load(tokenizer)
+
+
+def encoded(text: str, adapter: Any, strategy: str, executor: str, size: int) -> tokpar.Encoding:
+    options = {} if strategy == "serial" else {"chunk_chars": size}
+    if executor == "native" and not hasattr(adapter, "encode_many"):
+        executor = "threads"
+    return tokpar.encode(text, adapter, strategy=strategy, executor=executor, workers=2, **options)
+
+
+def assert_same(tokenizer: Any, text: str, strategy: str, executor: str, size: int) -> None:
+    expected = own_call(tokenizer, text)
+    adapter = adapter_of(tokenizer)
+    encoding = encoded(text, adapter, strategy, executor, size)
+    assert encoding.ids.tolist() == expected
+    assert encoding.lossless
+    report = tokpar.check(encoding, text, adapter)
+    assert report.ok, report.findings
+
+
+def drawn_text(data: st.DataObject, tokenizer: Any, max_size: int = 400) -> str:
+    return data.draw(texts_with(contents(tokenizer), max_size), label="text")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(data=st.data(), tokenizer=hf_tokenizers(), executor=st.sampled_from(EXECUTORS), size=SIZES)
+def test_drawn_hugging_face_tokenizers(
+    strategy: str, data: st.DataObject, tokenizer: Any, executor: str, size: int
+) -> None:
+    assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, size)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(
+    data=st.data(), tokenizer=tiktoken_encodings(), executor=st.sampled_from(EXECUTORS), size=SIZES
+)
+def test_drawn_tiktoken_encodings(
+    strategy: str, data: st.DataObject, tokenizer: Any, executor: str, size: int
+) -> None:
+    assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, size)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("name", sorted(named_tokenizers()))
+@settings(max_examples=max(50, EXAMPLES[chosen_profile()] // 3))
+@given(data=st.data(), executor=st.sampled_from(EXECUTORS), size=SIZES)
+def test_parts_of_real_vocabularies(
+    name: str, strategy: str, data: st.DataObject, executor: str, size: int
+) -> None:
+    tokenizer = named_tokenizers()[name]
+    assert_same(tokenizer, drawn_text(data, tokenizer, 2000), strategy, executor, size)
+
+
+@settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
+@given(text=texts(max_size=2000), size=SIZES)
+def test_processes(text: str, size: int, process_encoder: dict[str, tokpar.Encoder]) -> None:
+    tokenizer = named_tokenizers()["deepseek_part"]
+    encoder = process_encoder.setdefault(
+        f"{size}",
+        tokpar.Encoder(tokenizer, strategy="cut", executor="processes", chunk_chars=size),
+    )
+    assert encoder.encode(text).ids.tolist() == own_call(tokenizer, text)
+
+
+@given(data=st.data(), tokenizer=hf_tokenizers(finishing=False))
+def test_every_certified_place_is_a_lossless_cut(data: st.DataObject, tokenizer: Any) -> None:
+    """Not only the places the splitter happens to take: every one the finder would certify."""
+    text = drawn_text(data, tokenizer, 60)
+    expected = own_call(tokenizer, text)
+    adapter = adapter_of(tokenizer)
+    finder = finder_for(facts_of(adapter))
+    if finder.refusal_for(text) is not None:
+        return
+    for p in range(1, len(text)):
+        seam = finder.certify(text, p)
+        if seam is not None:
+            absorbed = int(dict(seam.witness).get("absorbed", 0))
+            halves = [adapter.encode(text[:p]), adapter.encode(text[p + absorbed :])]
+            assert np.concatenate(halves).tolist() == expected, (p, seam)
+
+
+@given(data=st.data(), tokenizer=hf_tokenizers(), size=SIZES)
+def test_lone_surrogates_end_as_the_own_call_ends(
+    data: st.DataObject, tokenizer: Any, size: int
+) -> None:
+    text = data.draw(surrogate_texts(max_size=100))
+    adapter = adapter_of(tokenizer)
+    try:
+        expected = own_call(tokenizer, text)
+    except Exception as own:
+        with pytest.raises(type(own)):
+            tokpar.encode(text, adapter, strategy="cut", chunk_chars=size)
+    else:
+        encoding = tokpar.encode(text, adapter, strategy="cut", chunk_chars=size)
+        assert encoding.ids.tolist() == expected
+        assert not encoding.seams
+
+
+@given(text=surrogate_texts(max_size=100), size=SIZES)
+def test_lone_surrogates_in_tiktoken(text: str, size: int) -> None:
+    tokenizer = named_tokenizers()["cl100k_part"]
+    adapter = adapter_of(tokenizer)
+    encoding = tokpar.encode(text, adapter, strategy="cut", chunk_chars=size)
+    assert encoding.ids.tolist() == own_call(tokenizer, text)
+
+
+@given(data=st.data(), tokenizer=hf_tokenizers())
+def test_batches_are_padded_as_the_own_batch_call(data: st.DataObject, tokenizer: Any) -> None:
+    rows = data.draw(st.lists(texts_with(contents(tokenizer), 60), max_size=4))
+    try:
+        expected = [encoding.ids for encoding in tokenizer.encode_batch(rows)]
+    except BaseException as error:
+        assume(not is_panic(error))
+        raise
+    with tokpar.Encoder(tokenizer, strategy="cut", chunk_chars=3) as encoder:
+        found = encoder.encode_batch(rows)
+    assert [encoding.ids.tolist() for encoding in found] == expected
+
+
+@given(data=st.data(), tokenizer=hf_tokenizers(finishing=False), size=SIZES)
+@example(data=None, tokenizer=None, size=3)
+def test_spans_do_not_depend_on_the_cuts(
+    data: st.DataObject | None, tokenizer: Any, size: int
+) -> None:
+    if data is None:
+        tokenizer, text = named_tokenizers()["llama_style"], "the  quick brown fox 中文 é a b"
+    else:
+        text = drawn_text(data, tokenizer, 100)
+    own_call(tokenizer, text)
+    adapter = adapter_of(tokenizer)
+    whole = tokpar.encode(text, adapter, strategy="serial")
+    parts = tokpar.encode(text, adapter, strategy="cut", chunk_chars=size)
+    try:
+        expected = whole.spans
+    except LookupError:
+        with pytest.raises(LookupError):
+            _ = parts.spans
+    else:
+        assert parts.spans.tolist() == expected.tolist()
