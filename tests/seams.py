@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import functools
-import json
-from pathlib import Path
 from typing import Any
 
 import tiktoken
-import tokenizers
 
 import tokpar
+from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import facts_of
-
-VOCAB = Path(__file__).parent / "vocab"
-
 
 @functools.cache
 def part(name: str) -> Any:
     """A committed part of a real vocabulary, as the tokenizer object of its own library."""
-    if (VOCAB / f"{name}.tiktoken").is_file():
-        patterns = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))
-        ranks = tiktoken.load.load_tiktoken_bpe(str(VOCAB / f"{name}.tiktoken"))
-        return tiktoken.Encoding(
-            name, pat_str=patterns[name], mergeable_ranks=ranks, special_tokens={}
-        )
-    tokenizer = tokenizers.Tokenizer.from_file(str(VOCAB / f"{name}.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+    tokenizer = named_tokenizers()[name]
+    return tokenizer if isinstance(tokenizer, tiktoken.Encoding) else plain_copy(tokenizer)
 
 
 def serial(tokenizer: Any, text: str) -> list[int]:

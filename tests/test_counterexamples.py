@@ -17,7 +17,7 @@ WRONG_AT_DELIMITERS = [
     ("end.\n\nNext", 4),
     ("a \n b", 2),
     ("f(x)", 2),
-    ("a  the", 2),
+    ("a the", 2),
     ("..", 1),
 ]
 
@@ -126,7 +126,7 @@ def test_what_bert_deletes_does_not_separate(separator: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text", "p"),
-    [("cl100k_part", "a\n \nb", 2), ("o200k_part", "a亚洲AVx", 5)],
+    [("cl100k_part", "a\n \nb", 2), ("o200k_part", "亚洲AVx", 2)],
 )
 def test_a_common_boundary_without_right_stability_is_no_boundary(
     name: str, text: str, p: int

@@ -5,6 +5,7 @@ The oracle is the tokenizer object's own call. Chunks are tiny, so that seams ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tests.tokenizers_drawn import (
     tiktoken_encodings,
 )
 from tokpar.cuts.finder import finder_for
+from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
 
 STRATEGIES = ("serial", "cut", "auto")
@@ -99,15 +101,20 @@ def test_parts_of_real_vocabularies(
     assert_same(tokenizer, drawn_text(data, tokenizer, 2000), strategy, executor, size)
 
 
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessExecutor]:
+    with ProcessExecutor(2) as executor:
+        yield executor
+
+
 @settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
-@given(text=texts(max_size=2000), size=SIZES)
-def test_processes(text: str, size: int, process_encoder: dict[str, tokpar.Encoder]) -> None:
-    tokenizer = named_tokenizers()["deepseek_part"]
-    encoder = process_encoder.setdefault(
-        f"{size}",
-        tokpar.Encoder(tokenizer, strategy="cut", executor="processes", chunk_chars=size),
-    )
-    assert encoder.encode(text).ids.tolist() == own_call(tokenizer, text)
+@given(data=st.data(), name=st.sampled_from(["deepseek_part", "cl100k_part"]), size=SIZES)
+def test_processes(data: st.DataObject, name: str, size: int, processes: ProcessExecutor) -> None:
+    tokenizer = named_tokenizers()[name]
+    text = drawn_text(data, tokenizer, 2000)
+    adapter = adapter_of(tokenizer)
+    encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
+    assert encoding.ids.tolist() == own_call(tokenizer, text)
 
 
 @given(data=st.data(), tokenizer=hf_tokenizers(finishing=False))

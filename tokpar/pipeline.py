@@ -257,11 +257,15 @@ def _locate_each(
     edges = [0, *(seam.token for seam in seams), len(ids)]
     located = []
     base = 0
-    for chunk, first, last in zip(chunks, edges, edges[1:], strict=True):
+    for chunk, first, last in zip(chunks, edges[:-1], edges[1:], strict=True):
         spans = tokenizer.locate(ids[first:last], text[chunk.start : chunk.stop])
-        spans = spans + (base + chunk.absorbed)
+        shifted = spans + (base + chunk.absorbed)
         if chunk.absorbed and len(spans):
-            spans[0, 0] = base  # the dummy prefix stands for the absorbed space
-        located.append(spans)
+            # The dummy prefix stands for the absorbed space. Engines place it on the character
+            # after it, which tells a prefix that is a token of its own.
+            shifted[0, 0] = base
+            if len(spans) > 1 and spans[1, 0] == spans[0, 0]:
+                shifted[0, 1] = base + chunk.absorbed
+        located.append(shifted)
         base += byte_length(text[chunk.core_start : chunk.core_stop])
     return np.concatenate(located)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tokpar.types import AddedToken
 
@@ -53,15 +53,16 @@ class _Stripper:
 
 
 class Occurrences:
-    """Where some tokens' contents occur in one text, asked place by place.
+    """Where some tokens' contents occur in a text, asked place by place.
 
-    A run of white space is measured once however many places lie in it.
+    A run of white space is measured once however many places in a row lie in it.
     """
 
-    def __init__(self, text: str, tokens: Iterable[AddedToken]) -> None:
-        self.text = text
+    def __init__(self, tokens: Iterable[AddedToken]) -> None:
+        self._text = ""
         kept = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
+        self.longest = max(map(len, self.contents), default=0)
         self._across: dict[str, list[str]] = {}
         for content in self.contents:
             for pair in {content[i : i + 2] for i in range(len(content) - 1)}:
@@ -72,8 +73,10 @@ class Occurrences:
         self._run = (0, -1)
         self._found: dict[tuple[str, str], int] = {}
 
-    def objection(self, position: int) -> str | None:
+    def objection(self, text: str, position: int) -> str | None:
         """Why a cut at `position` may change which added tokens match, or None if it cannot."""
+        if text is not self._text:
+            self._text, self._run = text, (0, -1)
         return (
             self._crossing(position)
             or self._word_edge(position)
@@ -81,34 +84,34 @@ class Occurrences:
             or self._stripped_left(position)
         )
 
-    def touching(self, start: int, stop: int) -> str | None:
+    def touching(self, text: str, start: int, stop: int) -> str | None:
         """A content that occurs over any character of [start, stop), or None."""
         for content in self.contents:
             low = max(0, start - len(content) + 1)
-            if self.text.find(content, low, stop + len(content) - 1) >= 0:
+            if text.find(content, low, stop + len(content) - 1) >= 0:
                 return content
         return None
 
     def _crossing(self, position: int) -> str | None:
-        for content in self._across.get(self.text[position - 1 : position + 1], ()):
+        for content in self._across.get(self._text[position - 1 : position + 1], ()):
             reach = len(content) - 1
             low = max(0, position - reach)
-            if self.text.find(content, low, position + reach) >= 0:
+            if self._text.find(content, low, position + reach) >= 0:
                 return f"added token {content!r} occurs across it (6.1a)"
         return None
 
     def _word_edge(self, position: int) -> str | None:
-        before, after = self.text[position - 1], self.text[position]
+        before, after = self._text[position - 1], self._text[position]
         for content in self._single:
             begin = position - len(content)
-            ends = begin >= 0 and self.text.startswith(content, begin) and possibly_word(after)
-            starts = self.text.startswith(content, position) and possibly_word(before)
+            ends = begin >= 0 and self._text.startswith(content, begin) and possibly_word(after)
+            starts = self._text.startswith(content, position) and possibly_word(before)
             if ends or starts:
                 return f"single_word token {content!r} touches it beside a word character (6.1b)"
         return None
 
     def _stripped_right(self, position: int) -> str | None:
-        if not self._right or not self.text[position].isspace():
+        if not self._right or not self._text[position].isspace():
             return None
         start, stop = self._white_run(position)
         for token in self._right:
@@ -118,13 +121,13 @@ class Occurrences:
             else:
                 end = start + token.trailing
                 begin = end - len(token.content)
-                hit = begin >= 0 and end <= position and self.text.startswith(token.content, begin)
+                hit = begin >= 0 and end <= position and self._text.startswith(token.content, begin)
             if hit:
                 return f"rstrip token {token.content!r} swallows white space across it (6.1c)"
         return None
 
     def _stripped_left(self, position: int) -> str | None:
-        if not self._left or not self.text[position - 1].isspace():
+        if not self._left or not self._text[position - 1].isspace():
             return None
         start, stop = self._white_run(position)
         for token in self._left:
@@ -132,24 +135,19 @@ class Occurrences:
                 hit = self._search(token.content, start, stop, "last") >= position
             else:
                 begin = stop - token.leading
-                hit = begin >= position and self.text.startswith(token.content, begin)
+                hit = begin >= position and self._text.startswith(token.content, begin)
             if hit:
                 return f"lstrip token {token.content!r} swallows white space across it (6.1d)"
         return None
 
     def _white_run(self, position: int) -> tuple[int, int]:
         if not self._run[0] <= position <= self._run[1]:
-            self._run = run_around(self.text, position)
+            self._run = run_around(self._text, position)
             self._found.clear()
         return self._run
 
     def _search(self, content: str, start: int, stop: int, which: str) -> int:
         if (content, which) not in self._found:
-            find = self.text.find if which == "first" else self.text.rfind
+            find = self._text.find if which == "first" else self._text.rfind
             self._found[content, which] = find(content, start, stop)
         return self._found[content, which]
-
-
-def with_content(token: AddedToken, content: str) -> AddedToken:
-    """The same token under another content, as a normalizer would make it."""
-    return replace(token, content=content)

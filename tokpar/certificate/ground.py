@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tokpar.certificate.added import Occurrences, run_around, with_content
+from tokpar.certificate.added import Occurrences, run_around
 from tokpar.certificate.normalizers import (
     Image,
     UnsureError,
@@ -33,8 +34,9 @@ class Ground:
         self.facts = facts
         self.tables = tables
         plain = not facts.normalizers
-        self.raw = Occurrences(text, (t for t in facts.added_tokens if plain or not t.normalized))
-        self.normalized = [t for t in facts.added_tokens if t.normalized and not plain]
+        self.raw = Occurrences(t for t in facts.added_tokens if plain or not t.normalized)
+        self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
+        self._in_image: Occurrences | None = None
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
@@ -45,9 +47,10 @@ class Ground:
         family = self.tables.families.get(str(name))
         if family is None:
             raise RefusedError("family", f"no frozen table for family {name!r}")
-        patterns = {patterns for _, patterns in family.sources}
-        if self.facts.patterns and patterns and self.facts.patterns not in patterns:
-            raise RefusedError("family", f"its regexes are not those of family {name!r}")
+        if (self.facts.engine, self.facts.patterns) not in family.sources:
+            raise RefusedError(
+                "family", f"the tokenizer's engine and regexes are not those of family {name!r}"
+            )
         return family
 
     def class_of(self, char: str, family: Family) -> str:
@@ -59,8 +62,8 @@ class Ground:
 
     def require_added_safe(self, position: int) -> None:
         """THEORY 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
-        objection = self.raw.objection(position)
-        if objection is None and self.normalized:
+        objection = self.raw.objection(self.text, position)
+        if objection is None and self._normalized:
             objection = self._objection_in_image(position)
         if objection is not None:
             raise RefusedError("added token", f"position {position}: {objection}")
@@ -87,28 +90,39 @@ class Ground:
 
     def _objection_in_image(self, position: int) -> str | None:
         try:
-            tokens = normalized_tokens(self.normalized, self.facts)
+            tokens = self._tokens_in_image()
         except UnsureError as error:
             return str(error)
-        if not tokens:
+        if not tokens.contents:
             return None
-        reach = 1 + max(len(token.content) for token in tokens)
+        reach = 1 + tokens.longest
         if self.text[position - 1].isspace() and self.text[position].isspace():
             start, stop = run_around(self.text, position)
             if stop - start > _LONGEST_WHITE_RUN:
                 return "a long run of white space beside normalized added tokens is not judged"
             reach += stop - start
         image = self.image(position, reach, ascii_only=True)
-        return Occurrences(image.text, tokens).objection(image.at)
+        return tokens.objection(image.text, image.at)
+
+    def _tokens_in_image(self) -> Occurrences:
+        if self._in_image is None:
+            self._in_image = Occurrences(normalized_tokens(self._normalized, self.facts))
+        return self._in_image
 
 
 def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedToken]:
-    """The tokens under every content they may be searched by: as written, and normalized."""
+    """The tokens under every content they may be searched by: as written, and normalized.
+
+    Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
+    token everywhere.
+    """
     forms = []
     for token in tokens:
         image = content_image(token.content, facts.normalizers)
+        if image == "":
+            raise UnsureError(f"nothing is left of added token {token.content!r}")
         if image is not None:
-            forms += [with_content(token, form) for form in {token.content, image} if form]
+            forms += [replace(token, content=form) for form in {token.content, image}]
     return forms
 
 

@@ -46,8 +46,8 @@ def image_around(
 ) -> Image:
     """At least `reach` normalized characters on either side of a place (fewer at the text's ends).
 
-    Raises UnsureError where that cannot be told, or where the stages would not give the same for the
-    two sides apart as for the whole.
+    Raises UnsureError where that cannot be told, or where the stages would not give the same for
+    the two sides apart as for the whole.
     """
     radius = reach + sum(_margin(stages, k) for k in range(len(stages)))
     low, high = max(0, position - radius), min(len(text), position + radius)
@@ -141,9 +141,7 @@ def _map(text: str, stage: NormalizerStage) -> str:
 def _erode(window: _Window, margin: int) -> _Window:
     left = 0 if window.at_start else margin
     right = len(window.text) if window.at_end else len(window.text) - margin
-    return _Window(
-        window.text[left:right], window.at - left, window.at_start, window.at_end
-    )
+    return _Window(window.text[left:right], window.at - left, window.at_start, window.at_end)
 
 
 def _apply_to_content(content: str, stage: NormalizerStage) -> str:

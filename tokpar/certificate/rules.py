@@ -1,4 +1,4 @@
-"""Each rule's own condition, from THEORY alone: K1, K2 and K3. They return, or raise RefusedError."""
+"""Each rule's own condition, from THEORY alone: K1, K2, K3. They return or raise RefusedError."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tokpar.certificate.ground import Ground, RefusedError, is_space
 from tokpar.certificate.normalizers import (
     KEEP_ASCII_SPACES,
     KEEP_NON_SPACES,
-    UnsureError,
     is_ascii_fixed,
-    replace_pattern,
 )
 from tokpar.certificate.tables import Family, Tables
-from tokpar.types import NormalizerStage, Seam
+from tokpar.types import AddedToken, NormalizerStage, Seam
 
 _SPACE_MARKS = (" ", "▁")
+_NUMBERS = ("ascii_digit", "N")
+_AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
 class Judge:
@@ -26,19 +26,13 @@ class Judge:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
-        self._digits: re.Pattern[str] | None = None
-
-    def require_licence(self, seam: Seam) -> None:
-        """Return if the seam's rule holds where it lies; RefusedError says why not."""
-        key = (str(seam.rule), seam.theorem)
-        judge = self._rules().get(key)
-        if judge is None:
-            known = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self._rules())
-            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {known}")
-        judge(seam)
-
-    def _rules(self) -> dict[tuple[str, str], Callable[[Seam], None]]:
-        return {
+        plain = not ground.facts.normalizers
+        self._digits = digit_run(ground.tables) if plain else re.compile("[0-9]*")
+        self._digit_edged: str | None = next(
+            (token.content for token in ground.facts.added_tokens if self._has_digit_edge(token)),
+            None,
+        )
+        self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
             ("K1", "19"): self._pair,
@@ -48,14 +42,26 @@ class Judge:
             ("K3", "6.4"): self._absorb,
         }
 
+    def require_licence(self, seam: Seam) -> None:
+        """Return if the seam's rule holds where it lies; RefusedError says why not."""
+        key = (str(seam.rule), seam.theorem)
+        judge = self._rules.get(key)
+        if judge is None:
+            known = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self._rules)
+            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {known}")
+        judge(seam)
+
     def _universal(self, seam: Seam) -> None:
-        """Theorem 20: a non-space, then a space that is no line end."""
+        """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
         ground = self._ground
         self._require_scheme("regex")
         name, left, right = _witness(seam, "family", "left", "right")
         family = ground.family(name)
-        if (left, right) != ("non-space", "space") or family.universal is None:
-            raise RefusedError("witness", f"no universal cut {left!r}|{right!r} in {name!r}")
+        if (left, right) != ("non-space", "space"):
+            self._pair(seam)
+            return
+        if family.universal not in ("not_newline", "any"):
+            raise RefusedError("witness", f"no universal cut is claimed for {name!r}")
         before, after = self._sides_of_universal(seam.position)
         line_end = after in "\r\n" and family.universal != "any"
         if is_space(before) or not is_space(after) or line_end:
@@ -121,8 +127,6 @@ class Judge:
         ground.require_added_safe(seam.position)
 
     def _require_digits(self, start: int, stop: int) -> None:
-        if self._digits is None:
-            self._digits = digit_run(self._ground.tables)
         known = self._digits_until.get(start, start)
         if known < stop:
             match = self._digits.match(self._ground.text, known, stop)
@@ -133,18 +137,20 @@ class Judge:
 
     def _require_untouched_digits(self, start: int, stop: int) -> None:
         ground = self._ground
-        for token in ground.facts.added_tokens:
-            ends = token.content[:1] + token.content[-1:]
-            if not all(is_surely_no_digit(char, ground.tables) for char in ends):
-                raise RefusedError("added token", f"{token.content!r} may match inside the run")
+        if self._digit_edged is not None:
+            raise RefusedError("added token", f"{self._digit_edged!r} may match inside the run")
         stages = ground.facts.normalizers
         if not stages:
             return
         if not all(stage.kind in KEEP_ASCII_SPACES for stage in stages):
             raise RefusedError("normalizer", "digits are not judged under these normalizers")
         edges = ground.text[max(0, start - 1) : start] + ground.text[stop]
-        if not (ground.text[start:stop].isascii() and all(map(is_ascii_fixed, edges))):
-            raise RefusedError("normalizer", "the run and both its neighbours must be ASCII")
+        if not all(map(is_ascii_fixed, edges)):
+            raise RefusedError("normalizer", "both neighbours of the digits must be ASCII")
+
+    def _has_digit_edge(self, token: AddedToken) -> bool:
+        ends = token.content[:1] + token.content[-1:]
+        return not all(is_surely_no_digit(char, self._ground.tables) for char in ends)
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""
@@ -155,7 +161,9 @@ class Judge:
         if name != scheme or ground.facts.family not in (None, scheme):
             raise RefusedError("family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
         if scheme == "metaspace" and ground.text[position] not in _SPACE_MARKS:
-            raise RefusedError("prefix", f"a prefix would go before {ground.text[position]!r} (6.3)")
+            raise RefusedError(
+                "prefix", f"a prefix would go before {ground.text[position]!r} (6.3)"
+            )
         if (left, right) == ("any", "space"):
             self._require_kept_space(position)
         else:
@@ -183,9 +191,13 @@ class Judge:
         settings = dict(stages[0].settings) if len(stages) == 1 else {}
         wanted = settings.get("clean_text") is True and settings.get("handle_chinese_chars") is True
         if not wanted or stages[0].kind != "BertNormalizer":
-            raise RefusedError("normalizer", "BERT's pairs need its own normalizer, as in BERT")
-        if unicodedata.category(after)[0] in "MC" and after not in "\t\n\r":
-            raise RefusedError("normalizer", f"U+{ord(after):04X} may belong to the one before it")
+            raise RefusedError(
+                "normalizer", "BERT's pairs need BertNormalizer with clean_text, chinese chars"
+            )
+        stripping = settings.get("strip_accents")
+        active = settings.get("lowercase", True) if stripping is None else stripping
+        if active and unicodedata.category(after)[0] == "M":
+            raise RefusedError("normalizer", f"U+{ord(after):04X} may move across the place")
         return before, after
 
     def _absorb(self, seam: Seam) -> None:
@@ -198,11 +210,10 @@ class Judge:
             raise RefusedError("scheme", f"absorbing needs BPE, not {ground.facts.model}")
         if p + 2 > len(text) or text[p] != " " or text[p - 1] in _SPACE_MARKS:
             raise RefusedError("context", "expected a non-space, one ' ', and text after it")
-        if not _prepends(ground.facts.normalizers) and text[p + 1] in _SPACE_MARKS:
-            raise RefusedError("context", f"no prefix is put before {text[p + 1]!r}")
-        if ground.normalized:
-            raise RefusedError("added token", "tokens searched in the normalized text: not judged")
-        content = ground.raw.touching(p - 1, p + 2)
+        _require_dummy_stages(ground.facts.normalizers)
+        if any(token.normalized for token in ground.facts.added_tokens):
+            raise RefusedError("added token", "tokens searched in the prefixed text: not judged")
+        content = ground.raw.touching(text, p - 1, p + 2)
         if content is not None:
             raise RefusedError("added token", f"{content!r} occurs over its three characters")
         ground.require_added_safe(p)
@@ -222,41 +233,24 @@ def _witness(seam: Seam, *names: str) -> tuple[int | str, ...]:
     return tuple(value for _, value in seam.witness)
 
 
-def _prepends(stages: tuple[NormalizerStage, ...]) -> bool:
-    """Whether a Prepend stage adds the prefix, whatever the text begins with; other stages than
-    Llama's two are refused."""
+def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:
+    """Facts of a dummy prefix list no stages, or just the two that make it."""
     if not stages:
-        return False
-    seen = sorted(stage.kind for stage in stages)
+        return
     settings = {name: value for stage in stages for name, value in stage.settings}
-    replaces = [stage for stage in stages if stage.kind == "Replace"]
-    try:
-        marks = [replace_pattern(stage) for stage in replaces]
-    except UnsureError:
-        marks = []
-    wanted = settings.get("prepend") == "▁" and settings.get("content") == "▁" and marks == [" "]
-    if seen != ["Prepend", "Replace"] or not wanted:
+    kinds = [stage.kind for stage in stages]
+    wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
+    if kinds != ["Prepend", "Replace"] or settings not in (wanted, _AS_STORED):
         raise RefusedError("normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
-    return True
 
 
 def is_surely_no_digit(char: str, tables: Tables) -> bool:
-    """In the frozen set and not a number by any table."""
-    return tables.atom_of(char) is not None and not _is_number(char)
-
-
-def _is_number(char: str) -> bool:
-    return unicodedata.category(char) in ("Nd", "Nl", "No", "Cn")
+    """In the frozen set, and no number there."""
+    return tables.atom_of(char) not in (None, *_NUMBERS)
 
 
 def digit_run(tables: Tables) -> re.Pattern[str]:
     """Any number of characters that are surely ``\\p{N}``."""
-    members = [
-        chr(code)
-        for low, high in zip(tables.lows, tables.highs, strict=True)
-        for code in range(low, high + 1)
-        if unicodedata.category(chr(code)) in ("Nd", "Nl", "No")
-    ]
-    return re.compile("[" + re.escape("".join(members)) + "]*")
-
-
+    ranges = zip(tables.lows, tables.highs, tables.names, strict=True)
+    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in ranges if name in _NUMBERS]
+    return re.compile("[" + "".join(spans) + "]*")

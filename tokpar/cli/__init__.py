@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for name in SUBCOMMANDS:
         module = import_module(f"tokpar.cli.{name}")
-        about = module.__doc__.split("\n")[0].partition(": ")[2]
+        about = (module.__doc__ or "").splitlines()[0].rstrip(".:")
         command = commands.add_parser(name, help=about, description=module.__doc__)
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.declare(command)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ from tokpar.cli.source import declare_source, read_source
 from tokpar.errors import FileFormatError, TokparError
 
 if TYPE_CHECKING:
-    from tokpar.certificate import CheckReport
+    from tokpar.certificate import CheckReport, StoredCertificate
+    from tokpar.types import Encoding
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     source = read_source(arguments.file)
     tokenizer = tokenizer_of(arguments)
     full = arguments.full or arguments.certificate is None
+    encoding: StoredCertificate | Encoding
     with blamed_on(source):
         if arguments.certificate is not None:
             encoding = read_certificate(arguments.certificate)
+            _say_whose(encoding.tokenizer, tokenizer.name, arguments.quiet)
         else:
             with encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
@@ -59,7 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def read_certificate(path: Path) -> Any:
+def _say_whose(written_for: str, name: str, quiet: bool) -> None:
+    """Names may differ for good reasons, so this decides nothing."""
+    if written_for != name and not quiet:
+        print(f"certificate of tokenizer {written_for!r}, checked with {name!r}", file=sys.stderr)
+
+
+def read_certificate(path: Path) -> StoredCertificate:
     """The certificate in a file. Raises OSError, FileFormatError."""
     from tokpar.certificate import from_json
 
@@ -77,6 +87,7 @@ def describe(report: CheckReport) -> dict[str, Any]:
         "ok": report.ok,
         "seams": report.seams,
         "full": report.full,
+        "notes": list(report.notes),
         "findings": [
             {
                 "kind": finding.kind,
@@ -97,3 +108,5 @@ def _print(report: CheckReport) -> None:
     for finding in report.findings:
         place = "" if finding.position is None else f" at {finding.position}"
         print(f"  {finding.kind}{place}: {finding.message}")
+    for note in report.notes:
+        print(f"  note: {note}")

@@ -28,7 +28,8 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
         metavar="TOKEN|all",
         help="tiktoken: a special token that may stand in the text; repeatable",
     )
-    add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file")
+    add("--encoding", metavar="NAME", help="the known encoding that a .tiktoken file holds")
+    add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file of another encoding")
     add(
         "--special",
         action="append",
@@ -123,10 +124,12 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
         settings["add_special_tokens"] = False
     if arguments.allowed_special is not None:
         settings["allowed_special"] = _allowed(arguments.allowed_special)
+    if arguments.encoding is not None:
+        settings["name"] = arguments.encoding
     if arguments.pat_str is not None:
         settings["pat_str"] = arguments.pat_str
-    if arguments.special is not None:
-        pairs = [_pair("--special", item) for item in arguments.special]
+    if arguments.special is not None or arguments.pat_str is not None:
+        pairs = [_pair("--special", item) for item in arguments.special or ()]
         settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
     return settings
 
@@ -150,7 +153,7 @@ def _token_id(token: str, number: str) -> int:
 
 
 def _value(text: str) -> Any:
-    """A Python literal where it is one, else the text itself: "4096" -> 4096, "paper" -> "paper"."""
+    """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
     named = {"true": True, "false": False, "none": None}
     if text.lower() in named:
         return named[text.lower()]

@@ -53,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def describe(
-    source: Source, plan: Plan, chunks: Sequence[Chunk], strategy: str
-) -> dict[str, Any]:
+def describe(source: Source, plan: Plan, chunks: Sequence[Chunk], strategy: str) -> dict[str, Any]:
     """The whole plan."""
     return {
         "file": source.name,

@@ -176,6 +176,8 @@ class CutFinder:
         if theorem is None or not self._tokens_safe(text, p):
             return None
         if theorem == "20":
+            if self.facts.normalizers and text[p] != " ":
+                return None  # of all white space only ' ' is proved to stay what it is
             return self._seam(p, "K1", theorem, _REGEX_UNIVERSAL)
         rule: Rule = "K1" if self.facts.scheme == "regex" else "K3"
         return self._seam(p, rule, theorem, (("left", str(left)), ("right", str(right))))

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import PASSING, check_spans, encode_part, engine_error
-from tokpar.executors.workers import ThreadPool, blocks, cpu_count, worker_count
+from tokpar.executors.serial import PASSING, engine_error, only
+from tokpar.executors.threads import ThreadPool, blocks
+from tokpar.executors.workers import cpu_count, worker_count
 from tokpar.interfaces import EncodesMany, TokenizerAdapter
 from tokpar.types import Chunk, Piece
 
@@ -71,9 +72,7 @@ class NativeExecutor:
         return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 8))
 
 
-def _encode_wave(
-    text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool
-) -> list[Piece]:
+def _encode_wave(text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool) -> list[Piece]:
     try:
         pieces = engine.encode_many([text[chunk.start : chunk.stop] for chunk in wave], spans)
         if len(pieces) != len(wave):
@@ -83,3 +82,22 @@ def _encode_wave(
     except BaseException as error:
         raise _guilty(text, wave, engine, spans, error) from error
     return pieces
+
+
+def _guilty(
+    text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool, error: BaseException
+) -> EngineError:
+    """The error of the first chunk of the wave that also fails alone, else that of the wave."""
+    alone = (_failure_alone(text, chunk, engine, spans) for chunk in wave)
+    found = next((failure for failure in alone if failure is not None), None)
+    return found or engine_error(error, wave[0].start, wave[-1].stop)
+
+
+def _failure_alone(text: str, chunk: Chunk, engine: EncodesMany, spans: bool) -> EngineError | None:
+    try:
+        only(engine.encode_many([text[chunk.start : chunk.stop]], spans))
+    except PASSING:
+        raise
+    except BaseException as error:
+        return engine_error(error, chunk.start, chunk.stop)
+    return None

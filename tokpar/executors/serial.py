@@ -8,7 +8,7 @@ from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
 from tokpar.types import Chunk, Piece
 
-# Not failures of the engine. All else is, even a BaseException: pyo3 derives PanicException from it.
+# Not the engine's failures. All else is, even BaseExceptions: pyo3's PanicException is one.
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 

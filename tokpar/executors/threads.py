@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
+from typing import TypeVar
 
 from tokpar.executors.serial import check_spans, encode_chunks
-from tokpar.executors.workers import ThreadPool, dealt, worker_count
+from tokpar.executors.workers import worker_count
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Piece
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 # Handing a block to a thread costs about 30 us; a fast engine needs 500 us for this much text.
 LEAST_BLOCK_CHARS = 16384
@@ -49,3 +55,62 @@ class ThreadExecutor:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def blocks(chunks: Sequence[Chunk], chars: int) -> list[Sequence[Chunk]]:
+    """Neighbouring chunks together, each block of at least `chars` code points but the last."""
+    found: list[Sequence[Chunk]] = []
+    first, size = 0, 0
+    for i, chunk in enumerate(chunks, start=1):
+        size += chunk.stop - chunk.start
+        if size >= chars or i == len(chunks):
+            found.append(chunks[first:i])
+            first, size = i, 0
+    return found
+
+
+def dealt(chunks: Sequence[Chunk], workers: int, least: int) -> list[Sequence[Chunk]]:
+    """Four blocks per worker, so that nobody waits long for the slowest; a block has at least
+    `least` code points, so that handing it out costs little."""
+    total = sum(chunk.stop - chunk.start for chunk in chunks)
+    return blocks(chunks, max(least, total // (4 * workers)))
+
+
+class ThreadPool:
+    """Threads that are started at first use and kept until `close`; usable again afterwards.
+
+    After a fork the child starts threads of its own: pools are kept by process id, and an
+    inherited one, whose threads do not exist in the child, is never touched.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+
+    def run(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
+        """`job` on each element, results in order. The first error in order is raised again; what
+        has not begun by then is never begun."""
+        jobs = list(work)
+        if self._threads == 1 or len(jobs) == 1:
+            return [job(each) for each in jobs]
+        futures: list[Future[Result]] = []
+        try:
+            futures += (self._pool().submit(job, each) for each in jobs)
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Wait for what is running and end the threads."""
+        pool = self._pools.pop(os.getpid(), None)
+        if pool is not None:
+            pool.shutdown()
+
+    def _pool(self) -> ThreadPoolExecutor:
+        known = self._pools.get(os.getpid())
+        if known is not None:
+            return known
+        fresh = ThreadPoolExecutor(self._threads, thread_name_prefix="tokpar")
+        return self._pools.setdefault(os.getpid(), fresh)  # no thread starts before a submit

@@ -1,17 +1,21 @@
-"""How many workers there are, how chunks are dealt out to them, and the pool of threads."""
+"""How many workers there are, and what runs in a worker process."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+import pickle
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from tokpar.errors import OptionError
-from tokpar.types import Chunk
+from tokpar.errors import EngineError, OptionError
+from tokpar.executors.serial import PASSING, encode_part
+from tokpar.interfaces import TokenizerAdapter
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+KEPT_TOKENIZERS = 4
+Value = TypeVar("Value")
 
 # What Hugging Face tokenizers reads as "no" in TOKENIZERS_PARALLELISM.
 _OFF = {"", "off", "false", "f", "no", "n", "0"}
@@ -40,60 +44,53 @@ def cpu_count() -> int:
     return count or 1
 
 
-def blocks(chunks: Sequence[Chunk], chars: int) -> list[Sequence[Chunk]]:
-    """Neighbouring chunks together, each block of at least `chars` code points but the last."""
-    found: list[Sequence[Chunk]] = []
-    first, size = 0, 0
-    for i, chunk in enumerate(chunks, start=1):
-        size += chunk.stop - chunk.start
-        if size >= chars or i == len(chunks):
-            found.append(chunks[first:i])
-            first, size = i, 0
-    return found
+@dataclass(frozen=True)
+class Failure:
+    """A worker's reply that is an error."""
+
+    error: EngineError | LookupError
+    trace: str
 
 
-def dealt(chunks: Sequence[Chunk], workers: int, least: int) -> list[Sequence[Chunk]]:
-    """Four blocks per worker, so that nobody waits long for the slowest; a block has at least
-    `least` code points, so that handing it out costs little."""
-    total = sum(chunk.stop - chunk.start for chunk in chunks)
-    return blocks(chunks, max(least, total // (4 * workers)))
+def serve() -> None:
+    """Answer requests on standard input until None or the end; what runs in a worker."""
+    requests = sys.stdin.buffer
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a tokenizer prints must not get between the replies
+    tokenizers: dict[int, TokenizerAdapter] = {}
+    with contextlib.suppress(EOFError, OSError):
+        while (request := pickle.load(requests)) is not None:
+            pickle.dump(_answer(request, tokenizers), replies, pickle.HIGHEST_PROTOCOL)
+            replies.flush()
 
 
-class ThreadPool:
-    """Threads that are started at first use and kept until `close`; usable again afterwards.
+def _answer(request: tuple[Any, ...], tokenizers: dict[int, TokenizerAdapter]) -> Any:
+    try:
+        if request[0] == "build":
+            return remember(tokenizers, request[1], _built(request[2]))
+        _, token, parts, spans = request
+        pieces = [encode_part(part, start, tokenizers[token], spans) for start, part in parts]
+        return [(piece.ids, piece.spans) for piece in pieces]
+    except EngineError as error:
+        return Failure(error, traceback.format_exc())
+    except LookupError as error:
+        return Failure(LookupError(str(error)), traceback.format_exc())
 
-    After a fork the child starts threads of its own: pools are kept by process id, and an
-    inherited one, whose threads do not exist in the child, is never touched.
-    """
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._pools: dict[int, ThreadPoolExecutor] = {}
+def _built(pickled: bytes) -> TokenizerAdapter:
+    try:
+        build, settings = pickle.loads(pickled)
+        tokenizer: TokenizerAdapter = build(**settings)
+    except PASSING:
+        raise
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}"
+        raise EngineError(f"the tokenizer cannot be built in a worker process: {said}") from error
+    return tokenizer
 
-    def run(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
-        """`job` on each element, results in order. The first error in order is raised again; what
-        has not begun by then is never begun."""
-        jobs = list(work)
-        if self._threads == 1 or len(jobs) == 1:
-            return [job(each) for each in jobs]
-        futures: list[Future[Result]] = []
-        try:
-            futures += (self._pool().submit(job, each) for each in jobs)
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
 
-    def close(self) -> None:
-        """Wait for what is running and end the threads."""
-        pool = self._pools.pop(os.getpid(), None)
-        if pool is not None:
-            pool.shutdown()
-
-    def _pool(self) -> ThreadPoolExecutor:
-        known = self._pools.get(os.getpid())
-        if known is not None:
-            return known
-        fresh = ThreadPoolExecutor(self._threads, thread_name_prefix="tokpar")
-        return self._pools.setdefault(os.getpid(), fresh)  # no thread starts before a submit
+def remember(known: dict[int, Value], key: int, value: Value) -> None:
+    """Both sides of a pipe do this in the same order, so they agree on what is forgotten."""
+    known[key] = value
+    while len(known) > KEPT_TOKENIZERS:
+        del known[next(iter(known))]

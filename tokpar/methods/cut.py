@@ -91,7 +91,7 @@ def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
     edges = [0, *(seam.position for seam in seams), len(text)]
     cuts: list[Seam | None] = [None, *seams]
     chunks = []
-    for start, stop, cut in zip(edges, edges[1:], cuts, strict=True):
+    for start, stop, cut in zip(edges[:-1], edges[1:], cuts, strict=True):
         absorbed = 0 if cut is None else int(dict(cut.witness).get("absorbed", 0))
         chunks.append(Chunk(start + absorbed, stop, start, stop, absorbed, cut=cut))
     return chunks

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from tokpar.errors import FileFormatError
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.types import AddedToken
 
 Ranks = dict[bytes, int]
@@ -57,8 +57,19 @@ def rank_vocabulary(
     name: str, ranks: Ranks, pattern: str, special_tokens: Mapping[str, int]
 ) -> Vocabulary:
     """The vocabulary of a tiktoken encoding; all of `special_tokens` are matched in the text."""
+    require_free_ids(ranks, special_tokens)
     added = tuple(AddedToken(content, id_) for content, id_ in special_tokens.items())
     return Vocabulary(name, ranks, "ranks", (pattern,), {}, False, True, added)
+
+
+def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
+    """OptionError if a special token has the id of another token."""
+    taken = {rank: token for token, rank in ranks.items()}
+    for content, id_ in special_tokens.items():
+        if id_ in taken:
+            raise OptionError(
+                f"special token {content!r} has id {id_}, which is the rank of {taken[id_]!r}"
+            )
 
 
 def read_ranks(path: Source) -> Ranks:
@@ -113,10 +124,9 @@ def byte_alphabet() -> dict[str, int]:
     """The printable character that HF's ByteLevel shows each byte as: {"!": 0x21, ...,
     "Ġ": 0x20}, in the order of HF's own table."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in set(shown)]
-    return {chr(byte): byte for byte in shown} | {
-        chr(256 + i): byte for i, byte in enumerate(hidden)
-    }
+    hidden = sorted(set(range(256)) - set(shown))
+    alphabet = {chr(byte): byte for byte in shown}
+    return alphabet | {chr(256 + i): byte for i, byte in enumerate(hidden)}
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:

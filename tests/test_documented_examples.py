@@ -1,0 +1,99 @@
+"""Every Python and console example of README.md and docs/ runs, in order, and prints what it shows.
+
+Console examples are lines `$ tokpar ...`, run in this process; "..." stands for any text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokpar.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+KINDS = {"python", "console"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block and the line of the page that it starts on."""
+
+    kind: str
+    body: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(match[1], match[2], text.count("\n", 0, match.start(2)))
+        for match in BLOCK.finditer(text)
+    ]
+
+
+def sessions(body: str) -> Iterator[tuple[str, str]]:
+    """The commands of a console block, each with the output shown below it."""
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def run_python(block: Block, page: Path, names: dict[str, Any]) -> None:
+    padded = "\n" * block.line + block.body
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(padded, page.name, "exec"), names)
+
+
+def run_console(block: Block, page: Path) -> None:
+    checker = doctest.OutputChecker()
+    for command, expected in sessions(block.body):
+        program, *arguments = shlex.split(command)
+        assert program == "tokpar", f"{page.name}: {command}"
+        with contextlib.redirect_stdout(io.StringIO()) as stdout:
+            code = main(arguments)
+        got = stdout.getvalue()
+        assert code == 0, f"{page.name}: {command} ended with {code}"
+        assert checker.check_output(expected, got, doctest.ELLIPSIS), (
+            f"{page.name}: {command}\nexpected:\n{expected}\ngot:\n{got}"
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_run_in_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
+        if block.kind == "python":
+            run_python(block, page, names)
+        else:
+            run_console(block, page)
+
+
+def test_there_are_examples_of_both_kinds() -> None:
+    found = {block.kind for page in PAGES for block in blocks(page)}
+    assert found == KINDS
+
+
+def test_the_readme_has_exactly_two_command_lines_to_copy() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^    (\S.*)$", BLOCK.sub("", text), re.MULTILINE) == [
+        "pip install . && tokpar encode README.md",
+        "pip install -e '.[test]' && pytest",
+    ]

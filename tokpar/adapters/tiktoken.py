@@ -1,0 +1,262 @@
+"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files.
+
+The disallowed special tokens are looked for once, in the whole text (`check_text`); the chunks are
+encoded without that check.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tiktoken
+from tiktoken.core import _special_token_regex, raise_disallowed_special_token
+
+from tokpar.adapters.pure import length_table, spans_by_length
+from tokpar.errors import EngineError, OptionError
+from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.pure.formats import read_ranks, require_free_ids
+from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.types import AddedToken, Facts
+
+ENGINE = "fancy-regex"
+Specials = Literal["all"] | Collection[str]
+_KNOWN_SETTINGS = "allowed_special, disallowed_special, pat_str, special_tokens, name"
+
+
+def load(
+    source: object,
+    *,
+    allowed_special: Specials = frozenset(),
+    disallowed_special: Specials = "all",
+    pat_str: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+    **unknown: object,
+) -> TiktokenTokenizer | None:
+    """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
+    anything else.
+
+    `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
+    holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
+    called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
+    """
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(source, tiktoken.Encoding) and (path is None or path.suffix != ".tiktoken"):
+        return None
+    if unknown:
+        raise OptionError(f"unknown setting {min(unknown)!r}; known: {_KNOWN_SETTINGS}")
+    if path is not None:
+        source = _from_file(path, name or path.stem, pat_str, special_tokens)
+    elif pat_str is not None or special_tokens is not None or name is not None:
+        raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
+    return TiktokenTokenizer(source, allowed_special, disallowed_special)
+
+
+def rebuild(
+    encoding: Mapping[str, Any], allowed_special: Specials, disallowed_special: Specials
+) -> TiktokenTokenizer:
+    """The adapter that `TiktokenTokenizer.spec` describes."""
+    return TiktokenTokenizer(tiktoken.Encoding(**encoding), allowed_special, disallowed_special)
+
+
+def _from_file(
+    path: Path, name: str, pat_str: str | None, special_tokens: Mapping[str, int] | None
+) -> tiktoken.Encoding:
+    known = KNOWN_ENCODINGS.get(name)
+    if known is None and (pat_str is None or special_tokens is None):
+        raise OptionError(
+            f"{path}: a .tiktoken file holds neither regex nor special tokens: pass pat_str and "
+            f"special_tokens (which may be {{}}), or as name one of "
+            f"{', '.join(sorted(KNOWN_ENCODINGS))}; got name {name!r}"
+        )
+    if known is not None:
+        pat_str = known.pattern if pat_str is None else pat_str
+        special_tokens = known.special_tokens if special_tokens is None else special_tokens
+    ranks, specials = read_ranks(path), dict(special_tokens or {})
+    require_free_ids(ranks, specials)
+    try:
+        return tiktoken.Encoding(
+            name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=specials
+        )
+    except ValueError as error:
+        raise OptionError(f"pat_str {pat_str!r} cannot be used: {error}") from error
+
+
+class TiktokenTokenizer:
+    """The adapter; see `load`."""
+
+    releases_gil = True
+
+    def __init__(
+        self, encoding: tiktoken.Encoding, allowed_special: Specials, disallowed_special: Specials
+    ) -> None:
+        everything = encoding.special_tokens_set
+        allowed = _names("allowed_special", allowed_special, everything)
+        self._encoding = encoding
+        self._allowed = allowed
+        self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
+
+    @property
+    def name(self) -> str:
+        """ "tiktoken:" and the name of the encoding."""
+        return f"tiktoken:{self._encoding.name}"
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What proofs may use."""
+        from tokpar.cuts.tables import recognise
+
+        pattern = self._encoding._pat_str
+        family = recognise(ENGINE, (pattern,))
+        unknown = None if family else f"the pattern is of no known family: {pattern!r}"
+        specials = self._encoding._special_tokens
+        return Facts(
+            engine=ENGINE,
+            model="BPE",
+            scheme="regex",
+            family=family.name if family else None,
+            patterns=(pattern,),
+            added_tokens=tuple(
+                AddedToken(content, id_)
+                for content, id_ in specials.items()
+                if content in self._allowed
+            ),
+            byte_level=True,
+            tiles=family is not None and not self._ambiguous,
+            longest_token=max(map(len, self._encoding._mergeable_ranks)),
+            unprovable=unknown or _shadowed(specials, self._allowed),
+        )
+
+    def check_text(self, text: str) -> None:
+        """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""
+        if self._disallowed:
+            # the search of tiktoken itself: which token is named depends on its cached regex
+            match = _special_token_regex(self._disallowed).search(text)
+            if match:
+                raise_disallowed_special_token(match.group())
+
+    def encode(self, text: str) -> IdArray:
+        """Ids of `text` with the allowed special tokens; uint32, (n,), read-only.
+
+        Raises EngineError when tiktoken's regex gives up or panics.
+        """
+        # All calls release the GIL; two threads on two cores, slices of 8 to 64 KB of 1 MB of
+        # English: 1.5 to 1.7 times one thread for each of them. This one makes no list.
+        with _engine_errors(text):
+            try:
+                ids: IdArray = self._encoding.encode_to_numpy(
+                    text, allowed_special=self._allowed, disallowed_special=()
+                )
+            except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
+                return self._whole(text)
+            return ids
+
+    def encode_whole(self, text: str) -> IdArray:
+        """`Encoding.encode` with the caller's settings. Raises what that raises, and EngineError
+        when tiktoken's regex gives up or panics."""
+        self.check_text(text)
+        with _engine_errors(text):
+            return self._whole(text)
+
+    def _whole(self, text: str) -> IdArray:
+        ids = self._encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
+        return np.array(ids, dtype=np.uint32)
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        """The ids as they are."""
+        return ids
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
+        surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
+        return spans_by_length(self._lengths, ids, text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """`Encoding.decode`. KeyError for an id that is no token."""
+        text: str = self._encoding.decode([int(id_) for id_ in ids])
+        return text
+
+    def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
+        """How to build it again in another process, ranks included: by name alone tiktoken might
+        want to download them there."""
+        encoding = {
+            "name": self._encoding.name,
+            "pat_str": self._encoding._pat_str,
+            "mergeable_ranks": self._encoding._mergeable_ranks,
+            "special_tokens": self._encoding._special_tokens,
+        }
+        return rebuild, {
+            "encoding": encoding,
+            "allowed_special": self._allowed,
+            "disallowed_special": self._disallowed,
+        }
+
+    @cached_property
+    def _ambiguous(self) -> frozenset[int]:
+        """Ids that tokens of different lengths share, as 200018 of o200k_harmony."""
+        lengths: dict[int, int] = {}
+        clashes = set()
+        for token, id_ in _tokens(self._encoding, self._allowed):
+            if lengths.setdefault(id_, len(token)) != len(token):
+                clashes.add(id_)
+        return frozenset(clashes)
+
+    @cached_property
+    def _lengths(self) -> IntArray:
+        tokens = _tokens(self._encoding, self._allowed)
+        table = length_table({id_: len(token) for token, id_ in tokens})
+        table[list(self._ambiguous)] = 0
+        return table
+
+
+def _tokens(encoding: tiktoken.Encoding, allowed: frozenset[str]) -> Iterator[tuple[bytes, int]]:
+    """Bytes and id of every token that `encode` may give."""
+    yield from encoding._mergeable_ranks.items()
+    for content, id_ in encoding._special_tokens.items():
+        if content in allowed:
+            yield content.encode("utf-8"), id_
+
+
+def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:
+    """The special tokens that a setting stands for."""
+    if isinstance(value, str):
+        if value != "all":
+            raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
+        return frozenset(everything)
+    if not all(isinstance(token, str) for token in value):
+        raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
+    return frozenset(value)
+
+
+def _shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
+    """Why it is not known which special token is matched where; None if it is.
+
+    Of two that start at one place tiktoken takes the first of a hash table, also if that one is not
+    allowed: then none is matched there. No other pair can hide one another.
+    """
+    ordered = sorted(specials)
+    for i, short in enumerate(ordered):
+        for long in ordered[i + 1 :]:
+            if not long.startswith(short):
+                break
+            if allowed & {short, long}:
+                return f"special token {short!r} is a prefix of {long!r}: which one wins is chance"
+    return None
+
+
+@contextmanager
+def _engine_errors(text: str) -> Iterator[None]:
+    """EngineError for a regex that gives up (ValueError) and for panics of the Rust code."""
+    try:
+        yield
+    except BaseException as error:
+        panic = type(error).__name__ == "PanicException"
+        if not panic and (not isinstance(error, ValueError) or isinstance(error, UnicodeError)):
+            raise
+        raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

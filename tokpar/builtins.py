@@ -1,0 +1,73 @@
+"""What tokpar itself offers, through the same hooks as any plugin; imports it when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tokpar.hooks import ExecutorKind, hookimpl
+from tokpar.interfaces import (
+    EncodesMany,
+    Executor,
+    HasSpec,
+    ReleasesGil,
+    Strategy,
+    TokenizerAdapter,
+    TokenizerSource,
+)
+
+METHODS = ("auto", "cut", "serial")
+ADAPTERS = ("huggingface", "pure", "tiktoken")
+
+
+@hookimpl
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    return [TokenizerSource(name, _loader(f"tokpar.adapters.{name}")) for name in ADAPTERS]
+
+
+@hookimpl
+def tokpar_executors() -> list[ExecutorKind]:
+    return [
+        ExecutorKind("native", _native, lambda tokenizer: isinstance(tokenizer, EncodesMany)),
+        ExecutorKind("processes", _processes, lambda tokenizer: isinstance(tokenizer, HasSpec)),
+        ExecutorKind("serial", _serial, lambda tokenizer: True),
+        ExecutorKind("threads", _threads, lambda tokenizer: isinstance(tokenizer, ReleasesGil)),
+    ]
+
+
+@hookimpl
+def tokpar_strategies() -> list[Strategy]:
+    return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
+
+
+def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:
+    def load(source: object, **settings: Any) -> TokenizerAdapter | None:
+        adapter: TokenizerAdapter | None = import_module(module).load(source, **settings)
+        return adapter
+
+    return load
+
+
+def _native(workers: int | None) -> Executor:
+    from tokpar.executors.native import NativeExecutor
+
+    return NativeExecutor(workers)
+
+
+def _processes(workers: int | None) -> Executor:
+    from tokpar.executors.processes import ProcessExecutor
+
+    return ProcessExecutor(workers)
+
+
+def _serial(workers: int | None) -> Executor:
+    from tokpar.executors.serial import SerialExecutor
+
+    return SerialExecutor()
+
+
+def _threads(workers: int | None) -> Executor:
+    from tokpar.executors.threads import ThreadExecutor
+
+    return ThreadExecutor(workers)

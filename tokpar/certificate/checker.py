@@ -1,0 +1,123 @@
+"""The independent check: is every seam licensed, and are the ids those of the text?
+
+It sees the text, the tokenizer's facts and the frozen tables, never a planner or a merger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from tokpar.certificate.ground import Ground, RefusedError
+from tokpar.certificate.ids import (
+    parts_decode,
+    parts_encode,
+    places,
+    serial_difference,
+    text_ids,
+    token_counts,
+)
+from tokpar.certificate.report import CheckReport, Finding
+from tokpar.certificate.rules import Judge
+from tokpar.certificate.stored import StoredCertificate, text_digest
+from tokpar.certificate.tables import load_tables
+from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray, has_surrogate
+from tokpar.types import Facts, Seam
+
+_RULES = ("K1", "K2", "K3")
+
+
+class Checkable(Protocol):
+    """An `Encoding` or a `StoredCertificate`."""
+
+    @property
+    def ids(self) -> IdArray: ...
+
+    @property
+    def seams(self) -> tuple[Seam, ...]: ...
+
+
+def check(
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
+) -> CheckReport:
+    """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
+
+    Without `full` nothing is tokenized: tokens that tile the text are compared with its characters,
+    others only counted. With it the serial encode of the whole is compared, id by id.
+    """
+    facts, seams = facts_of(tokenizer), encoding.seams
+    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts)]
+    licensed = not findings
+    ids_found, notes = _id_findings(encoding, text, tokenizer, facts, full and licensed)
+    findings += ids_found
+    if full:
+        difference = serial_difference(encoding.ids, text, seams, tokenizer)
+        findings += [] if difference is None else [difference]
+    return CheckReport(tuple(findings), len(seams), full, notes)
+
+
+def seam_findings(seams: Sequence[Seam], text: str, facts: Facts) -> Iterator[Finding]:
+    """What is wrong with seams, from text and facts alone; at most one finding for each seam."""
+    if not seams:
+        return
+    if facts.unprovable is not None:
+        yield Finding("facts", f"expected no seam, got {len(seams)}: {facts.unprovable}")
+        return
+    if has_surrogate(text):
+        yield Finding("surrogate", f"expected no seam in a text with surrogates, got {len(seams)}")
+        return
+    judge = Judge(Ground(text, facts, load_tables()))
+    last = 0
+    for k, seam in enumerate(seams):
+        try:
+            _require_place(seam, last, len(text))
+            judge.require_licence(seam)
+        except RefusedError as refusal:
+            yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
+        last = max(last, seam.position)
+
+
+def _require_place(seam: Seam, last: int, length: int) -> None:
+    if not 0 < seam.position < length:
+        inside = f"expected a position inside the {length} characters of the text"
+        raise RefusedError("position", f"{inside}, got {seam.position}")
+    if seam.position <= last:
+        raise RefusedError("order", f"expected a position above {last}, got {seam.position}")
+    if seam.rule is None:
+        raise RefusedError("uncertified", "no rule licenses it (approximate result)")
+    if seam.rule not in _RULES:
+        raise RefusedError("unknown rule", f"expected one of {', '.join(_RULES)}, got {seam.rule}")
+
+
+def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
+    if not isinstance(encoding, StoredCertificate):
+        return
+    if encoding.text_length != len(text):
+        expected = f"expected a text of {encoding.text_length} characters"
+        yield Finding("text", f"{expected}, got {len(text)}")
+    elif encoding.text_sha256 != text_digest(text):
+        yield Finding("text", f"expected a text of sha256 {encoding.text_sha256}, got another")
+
+
+def _id_findings(
+    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, facts: Facts, again: bool
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Findings about ids, and notes on what could not be looked at."""
+    seams = encoding.seams
+    core = text_ids(encoding.ids, text, tokenizer)
+    findings = list(core.findings)
+    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
+    findings += counts
+    if core.note is not None or core.ids is None:
+        return findings, () if core.note is None else (f"limited: {core.note}",)
+    if counts or any(not 0 < seam.position < len(text) for seam in seams):
+        return findings, ("limited: ids not looked at, the seams do not lie in them",)
+    if facts.tiles and not has_surrogate(text):
+        findings += places(core.ids, text, seams, tokenizer)
+        findings += parts_decode(core.ids, text, seams, tokenizer)
+        return findings, ()
+    if again and seams:
+        findings += parts_encode(core.ids, text, seams, tokenizer)
+        return findings, ()
+    return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)

@@ -1,0 +1,39 @@
+"""List the plugins, what each one provides, and what is wrong with those that did not load.
+
+TOKPAR_PLUGINS, a comma list of names, limits which third-party plugins are loaded; empty: none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tokpar.cli.output import print_json, print_table
+
+HEADER = ("name", "owner", "version", "state")
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.encoder import plugins
+
+    records = plugins()
+    if arguments.json:
+        print_json([asdict(record) for record in records])
+        return 0
+    print_table(
+        HEADER,
+        (
+            (record.name, record.owner, record.version or "-", record.problem or "loaded")
+            for record in records
+        ),
+    )
+    for record in records:
+        if record.provides:
+            print(f"\n{record.name} provides")
+            for provided in record.provides:
+                print(f"  {provided}")
+    return 0

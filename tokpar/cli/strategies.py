@@ -1,0 +1,38 @@
+"""List the strategies: what each one promises, on what conditions, and its options."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tokpar.cli.output import print_json, print_table
+
+HEADER = ("name", "lossless", "owner", "options")
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.encoder import strategies
+
+    records = strategies()
+    if arguments.json:
+        print_json([asdict(record) for record in records])
+        return 0
+    print_table(
+        HEADER,
+        (
+            (
+                record.name,
+                "yes" if record.lossless else "no",
+                record.owner,
+                ", ".join(record.options) or "-",
+            )
+            for record in records
+        ),
+    )
+    for record in records:
+        print(f"\n{record.name}: {record.source}\n  conditions: {record.conditions}")
+    return 0

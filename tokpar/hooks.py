@@ -1,0 +1,180 @@
+"""The plugin door: what a plugin may offer, as pluggy hooks, and the records it offers.
+
+A plugin is a module or object with some of these functions, each decorated with ``@hookimpl`` and
+each returning a list of objects that name themselves. It is found through the entry-point group
+``tokpar``; hooks are called once, when the registry is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import pluggy
+
+from tokpar.errors import PluginError
+from tokpar.interfaces import (
+    Executor,
+    Merger,
+    Splitter,
+    Strategy,
+    TokenizerAdapter,
+    TokenizerSource,
+)
+
+PROJECT = "tokpar"
+LIMIT = "TOKPAR_PLUGINS"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorKind:
+    """A registered executor: `build(workers)` makes one (None: as many workers as there are CPUs),
+    `suits(tokenizer)` tells whether it can run that tokenizer."""
+
+    name: str
+    build: Callable[[int | None], Executor]
+    suits: Callable[[TokenizerAdapter], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitterKind:
+    """A registered splitter; `build`'s keyword parameters are its options."""
+
+    name: str
+    build: Callable[..., Splitter]
+
+
+@dataclass(frozen=True, slots=True)
+class MergerKind:
+    """A registered merger; `build`'s keyword parameters are its options."""
+
+    name: str
+    build: Callable[..., Merger]
+
+
+@hookspec
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    """Ways to get an adapter."""
+    return []
+
+
+@hookspec
+def tokpar_executors() -> list[ExecutorKind]:
+    """Ways to run a tokenizer on chunks."""
+    return []
+
+
+@hookspec
+def tokpar_splitters() -> list[SplitterKind]:
+    """Ways to cut a text."""
+    return []
+
+
+@hookspec
+def tokpar_mergers() -> list[MergerKind]:
+    """Ways to join pieces."""
+    return []
+
+
+@hookspec
+def tokpar_strategies() -> list[Strategy]:
+    """Splitter and merger that belong together, under one name."""
+    return []
+
+
+# What each hook's list holds, and what one such object is called in messages.
+OFFERS: dict[str, tuple[type, str]] = {
+    "tokpar_executors": (ExecutorKind, "executor"),
+    "tokpar_mergers": (MergerKind, "merger"),
+    "tokpar_splitters": (SplitterKind, "splitter"),
+    "tokpar_strategies": (Strategy, "strategy"),
+    "tokpar_tokenizers": (TokenizerSource, "tokenizer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plugin as loaded: (kind, object) of everything it offers, or its problem and no offers.
+
+    `owner`: the distribution it came with.
+    """
+
+    name: str
+    owner: str
+    version: str = ""
+    offers: tuple[tuple[str, Any], ...] = ()
+    problem: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"plugin {self.name!r} of {self.owner}"
+
+
+def load_plugin(name: str, owner: str, version: str, find: Callable[[], object]) -> Plugin:
+    """The plugin that `find` returns, its hooks called; never raises for what is wrong with it."""
+    try:
+        return Plugin(name, owner, version, tuple(_offers(find())))
+    except (Exception, SystemExit) as error:
+        said = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+        return Plugin(name, owner, version, problem=said)
+
+
+def load_third_parties(entry_points: Iterable[metadata.EntryPoint]) -> list[Plugin]:
+    """The plugins of these entry points, by name, as far as TOKPAR_PLUGINS allows: unset all,
+    empty none, else the names in its comma list."""
+    limit = os.environ.get(LIMIT)
+    wanted = None if limit is None else {name.strip() for name in limit.split(",")} - {""}
+    found: dict[str, dict[tuple[str, str], metadata.EntryPoint]] = {}
+    for point in entry_points:
+        if wanted is None or point.name in wanted:
+            found.setdefault(point.name, {})[_origin(point)[0], point.value] = point
+    missing = [] if wanted is None else sorted(wanted - found.keys())
+    plugins = [
+        Plugin(name, "nobody", problem=f"{LIMIT} names it, but it is not installed")
+        for name in missing
+    ]
+    for _, points in sorted(found.items()):
+        plugins += _of_one_name([points[key] for key in sorted(points)])
+    return plugins
+
+
+def _of_one_name(points: list[metadata.EntryPoint]) -> list[Plugin]:
+    if len(points) == 1:
+        return [load_plugin(points[0].name, *_origin(points[0]), points[0].load)]
+    owners = " and by ".join(f"{point.value} of {_origin(point)[0]}" for point in points)
+    problem = f"the plugin name {points[0].name!r} is claimed by {owners}"
+    return [Plugin(point.name, *_origin(point), problem=problem) for point in points]
+
+
+def _origin(point: metadata.EntryPoint) -> tuple[str, str]:
+    """Name and version of the distribution; of one without metadata, its module."""
+    if point.dist is None:
+        return point.module, ""
+    return point.dist.name, point.dist.version
+
+
+def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
+    """(kind, object) of everything a plugin offers. Raises PluginError and what its hooks raise."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(sys.modules[__name__])
+    manager.register(plugin)
+    manager.check_pending()  # a misspelt hook name
+    if not manager.get_hookcallers(plugin):
+        raise PluginError(f"it has no hooks; decorate some of {', '.join(OFFERS)} with @hookimpl")
+    for hook, (shape, kind) in OFFERS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            offered = implementation.function()
+            if not isinstance(offered, list):
+                raise PluginError(f"{hook} must return a list, got {type(offered).__name__}")
+            for each in offered:
+                if not isinstance(each, shape):
+                    raise PluginError(
+                        f"{hook} must return {shape.__name__} objects, got {type(each).__name__}"
+                    )
+                yield kind, each

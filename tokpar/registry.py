@@ -1,0 +1,241 @@
+"""Which strategies, executors and tokenizer sources there are: tokpar's own and those of plugins.
+
+Plugins are loaded one by one, so that one that is broken, misspelt or takes a name that is taken is
+listed with its problem while the rest still load. Afterwards there are only plain dicts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module, metadata
+from typing import Any
+
+from tokpar.errors import OptionError, PluginError, UnknownNameError
+from tokpar.hooks import (
+    OFFERS,
+    PROJECT,
+    ExecutorKind,
+    MergerKind,
+    Plugin,
+    SplitterKind,
+    load_plugin,
+    load_third_parties,
+)
+from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+
+_Row = tuple[Any, Plugin]
+_Claim = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyRecord:
+    """A strategy for people to read; `options`: "name: type = default" of each."""
+
+    name: str
+    lossless: bool
+    source: str
+    conditions: str
+    owner: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRecord:
+    """A plugin for people to read. `owner`: the distribution it came with. `provides`:
+    "kind name" of each object. `problem`: why it provides nothing, or None."""
+
+    name: str
+    owner: str
+    version: str
+    provides: tuple[str, ...]
+    problem: str | None
+
+
+@dataclass
+class Registry:
+    """Tables of names. Built by `load`; `register` adds a plugin object to it."""
+
+    _own: Plugin
+    _others: list[Plugin] = field(default_factory=list)
+    _problems: list[str | None] = field(default_factory=list)
+    _tables: dict[str, dict[str, _Row]] = field(default_factory=dict)
+    _disputes: dict[_Claim, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def load(cls, entry_points: Iterable[metadata.EntryPoint] | None = None) -> Registry:
+        """tokpar's own plugin, then those of the entry points (all installed ones if None), as far
+        as the environment variable TOKPAR_PLUGINS allows."""
+        found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
+        own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
+        if own.problem is not None:
+            raise PluginError(f"{own.label}: {own.problem}")
+        registry = cls(own)
+        registry._settle(load_third_parties(found))
+        return registry
+
+    def register(self, plugin: object, name: str | None = None) -> None:
+        """Add a plugin object, as if it had been installed. Raises PluginError, nothing added."""
+        name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
+        fresh = load_plugin(name, "this program", "", lambda: plugin)
+        with self._lock:
+            before = self._others
+            self._settle([*before, fresh])
+            problem = self._problems[-1]
+            if problem is not None:
+                self._settle(before)
+                raise PluginError(f"{fresh.label}: {problem}")
+
+    def strategy(self, name: str) -> Strategy:
+        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        found: Strategy = self._find("strategy", name)
+        return found
+
+    def executor_kind(self, name: str) -> ExecutorKind:
+        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        found: ExecutorKind = self._find("executor", name)
+        return found
+
+    def splitter_kind(self, name: str) -> SplitterKind:
+        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        found: SplitterKind = self._find("splitter", name)
+        return found
+
+    def merger_kind(self, name: str) -> MergerKind:
+        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        found: MergerKind = self._find("merger", name)
+        return found
+
+    def tokenizer_sources(self) -> list[TokenizerSource]:
+        """All of them, tokpar's own first, then by name."""
+        rows = self._tables["tokenizer"].values()
+        return [source for source, _ in sorted(rows, key=lambda row: row[1] is not self._own)]
+
+    def strategies(self) -> list[StrategyRecord]:
+        """All strategies, by name."""
+        return [
+            StrategyRecord(
+                name=strategy.name,
+                lossless=strategy.lossless,
+                source=strategy.source,
+                conditions=strategy.conditions,
+                owner=plugin.owner,
+                options=_shown_options(strategy),
+            )
+            for strategy, plugin in self._tables["strategy"].values()
+        ]
+
+    def plugins(self) -> list[PluginRecord]:
+        """All plugins, tokpar's own first, then by name, with the problems of those that failed."""
+        records = [_record(self._own, None)]
+        pairs = zip(self._others, self._problems, strict=True)
+        others = [_record(plugin, problem) for plugin, problem in pairs]
+        return records + sorted(others, key=lambda record: (record.name, record.owner))
+
+    def _find(self, kind: str, name: str) -> Any:
+        table = self._tables[kind]
+        if name in table:
+            return table[name][0]
+        if (kind, name) in self._disputes:
+            raise PluginError(self._disputes[kind, name])
+        raise UnknownNameError(kind, name, table)
+
+    def _settle(self, others: list[Plugin]) -> None:
+        """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""
+        disputes = _disputes([self._own, *others])
+        problems = [_problem(plugin, disputes) for plugin in others]
+        sound = [plugin for plugin, problem in zip(others, problems, strict=True) if not problem]
+        tables: dict[str, dict[str, _Row]] = {kind: {} for _, kind in OFFERS.values()}
+        for plugin in [self._own, *sound]:
+            for kind, offered in plugin.offers:
+                tables[kind][offered.name] = offered, plugin
+        self._others, self._problems, self._disputes = others, problems, disputes
+        self._tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
+
+
+def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
+    claims: dict[_Claim, list[Plugin]] = {}
+    for plugin in plugins:
+        for kind, offered in plugin.offers:
+            claims.setdefault((kind, offered.name), []).append(plugin)
+    return {
+        (kind, name): f"the {kind} name {name!r} is claimed by "
+        + " and by ".join(plugin.label for plugin in claimants)
+        for (kind, name), claimants in claims.items()
+        if len(claimants) > 1
+    }
+
+
+def _problem(plugin: Plugin, disputes: Mapping[_Claim, str]) -> str | None:
+    claims = ((kind, offered.name) for kind, offered in plugin.offers)
+    disputed = (disputes[claim] for claim in claims if claim in disputes)
+    return plugin.problem or next(disputed, None)
+
+
+def _record(plugin: Plugin, problem: str | None) -> PluginRecord:
+    provides = () if problem else tuple(f"{kind} {offered.name}" for kind, offered in plugin.offers)
+    return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
+
+
+def _version() -> str:
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return ""
+
+
+def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
+    """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
+    allowed = _options(strategy.build)
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in allowed.values())
+    unknown = [] if open_ended else sorted(options.keys() - allowed.keys())
+    if unknown:
+        shown = ", ".join(_shown_options(strategy)) or "(none)"
+        raise OptionError(
+            f"strategy {strategy.name!r} has no option {unknown[0]!r}; its options: {shown}"
+        )
+    missing = [n for n, each in allowed.items() if _required(each) and n not in options]
+    if missing:
+        raise OptionError(f"strategy {strategy.name!r} needs the option {missing[0]!r}")
+    return strategy.build(**options)
+
+
+@lru_cache(maxsize=256)
+def _options(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(build).parameters
+
+
+def _required(parameter: inspect.Parameter) -> bool:
+    variable = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    return parameter.default is parameter.empty and not variable
+
+
+def _shown_options(strategy: Strategy) -> tuple[str, ...]:
+    return tuple(_shown(each) for each in _options(strategy.build).values())
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    """As in the source: "chunk_chars: int | None = None"."""
+    if not isinstance(parameter.annotation, str):
+        return str(parameter)
+    bare = str(parameter.replace(annotation=parameter.empty))
+    name, equals, default = bare.partition("=")
+    shown = f"{name}: {parameter.annotation}"
+    return f"{shown} = {default}" if equals else shown
+
+
+_loading = threading.Lock()
+_registry: list[Registry] = []
+
+
+def registry() -> Registry:
+    """The registry of this process, loaded at first use."""
+    if not _registry:
+        with _loading:
+            if not _registry:
+                _registry.append(Registry.load())
+    return _registry[0]
