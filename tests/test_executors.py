@@ -45,7 +45,10 @@ class Words:
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
         pieces = [self.encode(text) for text in texts]
-        return [Piece(i, self.locate(i, t) if spans else None) for i, t in zip(pieces, texts)]
+        return [
+            Piece(i, self.locate(i, t) if spans else None)
+            for i, t in zip(pieces, texts, strict=True)
+        ]
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         return spans_from_lengths(ids.astype(np.int64))
@@ -220,7 +223,7 @@ def test_the_first_error_names_its_chunk_and_leaves_the_pool_intact(
 
 def test_an_engine_error_of_the_adapter_gets_the_place_of_its_chunk(executor: Executor) -> None:
     text = "aaaa bbbb PLACED"
-    chunks = cut(text, 5)[:2] + [Chunk(10, 16, 10, 16)]
+    chunks = [*cut(text, 5)[:2], Chunk(10, 16, 10, 16)]
     with pytest.raises(EngineError, match=r"bad place \(in the chunk \[10, 16\)\)") as caught:
         executor.map(text, chunks, Words(), False)
     assert (caught.value.start, caught.value.stop) == (12, 13)
@@ -229,10 +232,9 @@ def test_an_engine_error_of_the_adapter_gets_the_place_of_its_chunk(executor: Ex
 @pytest.mark.parametrize("name", ["serial", "threads", "native"])
 def test_a_keyboard_interrupt_passes_unchanged(name: str) -> None:
     executor = MAKERS[name]()
+    text, chunks = "a b INTERRUPT c", [Chunk(0, 4, 0, 4), Chunk(4, 15, 4, 15)]
     with pytest.raises(KeyboardInterrupt):
-        executor.map(
-            "a b INTERRUPT c", cut("a b INTERRUPT c", 4)[:1] + [Chunk(4, 15, 4, 15)], Words(), False
-        )
+        executor.map(text, chunks, Words(), False)
     if hasattr(executor, "close"):
         executor.close()
 

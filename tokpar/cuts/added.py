@@ -91,6 +91,12 @@ class AddedTokenGuard:
                 start = text.find(token.content, start + 1, hi)
 
 
+def run_around(text: str, p: int) -> int | None:
+    """Length of the run of white space around `p`, code points; None if it is too long."""
+    length = _run_stop(text, p) - _run_start(text, p)
+    return length if length <= LONGEST_STRIPPED_RUN else None
+
+
 def _run_start(text: str, p: int) -> int:
     least = max(0, p - LONGEST_STRIPPED_RUN - 1)
     while p > least and maybe_space(text[p - 1]):

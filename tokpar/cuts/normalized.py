@@ -12,16 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokpar.cuts.added import AddedTokenGuard, maybe_space
+from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
-_CJK = re.compile("[\u4e00-\u9fa5]")
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
 _KEEP_UNIVERSAL = _FORMS | {"Lowercase"}
 _SUPPORTED = _KEEP_UNIVERSAL | {"StripAccents", "BertNormalizer", "Strip", "Replace"}
-_NEAR = 64
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,33 @@ class NormalizerGuard:
         """Images of S[p-1] and S[p] if N(S) = N(S[:p]) N(S[p:]) is proved at `p`, else None."""
         if not self.stages:
             return text[p - 1], text[p]
-        seen = self._image(text, p, self._reach)
+        seen = self._image(text, p, 1 + self._margin)
         return None if seen is None else (seen[0][seen[1] - 1], seen[0][seen[1]])
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """Tokens searched in the normalized text are matched the same way with a cut at `p`."""
         if self._guard is None:
             return True
-        seen = self._image(text, p, max(self._reach, self._guard.reach + _NEAR))
-        if seen is None or self._run_reaches_edge(seen[0], seen[1], text, p):
-            return False
-        return self._guard.safe(*seen)
+        reach = self._guard.reach + 1 + self._margin
+        if maybe_space(text[p - 1]) and maybe_space(text[p]):
+            run = run_around(text, p)
+            if run is None:
+                return False
+            reach += run
+        seen = self._image(text, p, reach)
+        return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
 
     @cached_property
-    def _reach(self) -> int:
-        lengths = [len(replaced_string(s) or "") for s in self.stages if s.kind == "Replace"]
-        return max(lengths, default=1)
+    def _margin(self) -> int:
+        """Characters beside a window that a stage may change in ways that reach into it."""
+        margin, replaced = 0, False
+        for stage in self.stages:
+            if stage.kind == "Replace":
+                margin += len(replaced_string(stage) or "") - 1
+            elif replaced:
+                margin += 1  # what was put in may compose with, or reorder, its neighbour
+            replaced = replaced or stage.kind == "Replace"
+        return margin
 
     @cached_property
     def _guard(self) -> AddedTokenGuard | None:
@@ -101,12 +110,6 @@ class NormalizerGuard:
             image = _STAGES[stage.kind](stage, image, cut) if stage.kind in _STAGES else None
         return image
 
-    def _run_reaches_edge(self, image: str, at: int, text: str, p: int) -> bool:
-        """White space beside the cut runs to the end of the window, but not of the text."""
-        left = len(image[:at].rstrip(" \t\n\r")) == 0 and p - at > 0
-        right = len(image[at:].lstrip(" \t\n\r")) == 0 and p - at + len(image) < len(text)
-        return left or right
-
 
 def replaced_string(stage: NormalizerStage) -> str | None:
     """The literal that a Replace stage looks for; None if it looks for a regex."""
@@ -123,8 +126,8 @@ def _same(stage: NormalizerStage, window: str, cut: int | None) -> str:
 
 
 def _bert(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
-    if stage.setting("handle_chinese_chars") and _CJK.search(window):
-        return None
+    if not window.isascii():
+        return None  # spaces may be set around ideographs
     if stage.setting("clean_text"):
         window = re.sub("[\t\n\r]", " ", window)
     return window.lower() if stage.setting("lowercase") else window

@@ -106,6 +106,9 @@ class ProcessExecutor:
         known = self._crews.get(os.getpid())
         if known is not None:
             return known
+        for process_id in [each for each in self._crews if each != os.getpid()]:
+            with contextlib.suppress(KeyError):  # another thread was faster
+                self._crews.pop(process_id).end()
         crew = self._crews.setdefault(os.getpid(), _Crew(self._workers))
         weakref.finalize(self, crew.end)  # also at the interpreter's exit
         return crew
@@ -175,12 +178,13 @@ class _Crew:
 
     def end(self) -> None:
         """Let the workers end. In a forked child: forget them, they are the parent's."""
-        workers, self.all, self.idle = self.all, [], []
+        workers, self.all = self.all, []
+        idle, self.idle = self.idle, []
         for worker in workers:
             if os.getpid() == self.process_id:
                 worker.end()
             else:
-                worker.abandon()
+                worker.abandon(idle=worker in idle)
 
     def kill(self) -> None:
         """End the workers now, whatever they do."""
@@ -226,18 +230,25 @@ class _Worker:
         """End it now and close its streams."""
         self.alive = False
         self.stop_now()
-        for stream in (self._requests, self._replies):
-            with contextlib.suppress(OSError):
-                stream.close()
+        self._close()
 
     def stop_now(self) -> None:
         """End it now; whoever waits for a reply gets an end of file."""
         self._process.kill()
         self._process.wait()
 
-    def abandon(self) -> None:
-        """Keep subprocess from looking after a process that is not a child of this one."""
+    def abandon(self, idle: bool) -> None:
+        """Let go of a process that is the parent's. Streams that were in use when this process was
+        forked are left alone: they hold half a message, or a lock."""
+        self.alive = False
         self._process.returncode = 0
+        if idle:
+            self._close()
+
+    def _close(self) -> None:
+        for stream in (self._requests, self._replies):
+            with contextlib.suppress(OSError):
+                stream.close()
 
     def _ask(self, *request: Any) -> Any:
         try:

@@ -1,0 +1,403 @@
+"""One bad plugin is reported by name and owner; all others, and tokpar's own, still load."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import tokpar.registry as registry_module
+from tokpar.errors import OptionError, PluginError, UnknownNameError
+from tokpar.executors.serial import SerialExecutor
+from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+from tokpar.methods.cut import CutMerger
+from tokpar.methods.serial import OneChunk
+from tokpar.registry import PluginRecord, Registry, build_strategy, registry
+
+OWN_STRATEGIES = {"auto", "cut", "serial"}
+OWN_EXECUTORS = {"native", "processes", "serial", "threads"}
+
+
+def build(*, size: int = 3, acceptance: str = "certified") -> tuple[Splitter, Merger]:
+    return OneChunk(), CutMerger()
+
+
+def strategy(name: str) -> Strategy:
+    return Strategy(name, True, "a paper", "none", build)
+
+
+def executor(name: str) -> ExecutorKind:
+    return ExecutorKind(name, lambda workers: SerialExecutor(), lambda tokenizer: True)
+
+
+class Good:
+    """Offers one of each."""
+
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        return [strategy("good")]
+
+    @hookimpl
+    def tokpar_executors(self) -> list[ExecutorKind]:
+        return [executor("good")]
+
+    @hookimpl
+    def tokpar_splitters(self) -> list[SplitterKind]:
+        return [SplitterKind("good", OneChunk)]
+
+    @hookimpl
+    def tokpar_mergers(self) -> list[MergerKind]:
+        return [MergerKind("good", CutMerger)]
+
+    @hookimpl
+    def tokpar_tokenizers(self) -> list[TokenizerSource]:
+        return [TokenizerSource("a good one", lambda source: None)]
+
+
+class Raising:
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        raise RuntimeError("no licence file")
+
+
+class Misspelt:
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        return [strategy("half")]
+
+    @hookimpl
+    def tokpar_stratgies(self) -> list[Strategy]:
+        return []
+
+
+class WithArgument:
+    @hookimpl
+    def tokpar_strategies(self, config: object) -> list[Strategy]:
+        return []
+
+
+class NotAList:
+    @hookimpl
+    def tokpar_strategies(self) -> Any:
+        return strategy("lonely")
+
+
+class WrongShape:
+    @hookimpl
+    def tokpar_strategies(self) -> Any:
+        return [SerialExecutor()]
+
+
+class Forgetful:
+    def tokpar_strategies(self) -> list[Strategy]:
+        return [strategy("undecorated")]
+
+
+class ShadowsCut:
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        return [strategy("cut"), strategy("besides")]
+
+
+class ClaimsX:
+    @hookimpl
+    def tokpar_executors(self) -> list[ExecutorKind]:
+        return [executor("x")]
+
+
+class ClaimsXToo(ClaimsX):
+    pass
+
+
+class Twice:
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        return [strategy("same"), strategy("same")]
+
+
+class Empty:
+    """Installed, but with nothing to offer on this machine."""
+
+    @hookimpl
+    def tokpar_strategies(self) -> list[Strategy]:
+        return []
+
+
+PLUGINS = {
+    kind.__name__: kind()
+    for kind in (
+        Good, Raising, Misspelt, WithArgument, NotAList, WrongShape, Forgetful, ShadowsCut,
+        ClaimsX, ClaimsXToo, Twice, Empty,
+    )
+}  # fmt: skip
+PROBLEMS = [
+    ("Raising", "RuntimeError: no licence file"),
+    ("Misspelt", "unknown hook 'tokpar_stratgies'"),
+    ("WithArgument", "config"),
+    ("NotAList", "tokpar_strategies must return a list, got Strategy"),
+    ("WrongShape", "tokpar_strategies must return Strategy objects, got SerialExecutor"),
+    ("Forgetful", "it has no hooks; decorate"),
+    ("ShadowsCut", "the strategy name 'cut' is claimed by plugin 'builtins' of tokpar and by "
+     "plugin 'shadowscut' of owner-of-shadowscut"),
+    ("Twice", "the strategy name 'same' is claimed by plugin 'twice' of owner-of-twice and by"),
+]  # fmt: skip
+
+
+def point(name: str, value: str, owner: str | None = None) -> EntryPoint:
+    found = EntryPoint(name, value, "tokpar")
+    vars(found)["dist"] = SimpleNamespace(name=owner or f"owner-of-{name}", version="1.2")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
+
+
+def loaded(*points: EntryPoint) -> Registry:
+    return Registry.load(entry_points=points)
+
+
+def of(kind: str) -> EntryPoint:
+    """The entry point of one of the plugins above."""
+    return point(kind.lower(), f"{__name__}:{kind.upper()}_PLUGIN")
+
+
+globals().update({f"{name.upper()}_PLUGIN": plugin for name, plugin in PLUGINS.items()})
+
+
+def record(found: Registry, name: str) -> PluginRecord:
+    (only,) = [each for each in found.plugins() if each.name == name]
+    return only
+
+
+def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
+    found = loaded()
+    assert {each.name for each in found.strategies()} >= OWN_STRATEGIES
+    assert {each.owner for each in found.strategies()} == {"tokpar"}
+    assert [each.name for each in found.tokenizer_sources()] == ["huggingface", "pure", "tiktoken"]
+    for name in OWN_EXECUTORS:
+        made = found.executor_kind(name).build(1)
+        assert made.name == name
+    (own,) = found.plugins()
+    assert (own.owner, own.problem) == ("tokpar", None)
+    assert "executor native" in own.provides
+
+
+def test_each_executor_suits_tokenizers_with_the_ability_it_needs() -> None:
+    plain = SimpleNamespace(name="plain", encode=len)
+    able = SimpleNamespace(
+        name="able", encode=len, encode_many=len, releases_gil=True, spec=len, locate=len
+    )
+    kinds = {name: loaded().executor_kind(name) for name in OWN_EXECUTORS}
+    assert {name for name, kind in kinds.items() if kind.suits(plain)} == {"serial"}
+    assert {name for name, kind in kinds.items() if kind.suits(able)} == OWN_EXECUTORS
+
+
+def test_a_good_plugin_adds_to_every_table() -> None:
+    found = loaded(of("Good"))
+    assert found.strategy("good").build is build
+    assert found.executor_kind("good").name == "good"
+    assert found.splitter_kind("good").build is OneChunk
+    assert found.merger_kind("good").build is CutMerger
+    assert [each.name for each in found.tokenizer_sources()][-1] == "a good one"
+    assert record(found, "good") == PluginRecord(
+        "good",
+        "owner-of-good",
+        "1.2",
+        (
+            "executor good",
+            "merger good",
+            "splitter good",
+            "strategy good",
+            "tokenizer a good one",
+        ),
+        None,
+    )
+
+
+@pytest.mark.parametrize(("kind", "said"), PROBLEMS)
+def test_a_bad_plugin_is_reported_and_the_rest_still_load(kind: str, said: str) -> None:
+    found = loaded(of(kind), of("Good"))
+    bad = record(found, kind.lower())
+    assert bad.problem is not None
+    assert said in bad.problem
+    assert bad.owner == f"owner-of-{kind.lower()}"
+    assert bad.provides == ()
+    assert record(found, "good").problem is None
+    assert {each.name for each in found.strategies()} == OWN_STRATEGIES | {"good"} | (
+        {each.name for each in loaded().strategies()}
+    )
+    assert found.strategy("cut").build is not build
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("no_such_module_anywhere", "ModuleNotFoundError"),
+        (f"{__name__}:NO_SUCH_OBJECT", "AttributeError"),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_is_reported(value: str, said: str) -> None:
+    found = loaded(point("broken", value), of("Good"))
+    problem = record(found, "broken").problem
+    assert problem is not None
+    assert said in problem
+    assert record(found, "good").problem is None
+
+
+def test_a_plugin_that_exits_at_import_does_not_take_the_program_with_it(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "exits_at_import.py").write_text("import sys\nsys.exit('needs a GPU')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = loaded(point("exits", "exits_at_import"))
+    assert record(found, "exits").problem == "SystemExit: needs a GPU"
+
+
+def test_a_name_that_two_third_parties_claim_belongs_to_neither() -> None:
+    found = loaded(of("ClaimsX"), of("ClaimsXToo"), of("Good"))
+    with pytest.raises(PluginError) as caught:
+        found.executor_kind("x")
+    assert "plugin 'claimsx' of owner-of-claimsx" in str(caught.value)
+    assert "plugin 'claimsxtoo' of owner-of-claimsxtoo" in str(caught.value)
+    assert record(found, "claimsx").problem == record(found, "claimsxtoo").problem
+    assert record(found, "claimsx").problem == str(caught.value)
+
+
+def test_two_plugins_of_one_name_are_both_reported() -> None:
+    value = f"{__name__}:GOOD_PLUGIN"
+    found = loaded(point("p", value, "one"), point("p", f"{__name__}:EMPTY_PLUGIN", "two"))
+    problems = {each.owner: each.problem for each in found.plugins() if each.name == "p"}
+    assert problems.keys() == {"one", "two"}
+    assert all(p is not None and "of one and by" in p for p in problems.values())
+
+
+def test_one_plugin_found_twice_is_one_plugin() -> None:
+    found = loaded(of("Good"), of("Good"))
+    assert record(found, "good").problem is None
+
+
+def test_a_plugin_with_nothing_to_offer_is_no_problem() -> None:
+    assert record(loaded(of("Empty")), "empty").problem is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "names"),
+    [("", set()), ("good", {"good"}), (" empty , good ,", {"empty", "good"}), ("empty", {"empty"})],
+)
+def test_tokpar_plugins_limits_third_parties(
+    limit: str, names: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_PLUGINS", limit)
+    found = loaded(of("Good"), of("Empty"), point("broken", "no_such_module_anywhere"))
+    assert {each.name for each in found.plugins()} == names | {"builtins"}
+    assert found.strategy("cut").name == "cut"
+
+
+def test_tokpar_plugins_naming_what_is_not_there_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOKPAR_PLUGINS", "good,gone")
+    problem = record(loaded(of("Good")), "gone").problem
+    assert problem == "TOKPAR_PLUGINS names it, but it is not installed"
+
+
+@pytest.mark.parametrize("kind", ["strategy", "executor", "splitter", "merger"])
+def test_unknown_names_list_what_exists(kind: str) -> None:
+    found = loaded(of("Good"))
+    find = getattr(found, kind if kind == "strategy" else f"{kind}_kind")
+    with pytest.raises(UnknownNameError, match=f"unknown {kind} 'nope'; known: .*good"):
+        find("nope")
+
+
+def test_a_plugin_object_can_be_registered_by_a_program() -> None:
+    found = loaded()
+    found.register(PLUGINS["Good"])
+    assert found.strategy("good").name == "good"
+    assert record(found, "Good").owner == "this program"
+
+
+@pytest.mark.parametrize(("kind", "said"), PROBLEMS[:6])
+def test_registering_a_bad_plugin_object_raises_and_adds_nothing(kind: str, said: str) -> None:
+    found = loaded(of("Good"))
+    before = found.plugins(), found.strategies()
+    with pytest.raises(PluginError) as caught:
+        found.register(PLUGINS[kind])
+    assert said in str(caught.value)
+    assert (found.plugins(), found.strategies()) == before
+
+
+def test_a_program_cannot_register_a_name_twice_nor_shadow_tokpar() -> None:
+    found = loaded()
+    found.register(PLUGINS["ClaimsX"])
+    for kind in ("ClaimsXToo", "ShadowsCut", "ClaimsX"):
+        with pytest.raises(PluginError, match="is claimed by plugin"):
+            found.register(PLUGINS[kind])
+    assert found.executor_kind("x").name == "x"
+
+
+def test_strategies_tell_their_options_as_in_the_source() -> None:
+    (good,) = [each for each in loaded(of("Good")).strategies() if each.name == "good"]
+    assert good.options == ("size: int = 3", "acceptance: str = 'certified'")
+    assert (good.owner, good.source, good.lossless) == ("owner-of-good", "a paper", True)
+
+
+def test_unknown_options_are_refused_by_showing_the_allowed_ones() -> None:
+    with pytest.raises(OptionError) as caught:
+        build_strategy(strategy("good"), {"size": 1, "sise": 2})
+    assert str(caught.value) == (
+        "strategy 'good' has no option 'sise'; "
+        "its options: size: int = 3, acceptance: str = 'certified'"
+    )
+
+
+def test_options_reach_the_strategy_and_required_ones_are_asked_for() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def picky(*, size: int, **others: Any) -> tuple[Splitter, Merger]:
+        seen.append({"size": size, **others})
+        return OneChunk(), CutMerger()
+
+    picky_strategy = replace(strategy("picky"), build=picky)
+    build_strategy(picky_strategy, {"size": 1, "anything": 2})
+    assert seen == [{"size": 1, "anything": 2}]
+    with pytest.raises(OptionError, match="needs the option 'size'"):
+        build_strategy(picky_strategy, {})
+
+
+def test_the_registry_is_loaded_once_even_by_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [])
+    found: list[Registry] = []
+    threads = [threading.Thread(target=lambda: found.append(registry())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(each) for each in found}) == 1
+    assert len(found) == 8
+
+
+def test_the_registry_imports_no_engine_and_no_executor() -> None:
+    source = (
+        "import sys; from tokpar.registry import registry; r = registry(); "
+        "r.strategies(), r.plugins(), r.tokenizer_sources(); "
+        "print([m for m in ('tokenizers', 'tiktoken', 'transformers', 'hypothesis', 'tqdm', "
+        "'tokpar.executors.native', 'tokpar.executors.processes') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "TOKPAR_PLUGINS": ""},
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
