@@ -403,3 +403,456 @@ def test_licensed_seams_of_metaspace_give_the_serial_ids(
 @example("a  b", [])
 def test_licensed_absorbed_spaces_give_the_serial_ids(text: str, added: list[Added]) -> None:
     assert_true_to_engine(dummy_tokenizer(added), text)
+
+
+def ids_by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> tuple[IdArray, list[Seam]]:
+    """Ids of the parts between seams, one after the other, and the seams with their counts."""
+    edges = [0, *(seam.position for seam in seams), len(text)]
+    absorbed = [0, *(int(seam.theorem == "6.4") for seam in seams)]
+    parts = [
+        tokenizer.encode(text[start + skip : stop])
+        for start, stop, skip in zip(edges, edges[1:], absorbed, strict=False)
+    ]
+    counts = np.cumsum([len(part) for part in parts]).tolist()
+    joined = [dataclasses.replace(s, token=n) for s, n in zip(seams, counts, strict=False)]
+    return np.concatenate(parts).astype(np.uint32), joined
+
+
+def encoding_of(ids: IdArray, seams: Sequence[Seam]) -> Encoding:
+    return Encoding(ids, tuple(seams), Report(strategy="by hand"), locate=lambda: np.empty((0, 2)))
+
+
+def by_hand(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:
+    ids, joined = ids_by_hand(tokenizer, text, seams)
+    finish: Callable[[IdArray, str], IdArray] = getattr(tokenizer, "finish", lambda ids, _: ids)
+    return encoding_of(finish(ids, text), joined)
+
+
+@functools.cache
+def cl100k() -> Tik:
+    return Tik("cl100k_part", "cl100k_tiktoken")
+
+
+CL100K_TEXT = "Hello world, it is 1234567 o'clock.\nNext line: 中文 text<|end|> and \tmore."
+
+
+def cl100k_case(text: str = CL100K_TEXT) -> tuple[Tik, str, Encoding]:
+    family, at = "cl100k_tiktoken", text.index
+    seams = [
+        Seam(at(" world"), "K1", "20", witness(family, "non-space", "space")),
+        Seam(at("4567"), "K2", "22", (("family", family), ("run", at("1234")))),
+        Seam(at("7 o"), "K2", "22", (("family", family), ("run", at("1234")))),
+        Seam(at("."), "K1", "19", witness(family, "a", ".")),
+        Seam(at("Next"), "K1", "21", witness(family, "nl", "a")),
+        Seam(at(" and"), "K1", "20", witness(family, "non-space", "space")),
+    ]
+    return cl100k(), text, by_hand(cl100k(), text, seams)
+
+
+def bracketed_case() -> tuple[Small, str, Encoding]:
+    text = "One two 123456, e\u0301t trois?"
+    tokenizer = regex_tokenizer("o200k", kind=Bracketed)
+    seams = [
+        Seam(3, "K1", "20", witness("o200k", "non-space", "space")),
+        Seam(11, "K2", "22", (("family", "o200k"), ("run", 8))),
+        Seam(14, "K1", "19", witness("o200k", "1", ".")),
+        Seam(19, "K1", "20", witness("o200k", "non-space", "space")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+def bert_case() -> tuple[Small, str, Encoding]:
+    text = "The time, is now (really) 中 now."
+    tokenizer = bert_tokenizer(bert_normalizer(True, True, None, True))
+    seams = [
+        Seam(3, "K3", "4.8", witness("bert", "any", "space")),
+        Seam(8, "K3", "4.8", witness("bert", "other", "separator")),
+        Seam(18, "K3", "4.8", witness("bert", "separator", "other")),
+        Seam(27, "K3", "4.8", witness("bert", "separator", "separator")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+def metaspace_case() -> tuple[Small, str, Encoding]:
+    text = "the time  of▁a day"
+    tokenizer = metaspace_tokenizer(None, [], "always")
+    seams = [
+        Seam(3, "K3", "4.8", witness("metaspace", "any", "space")),
+        Seam(9, "K3", "4.8", witness("metaspace", "mark", "mark")),
+        Seam(12, "K3", "4.8", witness("metaspace", "other", "mark")),
+    ]
+    return tokenizer, text, by_hand(tokenizer, text, seams)
+
+
+def dummy_case() -> tuple[Small, str, Encoding]:
+    text = "the time  of a day"
+    seams = [Seam(p, "K3", "6.4", (("absorbed", 1),)) for p in (3, 8, 12)]
+    return dummy_tokenizer(), text, by_hand(dummy_tokenizer(), text, seams)
+
+
+CASES = [cl100k_case, bracketed_case, bert_case, metaspace_case, dummy_case]
+TILING = [cl100k_case, bracketed_case]
+case = pytest.mark.parametrize("make", CASES)
+tiling = pytest.mark.parametrize("make", TILING)
+
+
+@case
+def test_a_right_encoding_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
+    tokenizer, text, encoding = make()
+    for full in (False, True):
+        report = check(encoding, text, tokenizer, full=full)
+        assert report.findings == ()
+        assert report.ok
+        assert (report.seams, report.full) == (len(encoding.seams), full)
+
+
+def mutations(seam: Seam) -> Iterator[Seam]:
+    """The seam with one field shifted or swapped, its token count left as it is."""
+    change = functools.partial(dataclasses.replace, seam)
+    yield from (change(position=seam.position + step) for step in (-1, 1))
+    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8"]
+    yield from (change(rule=rule) for rule in rules if rule != seam.rule)
+    theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", ""]
+    yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
+    yield change(witness=())
+    yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))
+    yield change(witness=(*seam.witness, ("more", 1)))
+    for k, (name, value) in enumerate(seam.witness):
+        others: list[int | str] = ["gpt2", "a", "nl", "sp", "space", "other", "separator", "mark"]
+        if isinstance(value, int):
+            others = [value + step for step in (-4, -3, -2, -1, 1, 2, 3)]
+        for other in others:
+            if other != value:
+                yield change(witness=(*seam.witness[:k], (name, other), *seam.witness[k + 1 :]))
+
+
+def with_seam(encoding: Encoding, k: int, seam: Seam) -> Encoding:
+    return encoding_of(encoding.ids, [*encoding.seams[:k], seam, *encoding.seams[k + 1 :]])
+
+
+@case
+def test_every_changed_field_of_a_seam_is_found(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for k, seam in enumerate(encoding.seams):
+        for mutant in mutations(seam):
+            full = mutant.position != seam.position and not tokenizer.facts.tiles
+            assert not check(with_seam(encoding, k, mutant), text, tokenizer, full).ok, mutant
+
+
+@case
+def test_a_token_count_off_by_one_is_found(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
+    tokenizer, text, encoding = make()
+    for k, seam in enumerate(encoding.seams):
+        for token in (seam.token - 1, seam.token + 1, -1, 10_000):
+            changed = with_seam(encoding, k, dataclasses.replace(seam, token=token))
+            assert not check(changed, text, tokenizer, full=not tokenizer.facts.tiles).ok
+
+
+def changed_ids(ids: IdArray) -> Iterator[IdArray]:
+    """One id changed, dropped, doubled, or swapped with its neighbour."""
+    for k in range(len(ids)):
+        yield np.concatenate((ids[:k], ids[k : k + 1] + 1, ids[k + 1 :])).astype(np.uint32)
+        yield np.delete(ids, k)
+        yield np.insert(ids, k, ids[k])
+        if k and ids[k] != ids[k - 1]:
+            yield np.concatenate((ids[: k - 1], ids[[k, k - 1]], ids[k + 1 :]))
+
+
+@tiling
+def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for ids in changed_ids(encoding.ids):
+        assert not check(encoding_of(ids, encoding.seams), text, tokenizer).ok
+
+
+@case
+def test_a_changed_id_is_found_by_the_full_check(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for ids in changed_ids(encoding.ids):
+        report = check(encoding_of(ids, encoding.seams), text, tokenizer, full=True)
+        assert "serial" in {finding.kind for finding in report.findings}
+
+
+@tiling
+def test_a_text_changed_by_one_character_is_found(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    for p, char in enumerate(text):
+        other = "x" if char != "x" else "y"
+        for changed in (text[:p] + other + text[p + 1 :], text[:p] + text[p + 1 :]):
+            assert not check(encoding, changed, tokenizer).ok
+
+
+def kinds(report: CheckReport) -> set[str]:
+    return {finding.kind for finding in report.findings}
+
+
+def test_the_full_check_names_the_first_differing_id_and_the_nearest_seam() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    ids = encoding.ids.copy()
+    ids[encoding.seams[2].token] += 1
+    (finding,) = [
+        f
+        for f in check(encoding_of(ids, encoding.seams), text, tokenizer, full=True).findings
+        if f.kind == "serial"
+    ]
+    assert (finding.seam, finding.position) == (2, encoding.seams[2].position)
+    assert f"id {encoding.seams[2].token}: expected id" in finding.message
+
+
+def test_seams_must_rise_and_lie_inside_the_text() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    doubled = [encoding.seams[0], *encoding.seams]
+    assert kinds(check(encoding_of(encoding.ids, doubled), text, tokenizer)) == {"order"}
+    swapped = encoding.seams[::-1]
+    assert "order" in kinds(check(encoding_of(encoding.ids, swapped), text, tokenizer))
+    for position in (0, -1, len(text), len(text) + 1):
+        outside = dataclasses.replace(encoding.seams[0], position=position)
+        assert "position" in kinds(check(with_seam(encoding, 0, outside), text, tokenizer))
+
+
+def test_uncertified_and_unknown_rules_are_told_apart() -> None:
+    tokenizer, text, encoding = cl100k_case()
+    for rule, kind in ((None, "uncertified"), ("K4", "unknown rule"), ("K8", "unknown rule")):
+        mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
+        assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}
+
+
+def test_unprovable_facts_license_no_seam_and_need_none() -> None:
+    _, text, encoding = bracketed_case()
+    tokenizer = regex_tokenizer("o200k", kind=Bracketed)
+    tokenizer.facts = dataclasses.replace(tokenizer.facts, unprovable="it is random")
+    assert kinds(check(encoding, text, tokenizer)) == {"facts"}
+    assert check(encoding_of(encoding.ids, ()), text, tokenizer, full=True).ok
+
+
+def test_a_surrogate_anywhere_licenses_no_seam() -> None:
+    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"))]
+    facts = regex_tokenizer("gpt2").facts
+    assert not list(seam_findings(seams, "a b c", facts))
+    (finding,) = seam_findings(seams, "a b \ud800", facts)
+    assert finding.kind == "surrogate"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"family": "qwen2"}, {"family": None}, {"patterns": ()}, {"engine": "fancy-regex2"},
+     {"scheme": "bert"}, {"scheme": "none"}, {"patterns": ("x",)}, {"prefix_space": True}],
+)  # fmt: skip
+def test_other_facts_do_not_license_the_same_seams(change: dict[str, Any]) -> None:
+    tokenizer, text, encoding = cl100k_case()
+    facts = dataclasses.replace(tokenizer.facts, **change)
+    assert list(seam_findings(encoding.seams[1:], text, facts))
+
+
+def refusals(tokenizer: Small, text: str) -> set[int]:
+    """Places where no candidate is licensed."""
+    return set(range(1, len(text))) - {seam.position for seam in licensed(text, tokenizer.facts)}
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "unsafe"),
+    [
+        (Added("a b c"), "x a b c x", {3, 5}),
+        (Added("a", rstrip=True), "xa b", {2}),
+        (Added("x a", rstrip=True), "x a\n\nb", {3}),
+        (Added("b", lstrip=True), "a.\nb", {3}),
+        (Added("b", single_word=True), "1b.b,b'", {1}),
+        (Added("a ", rstrip=True), "a  b.c", {2}),
+        (Added("\n", lstrip=True), "a \n\nb", {2, 3}),
+    ],
+)
+def test_places_beside_added_tokens_are_refused(token: Added, text: str, unsafe: set[int]) -> None:
+    """Without the token, or without its flags, the pre-tokenizer alone would allow most of them."""
+    tokenizer = regex_tokenizer("gpt2", None, [token])
+    assert unsafe <= refusals(tokenizer, text)
+    assert_true_to_engine(tokenizer, text)
+
+
+WRONG_UNDER_THE_RULE_OF_THUMB = [
+    ("a \u0301 b", 3, normalizers.StripAccents()),
+    ("a\u200b a", 2, bert_normalizer(True, False, False, False)),
+    ("x中 a", 2, bert_normalizer(True, True, False, False)),
+    ("x¨ a", 2, normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()])),
+    ("aͺ b", 2, normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents()])),
+    ("ab. b", 3, normalizers.Replace(". ", "  ")),
+    ("a. b", 2, normalizers.Replace(".", " ")),
+    ("a b", 1, normalizers.Strip()),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "normalizer"), WRONG_UNDER_THE_RULE_OF_THUMB)
+def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe(
+    text: str, place: int, normalizer: Any
+) -> None:
+    tokenizer = regex_tokenizer("cl100k", normalizer)
+    assert place in refusals(tokenizer, text)
+
+
+def test_deleted_characters_really_break_the_universal_cut() -> None:
+    """THEORY 6.2 with 4.3: under a normalizer, S[p] = ' ' after a non-space is not enough."""
+    broken = 0
+    for text, place, normalizer in WRONG_UNDER_THE_RULE_OF_THUMB:
+        tokenizer = regex_tokenizer("cl100k", normalizer)
+        halves = [*tokenizer.encode(text[:place]).tolist(), *tokenizer.encode(text[place:])]
+        broken += halves != tokenizer.encode(text).tolist()
+    assert broken >= 5
+
+
+def test_an_added_token_that_the_normalizer_empties_licenses_no_seam() -> None:
+    tokenizer = regex_tokenizer("gpt2", normalizers.Strip(), [Added(" ", normalized=True)])
+    assert refusals(tokenizer, "ab.c d") == set(range(1, 6))
+
+
+def test_no_character_but_a_space_normalizes_to_something_that_ends_in_one() -> None:
+    """What lets NFC, NFD, NFKC, NFKD and Lowercase pass any non-space before ' '."""
+    for code in (*range(0xD800), *range(0xE000, 0x110000)):
+        char = chr(code)
+        if char in SPACES:
+            continue
+        for form in ("NFC", "NFD", "NFKC", "NFKD"):
+            assert unicodedata.normalize(form, char)[-1] not in SPACES
+        assert char.lower()[-1] not in SPACES
+
+
+def test_nfc_allows_any_letter_before_a_space() -> None:
+    tokenizer = regex_tokenizer("qwen2", normalizers.NFC(), [Added("<｜x｜>", normalized=True)])
+    assert 3 in {seam.position for seam in licensed("aaa bbb", tokenizer.facts)}
+    tokenizer = regex_tokenizer("qwen2", normalizers.NFC())
+    assert 3 in {seam.position for seam in licensed("дом 中", tokenizer.facts)}
+
+
+def test_a_digit_run_may_end_in_anything_but_must_start_surely() -> None:
+    facts = regex_tokenizer("cl100k").facts
+    run = (("family", "cl100k"), ("run", 1))
+    for text, good in [("a123\U00016139", True), ("a1234", True), ("a123.", True), ("a12b4", False),
+                       ("1123 4", False), ("\U00016139123 4", False), ("a1\U000125c42 ", False)]:  # fmt: skip
+        assert (not list(seam_findings([Seam(4, "K2", "22", run)], text, facts))) == good, text
+
+
+def test_a_digit_run_is_refused_beside_an_added_token_of_digits() -> None:
+    run = (("family", "deepseek"), ("run", 0))
+    for content, good in [("1", False), ("x1", False), ("١x", False), ("<1>", True)]:
+        facts = regex_tokenizer("deepseek", None, [Added(content)]).facts
+        found = list(seam_findings([Seam(3, "K2", "22", run)], "234567", facts))
+        assert (not found) == good
+
+
+def test_inserted_ids_must_be_those_that_finishing_inserts() -> None:
+    tokenizer, text, encoding = bracketed_case()
+    for place in (0, -2, -1):
+        ids = encoding.ids.copy()
+        ids[place] += 1
+        assert kinds(check(encoding_of(ids, encoding.seams), text, tokenizer)) == {"inserted"}
+    assert "inserted" in kinds(check(encoding_of(encoding.ids[:2], ()), text, tokenizer))
+
+
+def test_truncation_limits_the_check_and_the_report_says_so() -> None:
+    text = "One two three four five"
+    tokenizer = regex_tokenizer("o200k", kind=Cut)
+    seams = [Seam(3, "K1", "20", witness("o200k", "non-space", "space"))]
+    report = check(by_hand(tokenizer, text, seams), text, tokenizer)
+    assert report.ok
+    assert "limited" in report.notes[0]
+    assert check(by_hand(tokenizer, text, seams), text, tokenizer, full=True).ok
+
+
+def test_a_tokenizer_without_facts_licenses_nothing() -> None:
+    class Bare:
+        name = "bare"
+
+        def encode(self, text: str) -> IdArray:
+            return np.arange(len(text), dtype=np.uint32)
+
+    seams = [Seam(1, "K1", "20", witness("gpt2", "non-space", "space"), 1)]
+    ids = np.arange(3, dtype=np.uint32)
+    assert kinds(check(encoding_of(ids, seams), "a b", Bare())) == {"facts"}
+    assert check(encoding_of(ids, ()), "a b", Bare(), full=True).ok
+
+
+@case
+def test_a_stored_certificate_checks_like_the_encoding(
+    make: Callable[[], tuple[Any, str, Encoding]],
+) -> None:
+    tokenizer, text, encoding = make()
+    data = json.loads(json.dumps(to_json(encoding, text, "t", tokpar_version="0.1.0")))
+    stored = from_json(data)
+    assert stored.seams == encoding.seams
+    assert stored.ids.tolist() == encoding.ids.tolist()
+    assert (stored.tokenizer, stored.strategy, stored.tokpar_version) == ("t", "by hand", "0.1.0")
+    assert check(stored, text, tokenizer, full=True).ok
+    assert "text" in kinds(check(stored, text + " ", tokenizer))
+    assert "text" in kinds(check(stored, text[:-1] + "?!"[text[-1] == "?"], tokenizer))
+
+
+def test_a_stored_certificate_keeps_surrogates_in_its_digest() -> None:
+    tokenizer = regex_tokenizer("gpt2")
+    stored = from_json(to_json(encoding_of(np.empty(0, np.uint32), ()), "\ud800", "t"))
+    assert "text" in kinds(check(stored, "\ud801", tokenizer))
+    assert check(stored, "\ud800", tokenizer).ok
+
+
+def damaged() -> Iterator[tuple[Any, str]]:
+    _, text, encoding = cl100k_case()
+    good = to_json(encoding, text, "t", tokpar_version="1")
+    yield [], "object"
+    for name in good:
+        yield {k: v for k, v in good.items() if k != name}, name
+        yield {**good, name: 3.5}, name
+    for name in good["seams"][0]:
+        seam = {k: v for k, v in good["seams"][0].items() if k != name}
+        yield {**good, "seams": [seam]}, rf"seams\[0\]\.{name}"
+        yield {**good, "seams": [{**seam, name: True}]}, rf"seams\[0\]\.{name}"
+    for ids in ([-1], [2**32], ["1"], [True]):
+        yield {**good, "ids": ids}, "ids"
+    for pairs in ([["a"]], [["a", 1, 2]], [[1, 2]], ["ab"], [["a", None]]):
+        yield {**good, "seams": [{**good["seams"][0], "witness": pairs}]}, "witness"
+    yield {**good, "text": {}}, r"text\.sha256"
+    yield {**good, "report": {}}, r"report\.strategy"
+    yield {**good, "format_version": 2}, "format_version"
+
+
+def test_a_damaged_certificate_is_refused_with_the_name_of_what_is_wrong() -> None:
+    for data, name in damaged():
+        with pytest.raises(FileFormatError, match=name):
+            from_json(data)
+
+
+def seconds_of(seams: list[Seam], text: str, facts: Facts, good: bool = True) -> float:
+    start = time.perf_counter()
+    assert len(list(seam_findings(seams, text, facts))) == (0 if good else len(seams))
+    return time.perf_counter() - start
+
+
+def test_a_thousand_seams_of_eight_megabytes_check_within_seconds() -> None:
+    added = tuple(AddedToken(f"<|token {k}|>", k, rstrip=True, lstrip=True) for k in range(800))
+    facts = dataclasses.replace(regex_tokenizer("cl100k").facts, added_tokens=added)
+    step, size = 8000, 8_000_000
+    universal = witness("cl100k", "non-space", "space")
+    words = [Seam(p + 3, "K1", "20", universal) for p in range(step, size, step)]
+    assert seconds_of(words, "word " * (size // 5), facts) < 5
+    run: Witness = (("family", "cl100k"), ("run", 1))
+    digits = [Seam(p + 1, "K2", "22", run) for p in range(9000, size, 9000)]
+    assert seconds_of(digits, "a" + "1" * size, facts) < 5
+    assert seconds_of(digits, "a1" + "x" * size, facts, good=False) < 5
+
+
+def test_a_thousand_seams_of_one_run_of_spaces_check_within_seconds() -> None:
+    tokens = ("a", "a ", " ", "\n\n", " a", "\t")
+    added = tuple(AddedToken(t, 1, lstrip=t != " ", rstrip=t != " ") for t in tokens)
+    facts = Facts("oniguruma", "Unigram", "metaspace", "metaspace", added_tokens=added)
+    seams = [
+        Seam(p, "K3", "4.8", witness("metaspace", "any", "space"))
+        for p in range(8000, 8_000_000, 8000)
+    ]
+    spaces = "b" + " " * 8_000_000
+    assert seconds_of(seams, spaces + "b", facts) < 5
+    assert seconds_of(seams, spaces + "a", facts, good=False) < 5
+    assert seconds_of(seams, spaces[:-1] + "\n\n", facts, good=False) < 5

@@ -23,7 +23,10 @@ ADAPTERS = ("huggingface", "pure", "tiktoken")
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource(name, _loader(f"tokpar.adapters.{name}")) for name in ADAPTERS]
+    return [
+        TokenizerSource(name, _loader(f"tokpar.adapters.{name}"), automatic=name != "pure")
+        for name in ADAPTERS
+    ]
 
 
 @hookimpl

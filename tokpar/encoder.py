@@ -18,6 +18,7 @@ from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import (
     Decodes,
+    Detaches,
     EncodesMany,
     EncodesWhole,
     Executor,
@@ -31,9 +32,10 @@ from tokpar.interfaces import (
 from tokpar.kernels import SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
 from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
-from tokpar.types import Encoding
+from tokpar.types import Encoding, Report
 
 DEFAULT_TOKENIZER = "default"
+_TOO_SHORT = "the text is too short for splitting to pay"
 
 
 class Encoder:
@@ -62,12 +64,15 @@ class Encoder:
             )
         self._strategy = record.name
         self._splitter, self._merger = build_strategy(record, options)
-        self._tuned = record.lossless and not options
         self._executors: dict[str, Executor] = {}
         self._given_executor = executor if not isinstance(executor, str) else None
         self._executor_name = executor if isinstance(executor, str) else executor.name
         self._check_executor()
         self._tokenizer = load(tokenizer)
+        tuned = record.lossless and not options
+        self._smallest_split = sizes_for(self._tokenizer).smallest_split if tuned else 0
+        own = self._tokenizer
+        self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
@@ -131,7 +136,7 @@ class Encoder:
     def _encode(self, text: str, finish: bool) -> Encoding:
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
-        if self._tuned and len(text) < sizes_for(self._tokenizer).smallest_split:
+        if len(text) < self._smallest_split:
             return self._encode_small(text, finish)
         tokenizer = self.tokenizer
         return pipeline.encode(
@@ -145,13 +150,15 @@ class Encoder:
         )
 
     def _encode_small(self, text: str, finish: bool) -> Encoding:
-        """One call; the caller's own tokenizer object is asked, so nothing need be refreshed."""
-        tokenizer = self._tokenizer
-        if not finish or not isinstance(tokenizer, EncodesWhole):
-            tokenizer = self.tokenizer
-        plan = Plan("serial", f"{len(text):,} code points: too short for splitting to pay")
+        """One call. The caller's own object is asked where the adapter can, so that nothing need
+        be refreshed; everything here is counted in microseconds."""
+        if finish and self._own_call is not None:
+            return pipeline.encode_whole(
+                text, self._tokenizer, self._own_call, Report(self._strategy, why=_TOO_SHORT)
+            )
+        plan = Plan("serial", _TOO_SHORT)
         return pipeline.encode_serial(
-            text, tokenizer, strategy=self._strategy, plan=plan, finish=finish
+            text, self.tokenizer, strategy=self._strategy, plan=plan, finish=finish
         )
 
     def _check_executor(self) -> None:
@@ -202,29 +209,33 @@ def _locate_in_batch(
     return pipeline.finished_spans(encoding.spans, origins[row])
 
 
-_loaded: weakref.WeakKeyDictionary[object, dict[object, TokenizerAdapter]]
-_loaded = weakref.WeakKeyDictionary()
+_loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
 
 
-def load(source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any) -> Any:
+def load(
+    source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
+) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
     tiktoken.Encoding, a path (tokenizer.json, .tiktoken), a registered name such as "default", or
     any object with `name` and `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
-    (`add_special_tokens`, `allowed_special`, ...). Objects are loaded once and kept as long as they
-    live. Raises UnknownNameError, FileFormatError, OptionError.
+    (`add_special_tokens`, `allowed_special`, ...). What is learned of an object is kept as long as
+    the object lives. Raises UnknownNameError, FileFormatError, OptionError, FileNotFoundError.
     """
-    if source == DEFAULT_TOKENIZER and isinstance(source, str):
+    if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, tuple(sorted(settings.items())))
-    key = (engine, repr(sorted(settings.items())))
     try:
         known = _loaded.setdefault(source, {})
-    except TypeError:  # not hashable or not weakly referable: a path, a list, a slotted object
+    except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
         return _load(source, engine, settings)
-    if key not in known:
-        known[key] = _load(source, engine, settings)
-    return known[key]
+    key = repr((engine, sorted(settings.items())))
+    adapter = known[key].attached(source) if key in known else _load(source, engine, settings)
+    if isinstance(adapter, Refreshes):
+        adapter = adapter.refreshed()
+    if isinstance(adapter, Detaches):
+        known[key] = adapter.detached()
+    return adapter
 
 
 @lru_cache(maxsize=8)

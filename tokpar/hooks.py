@@ -11,8 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -25,6 +24,9 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     TokenizerSource,
 )
+
+if TYPE_CHECKING:  # slow to import
+    from importlib.metadata import EntryPoint
 
 PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
@@ -125,12 +127,12 @@ def load_plugin(name: str, owner: str, version: str, find: Callable[[], object])
         return Plugin(name, owner, version, problem=said)
 
 
-def load_third_parties(entry_points: Iterable[metadata.EntryPoint]) -> list[Plugin]:
+def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     """The plugins of these entry points, by name, as far as TOKPAR_PLUGINS allows: unset all,
     empty none, else the names in its comma list."""
     limit = os.environ.get(LIMIT)
     wanted = None if limit is None else {name.strip() for name in limit.split(",")} - {""}
-    found: dict[str, dict[tuple[str, str], metadata.EntryPoint]] = {}
+    found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
     for point in entry_points:
         if wanted is None or point.name in wanted:
             found.setdefault(point.name, {})[_origin(point)[0], point.value] = point
@@ -144,7 +146,7 @@ def load_third_parties(entry_points: Iterable[metadata.EntryPoint]) -> list[Plug
     return plugins
 
 
-def _of_one_name(points: list[metadata.EntryPoint]) -> list[Plugin]:
+def _of_one_name(points: list[EntryPoint]) -> list[Plugin]:
     if len(points) == 1:
         return [load_plugin(points[0].name, *_origin(points[0]), points[0].load)]
     owners = " and by ".join(f"{point.value} of {_origin(point)[0]}" for point in points)
@@ -152,7 +154,7 @@ def _of_one_name(points: list[metadata.EntryPoint]) -> list[Plugin]:
     return [Plugin(point.name, *_origin(point), problem=problem) for point in points]
 
 
-def _origin(point: metadata.EntryPoint) -> tuple[str, str]:
+def _origin(point: EntryPoint) -> tuple[str, str]:
     """Name and version of the distribution; of one without metadata, its module."""
     if point.dist is None:
         return point.module, ""

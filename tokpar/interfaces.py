@@ -146,7 +146,8 @@ class Finishes(Protocol):
     """Adds what is applied once to the whole: special tokens, truncation, padding."""
 
     def finish(self, ids: IdArray, text: str) -> IdArray:
-        """Final ids. Selects, inserts and pads only: the values of `ids` are never looked at."""
+        """Final ids. Selects, inserts and pads only: the values of `ids` are never looked at.
+        LookupError where that is not possible for ids other than those of `text`."""
         ...
 
 
@@ -177,6 +178,19 @@ class Refreshes(Protocol):
 
     def refreshed(self) -> TokenizerAdapter:
         """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
+        ...
+
+
+@runtime_checkable
+class Detaches(Protocol):
+    """Lets what was learned of a tokenizer object be kept without keeping that object alive."""
+
+    def detached(self) -> Detaches:
+        """The same without its tokenizer object; good for `attached` only."""
+        ...
+
+    def attached(self, source: object) -> TokenizerAdapter:
+        """An adapter again, of the object this was loaded from."""
         ...
 
 

@@ -6,7 +6,7 @@ Works on plain objects; nothing here knows about plugins, names or defaults.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -31,7 +31,7 @@ from tokpar.types import Chunk, Encoding, Joined, Piece, Report, Seam
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.
 MOST_REPAIR_ROUNDS = 4
-_CORE = np.uint32(1 << 31)
+_CORE = 1 << 31
 
 
 def encode(
@@ -101,10 +101,21 @@ def encode_serial(
         clock.lap("tokenize")
         finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
         return _close(text, tokenizer, ids, (), [_all_of(text)], report, clock, finisher)
-    ids = frozen_ids(tokenizer.encode_whole(text))
-    clock.lap("tokenize")
     report = replace(report, seconds=clock.seconds)
-    return Encoding(ids, (), report, partial(_locate_whole, text, tokenizer, ids))
+    return encode_whole(text, tokenizer, tokenizer.encode_whole, report)
+
+
+def encode_whole(
+    text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
+) -> Encoding:
+    """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
+    texts. `report` gets the seconds it took."""
+    start = time.perf_counter()
+    ids = call(text)
+    ids.flags.writeable = False
+    seconds = {**report.seconds, "tokenize": time.perf_counter() - start}
+    timed = Report(report.strategy, report.plan, report.why, seconds=seconds)
+    return Encoding(ids, (), timed, partial(_locate_whole, text, tokenizer, ids))
 
 
 @dataclass
@@ -239,7 +250,7 @@ def _locate_final(
 def numbered(length: int) -> IdArray:
     """Stand-ins for ids that tell, once finished, where each final id came from: finishing never
     looks at values."""
-    return np.arange(length, dtype=np.uint32) + _CORE
+    return np.arange(_CORE, _CORE + length, dtype=np.uint32)
 
 
 def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import import_module, metadata
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
@@ -26,6 +26,9 @@ from tokpar.hooks import (
     load_third_parties,
 )
 from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
+
+if TYPE_CHECKING:  # slow to import
+    from importlib.metadata import EntryPoint
 
 _Row = tuple[Any, Plugin]
 _Claim = tuple[str, str]
@@ -67,9 +70,11 @@ class Registry:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def load(cls, entry_points: Iterable[metadata.EntryPoint] | None = None) -> Registry:
+    def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
         """tokpar's own plugin, then those of the entry points (all installed ones if None), as far
         as the environment variable TOKPAR_PLUGINS allows."""
+        from importlib import metadata
+
         found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
         own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
@@ -182,6 +187,8 @@ def _record(plugin: Plugin, problem: str | None) -> PluginRecord:
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(PROJECT)
     except metadata.PackageNotFoundError:  # run from a source tree

@@ -11,6 +11,7 @@ import json
 import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -266,6 +267,20 @@ class HuggingFaceTokenizer:
         if caller.own is self._caller.own and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
+
+    def detached(self) -> HuggingFaceTokenizer:
+        """What was learned, without the caller's object; for `attached` only."""
+        twin = copy(self)
+        twin._caller = replace(self._caller, own=None, wrapper=None)
+        return twin
+
+    def attached(self, source: object) -> HuggingFaceTokenizer:
+        """The adapter again, of the tokenizer object it was loaded from."""
+        caller = _caller(source)
+        assert caller is not None
+        twin = copy(self)
+        twin._caller = replace(caller, add_special_tokens=self._caller.add_special_tokens)
+        return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
         """`from_json` and a `tokenizer.json` of the private copy. Raises OptionError for a

@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.bench.texts import long_text, read_texts, text_hash
 from tokpar.executors.workers import worker_count
+from tokpar.interfaces import TokenizerAdapter
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "8 MB": 8_000_000}
 HF_FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
@@ -63,29 +65,36 @@ def _tokenizer(name: str, vocab: Path) -> tuple[Any, Serial]:
         tokenizer = Tokenizer.from_file(str(vocab / HF_FILES[name]))
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        return tokenizer, lambda text: tokenizer.encode(text).ids  # type: ignore[no-any-return]
+        return tokenizer, lambda text: tokenizer.encode(text).ids
     adapter = tokpar.load(vocab / TIKTOKEN_FILES[name])
-    encoding = adapter.encoding
-    return encoding, encoding.encode_ordinary
+    assert isinstance(adapter, TiktokenTokenizer)
+    return adapter.encoding, adapter.encoding.encode_ordinary
+
+
+def _adapter(name: str, tokenizer: Any) -> TokenizerAdapter:
+    if name in HF_FILES:
+        return tokpar.load(tokenizer)
+    return tokpar.load(tokenizer, disallowed_special=())
 
 
 def _measure(name: str, args: argparse.Namespace, texts: list[str]) -> list[dict[str, Any]]:
     tokenizer, serial = _tokenizer(name, args.vocab)
-    settings = {} if name in HF_FILES else {"disallowed_special": ()}
     rows = []
-    with tokpar.Encoder(tokpar.load(tokenizer, **settings)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
         for label, size in SIZES.items():
             text = long_text(texts, size)
             rounds = args.rounds if size > 100_000 else 4 * args.rounds
             row = _pair(encoder, serial, text, rounds)
             rows.append({"tokenizer": name, "size": label, **row})
-            print(
-                f"{name:12} {label:>7}  serial {row['serial']:8.4f} s  tokpar {row['tokpar']:8.4f} s"
-                f"  ratio {row['ratio']:5.2f} ({row['least']:.2f}-{row['most']:.2f})"
-                f"  framework {row['framework']:5.1%}  chunks {row['chunks']}",
-                flush=True,
-            )
+            print(_line(name, label, row), flush=True)
     return rows
+
+
+def _line(name: str, label: str, row: dict[str, Any]) -> str:
+    times = f"serial {row['serial']:8.4f} s  tokpar {row['tokpar']:8.4f} s"
+    ratio = f"ratio {row['ratio']:5.2f} ({row['least']:.2f}-{row['most']:.2f})"
+    rest = f"framework {row['framework']:5.1%}  chunks {row['chunks']}"
+    return f"{name:12} {label:>7}  {times}  {ratio}  {rest}"
 
 
 def _pair(encoder: tokpar.Encoder, serial: Serial, text: str, rounds: int) -> dict[str, Any]:
@@ -131,9 +140,8 @@ def _report_peak(vocab: Path, texts: list[str], name: str, label: str, way: str)
     import resource
 
     tokenizer, serial = _tokenizer(name, vocab)
-    settings = {} if name in HF_FILES else {"disallowed_special": ()}
     text = long_text(texts, SIZES[label])
-    with tokpar.Encoder(tokpar.load(tokenizer, **settings)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
         encoder.encode(text[:20_000])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         kept = serial(text) if way == "serial" else encoder.encode(text).ids
@@ -146,8 +154,7 @@ def _report_peak(vocab: Path, texts: list[str], name: str, label: str, way: str)
 def _overhead(name: str, vocab: Path, text: str) -> dict[str, Any]:
     """Microseconds that a reused Encoder adds to the base call on a short text."""
     tokenizer, serial = _tokenizer(name, vocab)
-    settings = {} if name in HF_FILES else {"disallowed_special": ()}
-    with tokpar.Encoder(tokpar.load(tokenizer, **settings)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
         base, ours = [], []
         for _ in range(200):
             base.append(_microseconds(serial, text))

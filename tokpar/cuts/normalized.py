@@ -1,8 +1,9 @@
 """What a normalizer makes of the characters around a cut (theorem 6.2), where that can be proved.
 
 Only a small alphabet is followed through: printable ASCII, tab and line ends, and the CJK
-ideographs and stops that every normalization form leaves alone. Each of its characters has combining class 0,
-never composes with the character before it, and is mapped by itself. Elsewhere there is no answer.
+ideographs and stops that every normalization form leaves alone. Each of its characters has
+combining class 0, never composes with the one before it, and is mapped by itself. Elsewhere there
+is no answer.
 """
 
 from __future__ import annotations
