@@ -12,6 +12,7 @@ from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import facts_of
 
+
 @functools.cache
 def part(name: str) -> Any:
     """A committed part of a real vocabulary, as the tokenizer object of its own library."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
-from tests.texts import surrogate_texts, texts
+from tests.texts import surrogate_texts
 from tests.tokenizers_drawn import (
     contents,
     hf_tokenizers,
@@ -72,32 +72,36 @@ def drawn_text(data: st.DataObject, tokenizer: Any, max_size: int = 400) -> str:
     return data.draw(texts_with(contents(tokenizer), max_size), label="text")
 
 
+@st.composite
+def any_tokenizer(draw: st.DrawFn) -> Any:
+    """Drawn at random, or a part of a real vocabulary."""
+    kinds = (hf_tokenizers(), tiktoken_encodings(), st.sampled_from(list(NAMES)).map(named))
+    return draw(st.one_of(*kinds))
+
+
+def named(name: str) -> Any:
+    return named_tokenizers()[name]
+
+
+NAMES = sorted(named_tokenizers())
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@given(data=st.data(), tokenizer=hf_tokenizers(), executor=st.sampled_from(EXECUTORS), size=SIZES)
-def test_drawn_hugging_face_tokenizers(
+@given(data=st.data(), tokenizer=any_tokenizer(), executor=st.sampled_from(EXECUTORS), size=SIZES)
+def test_every_lossless_strategy(
     strategy: str, data: st.DataObject, tokenizer: Any, executor: str, size: int
 ) -> None:
     assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, size)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@given(
-    data=st.data(), tokenizer=tiktoken_encodings(), executor=st.sampled_from(EXECUTORS), size=SIZES
-)
-def test_drawn_tiktoken_encodings(
-    strategy: str, data: st.DataObject, tokenizer: Any, executor: str, size: int
-) -> None:
-    assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, size)
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("name", sorted(named_tokenizers()))
-@settings(max_examples=max(50, EXAMPLES[chosen_profile()] // 3))
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=50)
 @given(data=st.data(), executor=st.sampled_from(EXECUTORS), size=SIZES)
 def test_parts_of_real_vocabularies(
     name: str, strategy: str, data: st.DataObject, executor: str, size: int
 ) -> None:
-    tokenizer = named_tokenizers()[name]
+    tokenizer = named(name)
     assert_same(tokenizer, drawn_text(data, tokenizer, 2000), strategy, executor, size)
 
 

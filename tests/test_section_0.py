@@ -1,4 +1,4 @@
-"""The corrections to the theory (proofs/README.md, "Corrections"), each with the input that forced it."""
+"""The corrections to the theory (proofs/README.md), each with the input that forced it."""
 
 from __future__ import annotations
 

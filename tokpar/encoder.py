@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from importlib import resources
 from types import TracebackType
 from typing import Any
@@ -209,6 +209,7 @@ def _locate_in_batch(
     return pipeline.finished_spans(encoding.spans, origins[row])
 
 
+# Keyed by (engine, settings), written out.
 _loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
 
 
@@ -224,25 +225,30 @@ def load(
     the object lives. Raises UnknownNameError, FileFormatError, OptionError, FileNotFoundError.
     """
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
-        return _load_default(engine, tuple(sorted(settings.items())))
+        return _load_default(engine, settings)
     try:
         known = _loaded.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
         return _load(source, engine, settings)
     key = repr((engine, sorted(settings.items())))
     adapter = known[key].attached(source) if key in known else _load(source, engine, settings)
-    if isinstance(adapter, Refreshes):
+    if isinstance(adapter, Refreshes) and adapter is not source:
         adapter = adapter.refreshed()
-    if isinstance(adapter, Detaches):
+    if isinstance(adapter, Detaches) and adapter is not source:
         known[key] = adapter.detached()
     return adapter
 
 
-@lru_cache(maxsize=8)
-def _load_default(engine: str | None, settings: tuple[tuple[str, Any], ...]) -> TokenizerAdapter:
-    path = resources.files("tokpar.data") / "default.json"
-    with resources.as_file(path) as file:
-        return _load(file, engine, dict(settings))
+_defaults: dict[str, TokenizerAdapter] = {}
+
+
+def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
+    key = repr((engine, sorted(settings.items())))
+    if key not in _defaults:
+        path = resources.files("tokpar.data") / "default.json"
+        with resources.as_file(path) as file:
+            _defaults[key] = _load(file, engine, settings)
+    return _defaults[key]
 
 
 def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:

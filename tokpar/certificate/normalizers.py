@@ -65,7 +65,9 @@ def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None
         for stage in stages:
             content = _apply_to_content(content, stage)
         return content
-    if all(stage.kind in KEEP_ASCII_SPACES for stage in stages) and any(map(_foreign, content)):
+    kinds = {stage.kind for stage in stages}
+    forms = ("NFD",) if kinds.isdisjoint({"NFKC", "NFKD"}) else ("NFD", "NFKD")
+    if kinds <= KEEP_ASCII_SPACES and any(_stays_foreign(char, forms) for char in content):
         return None
     raise UnsureError(f"the normalized form of added token {content!r} cannot be told")
 
@@ -158,12 +160,13 @@ def _apply_to_content(content: str, stage: NormalizerStage) -> str:
     return _map(content, stage)
 
 
-def _foreign(char: str) -> bool:
-    """A character that stays outside ASCII whatever stage of KEEP_ASCII_SPACES sees it."""
+def _stays_foreign(char: str, forms: Sequence[str]) -> bool:
+    """A character that stays outside ASCII whatever stage of KEEP_ASCII_SPACES sees it, when the
+    Unicode forms among them decompose no further than `forms`."""
     return (
         not char.isascii()
         and unicodedata.category(char)[0] in "LNPS"
-        and not unicodedata.decomposition(char)
+        and all(unicodedata.normalize(form, char) == char for form in forms)
         and char.lower() == char
         and char != "\ufffd"
     )
