@@ -701,7 +701,7 @@ def test_a_space_after_a_non_space_is_refused_where_a_normalizer_makes_it_unsafe
 def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
     text: str, place: int, normalizer: Any
 ) -> None:
-    """THEORY 4.3 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
+    """Theorem 20 with 6.2: S[p] = ' ' after a non-space is not enough where L shrinks."""
     tokenizer = regex_tokenizer("cl100k", normalizer)
     halves = [*tokenizer.encode(text[:place]).tolist(), *tokenizer.encode(text[place:]).tolist()]
     assert halves != tokenizer.encode(text).tolist()
@@ -710,6 +710,29 @@ def test_a_space_after_a_non_space_really_breaks_beside_these_normalizers(
 def test_an_added_token_that_the_normalizer_empties_licenses_no_seam() -> None:
     tokenizer = regex_tokenizer("gpt2", normalizers.Strip(), [Added(" ", normalized=True)])
     assert refusals(tokenizer, "ab.c d") == set(range(1, 6))
+
+
+def test_the_engine_takes_exactly_the_25_code_points_for_white_space() -> None:
+    chars = "".join(map(chr, range(0x3100)))
+    pieces = pre_tokenizers.Split(Regex(r"\s"), "removed").pre_tokenize_str(chars)
+    assert set(chars) - set("".join(piece for piece, _ in pieces)) == SPACES
+    assert len(SPACES) == 25
+
+
+def test_a_mark_that_may_be_stripped_or_moved_is_no_place_for_bert() -> None:
+    for strip, lower, good in [(None, True, False), (True, False, False), (False, True, True)]:
+        facts = bert_tokenizer(bert_normalizer(True, True, strip, lower)).facts
+        seam = Seam(1, "K3", "4.8", witness("bert", "separator", "other"))
+        assert (not list(seam_findings([seam], ".\u0301a", facts))) == good
+        assert not list(seam_findings([seam], ".\xe9a", facts))
+
+
+@pytest.mark.parametrize(("clean", "chinese"), [(False, True), (True, False)])
+def test_bert_pairs_need_cleaning_and_spaced_ideographs(clean: bool, chinese: bool) -> None:
+    facts = bert_tokenizer(bert_normalizer(clean, chinese, None, True)).facts
+    pair = Seam(1, "K3", "4.8", witness("bert", "other", "separator"))
+    space = Seam(2, "K3", "4.8", witness("bert", "any", "space"))
+    assert [f.kind for f in seam_findings([pair, space], "a. b", facts)] == ["normalizer"]
 
 
 def test_no_character_but_a_space_normalizes_to_something_that_ends_in_one() -> None:

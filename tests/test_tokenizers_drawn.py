@@ -25,7 +25,7 @@ def encoded(tokenizer: Tokenizer, text: str) -> list[int]:
     """Ids without special tokens; gives up on the one panic that is known.
 
     Two added tokens that strip may claim the same whitespace, and `tokenizers` panics (a
-    BaseException): THEORY section 0'.9. Any other panic is a finding.
+    BaseException): correction 0'.9. Any other panic is a finding.
     """
     try:
         return list(tokenizer.encode(text, add_special_tokens=False).ids)

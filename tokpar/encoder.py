@@ -176,13 +176,14 @@ class Encoder:
             return self._given_executor
         name = self._executor_name
         if name == "auto":
-            name = _fitting_executor(tokenizer, length)
+            name = fitting_executor(tokenizer, length)
         if name not in self._executors:
             self._executors[name] = registry().executor_kind(name).build(self._workers)
         return self._executors[name]
 
 
-def _fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
+def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
+    """The executor that `auto` takes for a text of `length` code points."""
     if isinstance(tokenizer, EncodesMany):
         return "native"
     if isinstance(tokenizer, ReleasesGil):

@@ -21,7 +21,7 @@ Witness = tuple[tuple[str, int | str], ...]
 class Seam:
     """Where two neighbouring pieces were joined, and what licenses it.
 
-    `position`: code points. `rule`: a kind of THEORY section 10, or None for an uncertified seam
+    `position`: code points. `rule`: its kind (proofs/README.md), or None for an uncertified seam
     (approximate results only). `theorem`: the page in ``proofs/`` it rests on. `witness`: what a
     checker needs to verify it, as (name, value) pairs. `token`: how many ids of the text, special
     tokens not counted, lie before the seam; -1 until the pieces are joined.

@@ -1,4 +1,4 @@
-"""Is a place safe from added tokens? THEORY 6.1, conditions (a)-(d), each read cautiously.
+"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously.
 
 Word characters and white space are whatever *could* be one: an engine may know fewer.
 """

@@ -61,7 +61,7 @@ class Ground:
         return label
 
     def require_added_safe(self, position: int) -> None:
-        """THEORY 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
+        """Theorem 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
         objection = self.raw.objection(self.text, position)
         if objection is None and self._normalized:
             objection = self._objection_in_image(position)
@@ -84,7 +84,7 @@ class Ground:
         return image.text[image.at - 1], image.text[image.at]
 
     def require_prefix_safe(self, right: str) -> None:
-        """THEORY 6.3: a tokenizer that puts a space before every text must find one there."""
+        """Theorem 6.3: a tokenizer that puts a space before every text must find one there."""
         if self.facts.prefix_space and right != " ":
             raise RefusedError("prefix", f"a space would be put before {right!r} (6.3)")
 

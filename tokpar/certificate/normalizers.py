@@ -1,4 +1,4 @@
-"""What a normalizer makes of the characters around a place. THEORY 6.2, 0'.5, 0'.6.
+"""What a normalizer makes of the characters around a place. Theorem 6.2 and corrections 0'.5, 0'.6.
 
 Only windows whose image is sure, character by character, are accepted: printable ASCII with
 "\\t\\n\\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002.

@@ -1,4 +1,4 @@
-"""Each rule's own condition, from THEORY alone: K1, K2, K3. They return or raise RefusedError."""
+"""The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SPACES = frozenset(
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""The 25 code points every engine takes for white space (THEORY 4.3)."""
+"""The 25 code points every engine takes for white space (theorem 20)."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 
 def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choose:
     """Executors by name, each built when first needed and kept in `built`."""
-    from tokpar.encoder import _fitting_executor
+    from tokpar.encoder import fitting_executor
     from tokpar.executors.workers import worker_count
     from tokpar.registry import registry
 
@@ -89,7 +89,7 @@ def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choo
         registry().executor_kind(name)
 
     def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-        fitting = _fitting_executor(tokenizer, length) if name == "auto" else name
+        fitting = fitting_executor(tokenizer, length) if name == "auto" else name
         if fitting not in built:
             built[fitting] = registry().executor_kind(fitting).build(count)
         return built[fitting]
