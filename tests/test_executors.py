@@ -285,7 +285,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     text = "abcdefg " * 500_000
     with NativeExecutor(os.cpu_count()) as executor:
         executor.map(text, cut(text, 8000), Counting(), False)
-    assert 0 < most <= len(text) // 4 + 2 * 8000
+    assert 0 < most <= len(text) // 2 + 2 * 8000
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "2", 1.5])

@@ -66,7 +66,7 @@ class Encoder:
         self._splitter, self._merger = build_strategy(record, options)
         self._executors: dict[str, Executor] = {}
         self._given_executor = executor if not isinstance(executor, str) else None
-        self._executor_name = executor if isinstance(executor, str) else executor.name
+        self._executor_name = executor if isinstance(executor, str) else ""
         self._check_executor()
         self._tokenizer = load(tokenizer)
         tuned = record.lossless and not options

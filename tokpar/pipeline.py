@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import (
     ChecksText,
     EncodesWhole,
@@ -97,7 +98,7 @@ def encode_serial(
     clock = clock or Clock()
     report = Report(strategy=strategy, plan=plan.plan, why=plan.why)
     if not finish or not isinstance(tokenizer, EncodesWhole):
-        ids = tokenizer.encode(text)
+        ids = _own_call(tokenizer, text)
         clock.lap("tokenize")
         finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
         return _close(text, tokenizer, ids, (), [_all_of(text)], report, clock, finisher)
@@ -116,6 +117,16 @@ def encode_whole(
     seconds = {**report.seconds, "tokenize": time.perf_counter() - start}
     timed = Report(report.strategy, report.plan, report.why, seconds=seconds)
     return Encoding(ids, (), timed, partial(_locate_whole, text, tokenizer, ids))
+
+
+def _own_call(tokenizer: TokenizerAdapter, text: str) -> IdArray:
+    """The serial call: its own errors pass as they are, a panic becomes an EngineError."""
+    try:
+        return tokenizer.encode(text)
+    except (Exception, *PASSING):
+        raise
+    except BaseException as panic:
+        raise engine_error(panic, 0, len(text)) from panic
 
 
 @dataclass

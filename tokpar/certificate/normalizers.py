@@ -61,7 +61,7 @@ def image_around(
 def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
     """What the stages make of an added token's content, or None when it cannot occur in a sure
     ASCII window. Raises UnsureError when neither can be told."""
-    if all(map(is_ascii_fixed, content)):
+    if all(map(is_fixed, content)):
         for stage in stages:
             content = _apply_to_content(content, stage)
         return content
@@ -154,8 +154,8 @@ def _apply_to_content(content: str, stage: NormalizerStage) -> str:
     if stage.kind == "Replace":
         new = dict(stage.settings).get("content")
         content = content.replace(replace_pattern(stage), str(new))
-        if not all(map(is_ascii_fixed, content)):
-            raise UnsureError("a Replace stage makes an added token's content non-ASCII")
+        if not all(map(is_fixed, content)):
+            raise UnsureError("what a Replace stage makes of an added token is not sure")
         return content
     return _map(content, stage)
 

@@ -196,7 +196,8 @@ class Judge:
             )
         stripping = settings.get("strip_accents")
         active = settings.get("lowercase", True) if stripping is None else stripping
-        if active and unicodedata.category(after)[0] == "M":
+        last = unicodedata.normalize("NFD", before)[-1]
+        if active and unicodedata.combining(last) and unicodedata.category(after)[0] == "M":
             raise RefusedError("normalizer", f"U+{ord(after):04X} may move across the place")
         return before, after
 

@@ -68,8 +68,8 @@ class NativeExecutor:
         self.close()
 
     def _wave_chars(self, length: int) -> int:
-        """Enough to keep every worker busy, but no more than an eighth of a long text."""
-        return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 8))
+        """Enough to keep every worker busy, but no more than a quarter of a long text."""
+        return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 4))
 
 
 def _encode_wave(text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool) -> list[Piece]:
