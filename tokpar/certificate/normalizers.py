@@ -9,9 +9,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tokpar.types import NormalizerStage
 
+_Form = Literal["NFD", "NFKD"]
 UNICODE_FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 KEEP_NON_SPACES = UNICODE_FORMS | {"Lowercase"}
 """Stages that never turn a non-space before an ASCII space into a space, or delete it."""
@@ -61,22 +63,20 @@ def image_around(
 def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
     """What the stages make of an added token's content, or None when it cannot occur in a sure
     ASCII window. Raises UnsureError when neither can be told."""
+    kinds = {stage.kind for stage in stages}
+    form: _Form = "NFD" if kinds.isdisjoint({"NFKC", "NFKD"}) else "NFKD"
+    if kinds <= KEEP_ASCII_SPACES and any(_stays_foreign(char, form) for char in content):
+        return None
     if all(map(is_fixed, content)):
         for stage in stages:
             content = _apply_to_content(content, stage)
         return content
-    kinds = {stage.kind for stage in stages}
-    forms = ("NFD",) if kinds.isdisjoint({"NFKC", "NFKD"}) else ("NFD", "NFKD")
-    if kinds <= KEEP_ASCII_SPACES and any(_stays_foreign(char, forms) for char in content):
-        return None
     raise UnsureError(f"the normalized form of added token {content!r} cannot be told")
 
 
 def replace_pattern(stage: NormalizerStage) -> str:
     """The string a Replace stage looks for; UnsureError if it is a regex, or empty."""
     pattern = dict(stage.settings).get("pattern")
-    if isinstance(pattern, tuple):
-        pattern = dict([pattern]) if len(pattern) == 2 and pattern[0] == "String" else None
     if isinstance(pattern, Mapping):
         pattern = pattern.get("String") if set(pattern) == {"String"} else None
     if not isinstance(pattern, str) or not pattern:
@@ -160,13 +160,13 @@ def _apply_to_content(content: str, stage: NormalizerStage) -> str:
     return _map(content, stage)
 
 
-def _stays_foreign(char: str, forms: Sequence[str]) -> bool:
+def _stays_foreign(char: str, form: _Form) -> bool:
     """A character that stays outside ASCII whatever stage of KEEP_ASCII_SPACES sees it, when the
-    Unicode forms among them decompose no further than `forms`."""
+    Unicode forms among them decompose no further than `form`."""
     return (
         not char.isascii()
         and unicodedata.category(char)[0] in "LNPS"
-        and all(unicodedata.normalize(form, char) == char for form in forms)
+        and unicodedata.normalize(form, char) == char
         and char.lower() == char
         and char != "\ufffd"
     )
