@@ -24,7 +24,7 @@ import tokpar
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.bench.texts import long_text, read_texts, text_hash
 from tokpar.executors.workers import worker_count
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import EncodesWhole, TokenizerAdapter
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "8 MB": 8_000_000}
 HF_FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
@@ -71,16 +71,21 @@ def _tokenizer(name: str, vocab: Path) -> tuple[Any, Serial]:
     return adapter.encoding, adapter.encoding.encode_ordinary
 
 
-def _adapter(name: str, tokenizer: Any) -> TokenizerAdapter:
-    if name in HF_FILES:
-        return tokpar.load(tokenizer)
-    return tokpar.load(tokenizer, disallowed_special=())
+def _adapter(name: str, tokenizer: Any, vocab: Path) -> TokenizerAdapter:
+    """The same tokenizer for tokpar: from its file, unless the file stores a truncation that the
+    serial side switches off."""
+    if name not in HF_FILES:
+        return tokpar.load(tokenizer, disallowed_special=())
+    from_file = tokpar.load(vocab / HF_FILES[name])
+    assert isinstance(from_file, EncodesWhole)
+    stored = len(from_file.encode_whole("a " * 1000)) < 1000
+    return tokpar.load(tokenizer) if stored else from_file
 
 
 def _measure(name: str, args: argparse.Namespace, texts: list[str]) -> list[dict[str, Any]]:
     tokenizer, serial = _tokenizer(name, args.vocab)
     rows = []
-    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer, args.vocab)) as encoder:
         for label, size in SIZES.items():
             text = long_text(texts, size)
             rounds = args.rounds if size > 100_000 else 4 * args.rounds
@@ -137,24 +142,33 @@ def _memory(name: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _report_peak(vocab: Path, texts: list[str], name: str, label: str, way: str) -> int:
-    import resource
-
     tokenizer, serial = _tokenizer(name, vocab)
     text = long_text(texts, SIZES[label])
-    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer, vocab)) as encoder:
         encoder.encode(text[:20_000])
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = _reset_peak()
         kept = serial(text) if way == "serial" else encoder.encode(text).ids
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        grown = _status("VmHWM") - before
     assert len(kept) > 0
     print(grown * 1024 / len(text.encode()))
     return 0
 
 
+def _reset_peak() -> int:
+    """Resident set now, in KiB, from which the kernel counts the peak anew (Linux only)."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def _status(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
 def _overhead(name: str, vocab: Path, text: str) -> dict[str, Any]:
     """Microseconds that a reused Encoder adds to the base call on a short text."""
     tokenizer, serial = _tokenizer(name, vocab)
-    with tokpar.Encoder(_adapter(name, tokenizer)) as encoder:
+    with tokpar.Encoder(_adapter(name, tokenizer, vocab)) as encoder:
         base, ours = [], []
         for _ in range(200):
             base.append(_microseconds(serial, text))

@@ -62,7 +62,6 @@ class Occurrences:
         self._text = ""
         kept = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
-        self.longest = max(map(len, self.contents), default=0)
         self._across: dict[str, list[str]] = {}
         for content in self.contents:
             for pair in {content[i : i + 2] for i in range(len(content) - 1)}:

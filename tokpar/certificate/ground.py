@@ -11,6 +11,7 @@ from tokpar.certificate.normalizers import (
     UnsureError,
     content_image,
     image_around,
+    longest_image,
 )
 from tokpar.certificate.tables import SPACES, Family, Tables
 from tokpar.types import AddedToken, Facts
@@ -36,7 +37,7 @@ class Ground:
         plain = not facts.normalizers
         self.raw = Occurrences(t for t in facts.added_tokens if plain or not t.normalized)
         self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
-        self._in_image: Occurrences | None = None
+        self._in_image: tuple[Occurrences, int] | None = None
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
@@ -90,12 +91,9 @@ class Ground:
 
     def _objection_in_image(self, position: int) -> str | None:
         try:
-            tokens = self._tokens_in_image()
+            tokens, reach = self._tokens_in_image()
         except UnsureError as error:
             return str(error)
-        if not tokens.contents:
-            return None
-        reach = 1 + tokens.longest
         if self.text[position - 1].isspace() and self.text[position].isspace():
             start, stop = run_around(self.text, position)
             if stop - start > _LONGEST_WHITE_RUN:
@@ -104,9 +102,13 @@ class Ground:
         image = self.image(position, reach, ascii_only=True)
         return tokens.objection(image.text, image.at)
 
-    def _tokens_in_image(self) -> Occurrences:
+    def _tokens_in_image(self) -> tuple[Occurrences, int]:
+        """The tokens to look for in the normalized text, and how far around a place they matter:
+        one whose form holds other than ASCII matters too, it must not lie beside the window."""
         if self._in_image is None:
-            self._in_image = Occurrences(normalized_tokens(self._normalized, self.facts))
+            stages, tokens = self.facts.normalizers, self._normalized
+            reach = 1 + max(longest_image(token.content, stages) for token in tokens)
+            self._in_image = Occurrences(normalized_tokens(tokens, self.facts)), reach
         return self._in_image
 
 

@@ -61,8 +61,8 @@ def image_around(
 
 
 def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
-    """What the stages make of an added token's content, or None when it cannot occur in a sure
-    ASCII window. Raises UnsureError when neither can be told."""
+    """What the stages make of an added token's content, or None when no occurrence of it lies in a
+    sure ASCII window. Raises UnsureError when neither can be told."""
     kinds = {stage.kind for stage in stages}
     form: _Form = "NFD" if kinds.isdisjoint({"NFKC", "NFKD"}) else "NFKD"
     if kinds <= KEEP_ASCII_SPACES and any(_stays_foreign(char, form) for char in content):
@@ -72,6 +72,16 @@ def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None
             content = _apply_to_content(content, stage)
         return content
     raise UnsureError(f"the normalized form of added token {content!r} cannot be told")
+
+
+def longest_image(content: str, stages: Sequence[NormalizerStage]) -> int:
+    """No fewer characters than the content has, as written or under stages that cannot be told."""
+    known = content_image(content, stages)
+    if known is not None:
+        return max(len(content), len(known))
+    forms = {content, *(unicodedata.normalize("NFKD", form) for form in (content, content.lower()))}
+    spaced = 2 * len(content) if any(stage.kind == "BertNormalizer" for stage in stages) else 0
+    return max(map(len, forms)) + spaced
 
 
 def replace_pattern(stage: NormalizerStage) -> str:

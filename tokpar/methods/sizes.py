@@ -1,6 +1,6 @@
 """How large chunks are and from which text size splitting pays, per way of running a tokenizer.
 
-The figures are measured by ``python -m tokpar.bench.sizes`` (2 cores; see docs/benchmarks.md).
+The figures were measured on 2 cores with English text (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Sizes:
     parts: int
 
 
-NATIVE = Sizes(smallest_split=4096, smallest_chunk=1024, largest_chunk=8192, parts=8)
+NATIVE = Sizes(smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 THREADS = Sizes(smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=8)
 OTHER = Sizes(smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
