@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -65,6 +66,7 @@ class Encoder:
         self._strategy = record.name
         self._splitter, self._merger = build_strategy(record, options)
         self._executors: dict[str, Executor] = {}
+        self._lock = threading.Lock()
         self._given_executor = executor if not isinstance(executor, str) else None
         self._executor_name = executor if isinstance(executor, str) else ""
         self._check_executor()
@@ -117,7 +119,8 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
-        executors, self._executors = self._executors, {}
+        with self._lock:
+            executors, self._executors = self._executors, {}
         for executor in executors.values():
             if hasattr(executor, "close"):
                 executor.close()
@@ -177,9 +180,10 @@ class Encoder:
         name = self._executor_name
         if name == "auto":
             name = fitting_executor(tokenizer, length)
-        if name not in self._executors:
-            self._executors[name] = registry().executor_kind(name).build(self._workers)
-        return self._executors[name]
+        with self._lock:
+            if name not in self._executors:
+                self._executors[name] = registry().executor_kind(name).build(self._workers)
+            return self._executors[name]
 
 
 def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:

@@ -57,9 +57,10 @@ def code_point_spans(spans: SpanArray, text: str) -> SpanArray:
 
 
 def frozen_ids(ids: IdArray) -> IdArray:
-    """The same array, made read-only."""
-    ids.flags.writeable = False
-    return ids
+    """A read-only view; the array itself stays as writeable as it was."""
+    view: IdArray = ids.view()
+    view.flags.writeable = False
+    return view
 
 
 def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:

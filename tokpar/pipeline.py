@@ -112,17 +112,17 @@ def encode_whole(
     """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
     texts. `report` gets the seconds it took."""
     start = time.perf_counter()
-    ids = call(text)
-    ids.flags.writeable = False
+    ids = frozen_ids(call(text))
     seconds = {**report.seconds, "tokenize": time.perf_counter() - start}
     timed = Report(report.strategy, report.plan, report.why, seconds=seconds)
     return Encoding(ids, (), timed, partial(_locate_whole, text, tokenizer, ids))
 
 
 def _own_call(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The serial call: its own errors pass as they are, a panic becomes an EngineError."""
+    """The serial call: its own errors pass as they are, a panic becomes an EngineError. A list of
+    ids, which an author may find simpler to return, is taken too."""
     try:
-        return tokenizer.encode(text)
+        return np.asarray(tokenizer.encode(text), dtype=np.uint32)
     except (Exception, *PASSING):
         raise
     except BaseException as panic:
