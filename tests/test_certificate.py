@@ -147,6 +147,12 @@ def added_of(tokens: Sequence[Added]) -> tuple[AddedToken, ...]:
     )
 
 
+def endless(token: Added, normalizer: Any) -> bool:
+    """A token of which the normalizer leaves nothing: with rstrip, the engine's own call never
+    ends and takes all memory (tokenizers 0.23)."""
+    return token.normalized and token.rstrip and not normalizer.normalize_str(token.content)
+
+
 def finished(
     tokenizer: Tokenizer,
     normalizer: Any,
@@ -157,6 +163,7 @@ def finished(
     """The tokenizer with its normalizer and added tokens set, and facts that say so."""
     if normalizer is not None:
         tokenizer.normalizer = normalizer
+        added = [token for token in added if not endless(token, normalizer)]
     tokenizer.add_tokens(list(added))
     known = Facts(
         engine=ONIGURUMA, added_tokens=added_of(added), normalizers=stages_of(normalizer), **facts

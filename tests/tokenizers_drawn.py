@@ -338,9 +338,21 @@ def merged_tokens(merges: Sequence[tuple[str, str]]) -> list[str]:
     return [left + right for left, right in merges]
 
 
+def vanishes(token: Added, tokenizer: Tokenizer) -> bool:
+    """The normalizer leaves nothing of a token that is searched in the normalized text.
+
+    tokenizers 0.23 then finds it everywhere; with rstrip its own call never ends and takes all
+    memory, so there is nothing to be equal to.
+    """
+    normalized = token.normalized and tokenizer.normalizer is not None
+    return normalized and not tokenizer.normalizer.normalize_str(token.content)
+
+
 def add_extras(tokenizer: Tokenizer, extras: Extras) -> Tokenizer:
     """The tokenizer with added tokens, template, truncation and padding."""
-    tokenizer.add_tokens([AddedToken(**token._asdict()) for token in extras.added])
+    tokenizer.add_tokens(
+        [AddedToken(**each._asdict()) for each in extras.added if not vanishes(each, tokenizer)]
+    )
     front, back = extras.template
     if front or back:
         tokenizer.add_special_tokens(["<s>", "</s>"])
