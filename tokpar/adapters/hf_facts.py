@@ -212,7 +212,7 @@ def _is_dummy(stages: tuple[NormalizerStage, ...]) -> bool:
 
 
 def _dummy_reason(model: Json) -> str | None:
-    """Why the absorb rule does not hold; None if it does (theorem 6.4, 0'.3, 0'.7)."""
+    """Why the absorb rule does not hold; None if it does (theorem 6.4 with its corrections)."""
     if model_kind(model) != "BPE":
         return f"a dummy prefix without pre-tokenizer is provable for BPE, not {model_kind(model)}"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
