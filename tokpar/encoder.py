@@ -33,10 +33,10 @@ from tokpar.interfaces import (
 from tokpar.kernels import SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
 from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
-from tokpar.types import Encoding, Report
+from tokpar.types import Encoding
 
 DEFAULT_TOKENIZER = "default"
-_TOO_SHORT = "the text is too short for splitting to pay"
+_TOO_SHORT = Plan("serial", "the text is too short for splitting to pay")
 
 
 class Encoder:
@@ -157,11 +157,10 @@ class Encoder:
         be refreshed; everything here is counted in microseconds."""
         if finish and self._own_call is not None:
             return pipeline.encode_whole(
-                text, self._tokenizer, self._own_call, Report(self._strategy, why=_TOO_SHORT)
+                text, self._tokenizer, self._own_call, self._strategy, _TOO_SHORT
             )
-        plan = Plan("serial", _TOO_SHORT)
         return pipeline.encode_serial(
-            text, self.tokenizer, strategy=self._strategy, plan=plan, finish=finish
+            text, self.tokenizer, strategy=self._strategy, plan=_TOO_SHORT, finish=finish
         )
 
     def _check_executor(self) -> None:
