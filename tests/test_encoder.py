@@ -198,6 +198,9 @@ def test_disallowed_special_tokens_keep_tiktokens_error() -> None:
     with pytest.raises(ValueError, match="disallowed special token") as found:
         tokpar.encode(text, own)
     assert str(found.value) == str(expected.value)
+    with pytest.raises(ValueError, match="disallowed special token") as in_chunks:
+        tokpar.encode(text, own, chunk_chars=500)
+    assert str(in_chunks.value) == str(expected.value)
     allowed = tokpar.load(own, allowed_special="all")
     assert tokpar.encode(text, allowed) == own.encode(text, allowed_special="all")
 

@@ -151,13 +151,7 @@ class TiktokenTokenizer:
         # slices of 8 to 64 KB of English, two threads on two cores reached 1.4 to 1.7 times one
         # thread with each, no call clearly ahead. This one is public and makes no list.
         with _engine_errors(text):
-            try:
-                ids: IdArray = self._encoding.encode_to_numpy(
-                    text, allowed_special=self._allowed, disallowed_special=()
-                )
-            except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
-                return self._whole(text)
-            return ids
+            return self._whole(text)
 
     def encode_whole(self, text: str) -> IdArray:
         """`Encoding.encode` with the caller's settings. Raises what that raises, and EngineError
@@ -167,8 +161,16 @@ class TiktokenTokenizer:
             return self._whole(text)
 
     def _whole(self, text: str) -> IdArray:
-        ids = self._encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
-        return np.array(ids, dtype=np.uint32)
+        try:
+            ids: IdArray = self._encoding.encode_to_numpy(
+                text, allowed_special=self._allowed, disallowed_special=()
+            )
+        except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
+            plain = self._encoding.encode(
+                text, allowed_special=self._allowed, disallowed_special=()
+            )
+            return np.array(plain, dtype=np.uint32)
+        return ids
 
     def finish(self, ids: IdArray, text: str) -> IdArray:
         """The ids as they are."""

@@ -22,7 +22,7 @@ class Sizes:
 
 
 NATIVE = Sizes(smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
-THREADS = Sizes(smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=8)
+THREADS = Sizes(smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 OTHER = Sizes(smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
 
