@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.seams import assert_lossless, refused, wrong_in_fact
+from tests.seams import assert_lossless, part, refused, wrong_in_fact
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:
@@ -38,3 +38,12 @@ def test_a_space_after_any_letter_is_a_cut_under_nfc(text: str) -> None:
     tokenizer = spaced(normalizers.NFC())
     assert not refused(tokenizer, text, text.index(" "))
     assert_lossless(tokenizer, text)
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
+def test_only_every_third_place_of_a_run_of_digits_is_certified(name: str) -> None:
+    """The search steps by threes on its own; this asks each place, as a caller of certify may."""
+    text = "a 1234567 b"
+    certified = [p for p in range(3, 9) if not refused(part(name), text, p)]
+    assert certified == [5, 8]
+    assert wrong_in_fact(part(name), text, 4)
