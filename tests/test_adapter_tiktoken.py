@@ -8,6 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
+from tokpar.adapters import tiktoken_threads
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import (
@@ -282,11 +284,11 @@ def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
 def test_a_file_is_loaded_by_the_name_of_a_known_encoding(tmp_path: Path) -> None:
     path = VOCAB / "cl100k_part.tiktoken"
     tokenizer = adapter(path, name="cl100k_base", allowed_special="all")
-    assert tokenizer.encode("a<|endoftext|>").tolist() == [64, 100257]
+    assert tokenizer.encode("a<|end|>").tolist() == [64, 100257]
     named = tmp_path / "cl100k_base.tiktoken"
     named.write_bytes(path.read_bytes())
     assert adapter(named).name == "tiktoken:cl100k_base"
-    adapter(named, special_tokens={}).check_text("<|endoftext|>")
+    adapter(named, special_tokens={}).check_text("<|end|>")
 
 
 def download_nothing(*_: object, **__: object) -> dict[bytes, int]:
@@ -367,3 +369,34 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(
     text = "The lighthouse keeper wrote down the weather every evening, and"
     assert tokenizer.encode(text).tolist() == part.encode(text)
     assert tokenizer.facts.longest_token == 128
+
+
+def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch) -> None:
+    monkeypatch.setattr(tiktoken_threads, "PAYS_AFTER", 100)
+    encodings = tiktoken_threads.ThreadEncodings(encoding())
+    text = "Hello world, 123 times <|end|>. " * 10
+    with ThreadPoolExecutor(1) as pool:
+        used = [pool.submit(encodings.for_text, text).result() for _ in range(3)]
+    assert used[0] is encodings._encoding
+    assert used[1] is used[2] is not used[0]
+    for allowed in (set(), {"<|end|>"}):
+        ids = [e.encode(text, allowed_special=allowed, disallowed_special=()) for e in used]
+        assert ids[0] == ids[1]
+    assert [encodings.for_text(text) for _ in range(3)] == [used[0]] * 3
+
+
+def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
+    class Own(tiktoken.Encoding):
+        pass
+
+    monkeypatch.setattr(tiktoken_threads, "PAYS_AFTER", 0)
+    part = encoding()
+    own = Own(
+        "own",
+        pat_str=part._pat_str,
+        mergeable_ranks=part._mergeable_ranks,
+        special_tokens=part._special_tokens,
+    )
+    encodings = tiktoken_threads.ThreadEncodings(own)
+    with ThreadPoolExecutor(1) as pool:
+        assert {pool.submit(encodings.for_text, "a").result() for _ in range(3)} == {own}

@@ -19,6 +19,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.pure import length_table, spans_by_length
+from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
@@ -100,6 +101,7 @@ class TiktokenTokenizer:
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
         self._encoding = encoding
+        self._encodings = ThreadEncodings(encoding)
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
 
@@ -151,24 +153,22 @@ class TiktokenTokenizer:
         # slices of 8 to 64 KB of English, two threads on two cores reached 1.4 to 1.7 times one
         # thread with each, no call clearly ahead. This one is public and makes no list.
         with _engine_errors(text):
-            return self._whole(text)
+            return self._whole(text, self._encodings.for_text(text))
 
     def encode_whole(self, text: str) -> IdArray:
         """`Encoding.encode` with the caller's settings. Raises what that raises, and EngineError
         when tiktoken's regex gives up or panics."""
         self.check_text(text)
         with _engine_errors(text):
-            return self._whole(text)
+            return self._whole(text, self._encoding)
 
-    def _whole(self, text: str) -> IdArray:
+    def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
         try:
-            ids: IdArray = self._encoding.encode_to_numpy(
+            ids: IdArray = encoding.encode_to_numpy(
                 text, allowed_special=self._allowed, disallowed_special=()
             )
         except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
-            plain = self._encoding.encode(
-                text, allowed_special=self._allowed, disallowed_special=()
-            )
+            plain = encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
             return np.array(plain, dtype=np.uint32)
         return ids
 
@@ -195,7 +195,7 @@ class TiktokenTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
         assert self.facts is not None  # computed now, and kept by the copy
         twin = copy(self)
-        del twin._encoding
+        del twin._encoding, twin._encodings
         return twin
 
     def attached(self, source: object) -> TiktokenTokenizer:
@@ -203,6 +203,7 @@ class TiktokenTokenizer:
         assert isinstance(source, tiktoken.Encoding)
         twin = copy(self)
         twin._encoding = source
+        twin._encodings = ThreadEncodings(source)
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:

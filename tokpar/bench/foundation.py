@@ -29,6 +29,7 @@ from tokpar.interfaces import EncodesWhole, TokenizerAdapter
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "8 MB": 8_000_000}
 HF_FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
 TIKTOKEN_FILES = {"cl100k": "cl100k_base.tiktoken", "o200k": "o200k_base.tiktoken"}
+WARM_UP = 24_000_000  # code points that a reused encoder has seen before it is measured
 Serial = Callable[[str], Sequence[int]]
 
 
@@ -105,8 +106,8 @@ def _line(name: str, label: str, row: dict[str, Any]) -> str:
 def _pair(encoder: tokpar.Encoder, serial: Serial, text: str, rounds: int) -> dict[str, Any]:
     if list(encoder.encode(text)) != list(serial(text)):
         raise SystemExit("the ids differ from the serial ids: nothing else matters")
-    for _ in range(3):  # every thread of the engine has a cache of its own to fill
-        encoder.encode(text[:100_000])
+    for _ in range(max(3, WARM_UP // len(text))):  # threads have caches of their own to fill
+        encoder.encode(text)
     ours, theirs, shares = [], [], []
     for _ in range(rounds):
         start = time.perf_counter()
