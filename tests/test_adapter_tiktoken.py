@@ -284,11 +284,11 @@ def test_a_file_is_loaded_with_its_pattern_and_special_tokens() -> None:
 def test_a_file_is_loaded_by_the_name_of_a_known_encoding(tmp_path: Path) -> None:
     path = VOCAB / "cl100k_part.tiktoken"
     tokenizer = adapter(path, name="cl100k_base", allowed_special="all")
-    assert tokenizer.encode("a<|end|>").tolist() == [64, 100257]
+    assert tokenizer.encode("a<|endoftext|>").tolist() == [64, 100257]
     named = tmp_path / "cl100k_base.tiktoken"
     named.write_bytes(path.read_bytes())
     assert adapter(named).name == "tiktoken:cl100k_base"
-    adapter(named, special_tokens={}).check_text("<|end|>")
+    adapter(named, special_tokens={}).check_text("<|endoftext|>")
 
 
 def download_nothing(*_: object, **__: object) -> dict[bytes, int]:
