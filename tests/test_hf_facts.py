@@ -102,7 +102,6 @@ def test_an_unknown_pattern_is_unprovable_and_named() -> None:
         (with_splits(split(" ")), "nothing is proved about Split on {'String': ' '}"),
         (pre_tokenizers.Sequence([split(Regex(CL100K)), byte_level()]), "ByteLevel's own regex"),
         (split(Regex(CL100K)), "the pre-tokenizer Split"),
-        (byte_level(use_regex=False), "the pre-tokenizer ByteLevel"),
         (pre_tokenizers.Whitespace(), "the pre-tokenizer Whitespace"),
         (pre_tokenizers.UnicodeScripts(), "the pre-tokenizer UnicodeScripts"),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import resources
@@ -28,6 +28,7 @@ from tokpar.interfaces import (
     Plan,
     Refreshes,
     ReleasesGil,
+    Strategy,
     TokenizerAdapter,
 )
 from tokpar.kernels import SpanArray, frozen_ids
@@ -58,11 +59,8 @@ class Encoder:
     ) -> None:
         self._workers = worker_count(workers)
         record = registry().strategy(strategy)
-        if not record.lossless and not allow_approximate:
-            raise LossyError(
-                f"strategy {strategy!r} is approximate: its ids can differ from the serial ones; "
-                "use strategy='auto' for the exact ids, or pass allow_approximate=True"
-            )
+        if not allow_approximate:
+            _require_lossless(record, options)
         self._strategy = record.name
         self._splitter, self._merger = build_strategy(record, options)
         self._executors: dict[str, Executor] = {}
@@ -183,6 +181,20 @@ class Encoder:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
             return self._executors[name]
+
+
+def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
+    chosen = [
+        f"{name}={value!r}" for name, value in record.approximate_if if options.get(name) == value
+    ]
+    if record.lossless and not chosen:
+        return
+    what = " with ".join([f"strategy {record.name!r}", *chosen])
+    use = f"strategy={record.name!r} without {chosen[0]}" if record.lossless else "strategy='auto'"
+    raise LossyError(
+        f"{what} is approximate: its ids can differ from the serial ones; use {use} for the exact "
+        "ids, or pass allow_approximate=True"
+    )
 
 
 def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:

@@ -63,13 +63,17 @@ class Merger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A registered way to split and merge; `build`'s keyword parameters are its options."""
+    """A registered way to split and merge; `build`'s keyword parameters are its options.
+
+    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate.
+    """
 
     name: str
     lossless: bool
     source: str
     conditions: str
     build: Callable[..., tuple[Splitter, Merger]]
+    approximate_if: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,30 @@ class Explains(Protocol):
     """A splitter that can say what it did and why."""
 
     def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan: ...
+
+
+@runtime_checkable
+class MatchesSpans(Protocol):
+    """A merger that compares where the tokens of overlapping chunks lie."""
+
+    @property
+    def matches_spans(self) -> bool: ...
+
+
+@runtime_checkable
+class Repairs(Protocol):
+    """A merger with a better idea than making one chunk of two that could not be joined."""
+
+    def repaired(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed: Sequence[int],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Chunk]:
+        """Other chunks, without the seams in `failed` (as in Unjoined); the pieces of chunks that
+        stay as they are will not be encoded again."""
+        ...
 
 
 @runtime_checkable

@@ -68,3 +68,40 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
     if not pieces:
         return np.empty(0, dtype=np.uint32)
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def equal_tokens(
+    left_spans: SpanArray, left_ids: IdArray, right_spans: SpanArray, right_ids: IdArray
+) -> tuple[IntArray, IntArray]:
+    """Numbers (i, j) of tokens with equal span and id, ascending in both; spans int64, (n, 2).
+
+    [[0, 2], [2, 3]] with ids [7, 8] and [[1, 2], [2, 3]] with ids [9, 8] -> ([1], [1]). A token
+    that starts where a neighbour starts too is never matched: its span does not tell it apart.
+    """
+    if not len(left_ids) or not len(right_ids):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    starts = right_spans[:, 0]
+    places = np.searchsorted(starts, left_spans[:, 0])
+    near = np.minimum(places, len(starts) - 1)
+    equal = (right_spans[near] == left_spans).all(axis=1) & (right_ids[near] == left_ids)
+    equal &= alone(left_spans[:, 0]) & alone(starts)[near]
+    found = np.flatnonzero(equal)
+    return found, near[found]
+
+
+def alone(ascending: IntArray) -> NDArray[np.bool_]:
+    """Which values of an ascending array differ from both neighbours: [1, 2, 2] -> [T, F, F]."""
+    differs = np.concatenate([[True], ascending[1:] != ascending[:-1], [True]])
+    kept: NDArray[np.bool_] = differs[:-1] & differs[1:]
+    return kept
+
+
+def clean_split(spans: SpanArray, offset: int) -> int | None:
+    """How many tokens lie before a byte offset, the others after it: [[0, 2], [3, 5]], 2 -> 1.
+    None if a token lies across it, is empty and lies at it, or lies on the wrong side."""
+    before = spans[:, 1] <= offset
+    count = int(np.count_nonzero(before))
+    if not before[:count].all() or (spans[count:, 0] < offset).any():
+        return None
+    empty_there = (spans[:, 0] == offset) & (spans[:, 1] == offset)
+    return None if empty_there.any() else count

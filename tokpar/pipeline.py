@@ -15,13 +15,16 @@ import numpy as np
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import (
     ChecksText,
+    EncodesMany,
     EncodesWhole,
     Executor,
     Explains,
     Finishes,
     Locates,
+    MatchesSpans,
     Merger,
     Plan,
+    Repairs,
     Splitter,
     TokenizerAdapter,
     facts_of,
@@ -62,10 +65,14 @@ def encode(
         return encode_serial(
             text, tokenizer, strategy=strategy, plan=plan, clock=clock, finish=finish
         )
-    pieces = executor.map(text, chunks, tokenizer, False)
-    clock.lap("tokenize")
-    work = _Work(text, tokenizer, executor, merger, list(chunks), pieces, clock)
-    joined = work.join()
+    spans = _spans_wanted(merger, tokenizer)
+    if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
+        again = Plan("serial", f"{tokenizer.name} cannot tell where its tokens lie")
+        return encode_serial(
+            text, tokenizer, strategy=strategy, plan=again, clock=clock, finish=finish
+        )
+    work = _Work(text, tokenizer, splitter, executor, merger, spans, clock)
+    joined = work.join(chunks)
     if joined is None:
         again = replace(plan, plan="serial", why=work.why)
         return encode_serial(
@@ -77,12 +84,13 @@ def encode(
         why=plan.why,
         executor=executor.name,
         chunks=len(work.chunks),
+        retries=work.retries,
         repairs=work.repairs,
-        redundant=work.tokenized - len(text),
+        redundant=work.redundant,
         serial_regions=plan.serial_regions,
     )
     finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-    return _close(text, tokenizer, joined.ids, joined.seams, work.chunks, report, clock, finisher)
+    return _close(text, tokenizer, joined.ids, joined.seams, report, clock, finisher)
 
 
 def encode_serial(
@@ -101,7 +109,7 @@ def encode_serial(
         ids = _own_call(tokenizer, text)
         clock.lap("tokenize")
         finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-        return _close(text, tokenizer, ids, (), [_all_of(text)], report, clock, finisher)
+        return _close(text, tokenizer, ids, (), report, clock, finisher)
     return encode_whole(text, tokenizer, tokenizer.encode_whole, strategy, plan)
 
 
@@ -151,48 +159,98 @@ class _Work:
 
     text: str
     tokenizer: TokenizerAdapter
+    splitter: Splitter
     executor: Executor
     merger: Merger
-    chunks: list[Chunk]
-    pieces: list[Piece]
+    spans: bool
     clock: Clock
+    chunks: list[Chunk] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    retries: int = 0
     repairs: int = 0
     tokenized: int = 0
     why: str = ""
 
-    def __post_init__(self) -> None:
-        self.tokenized = sum(chunk.stop - chunk.start + chunk.absorbed for chunk in self.chunks)
+    @property
+    def redundant(self) -> int:
+        runs = sum(chunk.stop - chunk.start for chunk in self.chunks if chunk.run is not None)
+        return self.tokenized + runs - len(self.text)
 
-    def join(self) -> Joined | None:
-        """Merge, repairing locally what cannot be certified; None if that did not end well."""
-        for _ in range(MOST_REPAIR_ROUNDS):
+    def join(self, chunks: Sequence[Chunk]) -> Joined | None:
+        """Encode and merge, repairing locally what cannot be certified, or starting over where the
+        merger asks for that; None if it did not end well."""
+        self._encode(chunks)
+        rounds = 0
+        while rounds < MOST_REPAIR_ROUNDS:
             outcome = self.merger.merge(self.text, self.chunks, self.pieces, self.tokenizer)
             self.clock.lap("merge")
             if isinstance(outcome, Joined):
                 return outcome
             self.why = outcome.why
-            self._fuse(outcome.failed)
+            if outcome.restart:
+                self.retries += 1
+                chunks = self.splitter.split(self.text, self.tokenizer, self.retries)
+                self.clock.lap("split")
+                if len(chunks) == 1:
+                    return None
+            else:
+                rounds += 1
+                self.repairs += len(outcome.failed)
+                chunks = self._repaired(outcome.failed)
+            self._encode(chunks)
         return None
 
-    def _fuse(self, failed: Sequence[int]) -> None:
-        """Make one chunk of the two on either side of each failed seam, and encode only those."""
-        broken = set(failed)
-        chunks: list[Chunk] = []
-        kept: list[Piece | None] = []
-        for i, (chunk, piece) in enumerate(zip(self.chunks, self.pieces, strict=True)):
-            if i in broken:
-                chunks[-1] = replace(chunks[-1], stop=chunk.stop, core_stop=chunk.core_stop)
-                kept[-1] = None
-            else:
-                chunks.append(chunk)
-                kept.append(piece)
-        fresh = [chunk for chunk, piece in zip(chunks, kept, strict=True) if piece is None]
-        encoded = iter(self.executor.map(self.text, fresh, self.tokenizer, False))
+    def _repaired(self, failed: Sequence[int]) -> Sequence[Chunk]:
+        if isinstance(self.merger, Repairs):
+            chunks = self.merger.repaired(self.text, self.chunks, failed, self.tokenizer)
+            assert _tiles(chunks, len(self.text)), "a repair's cores must tile the text"
+            return chunks
+        return fused(self.chunks, failed)
+
+    def _encode(self, chunks: Sequence[Chunk]) -> None:
+        """Encode the chunks whose slices have not been encoded yet."""
+        known = {
+            _slice(chunk): piece for chunk, piece in zip(self.chunks, self.pieces, strict=True)
+        }
+        known |= {_slice(chunk): _run_piece(chunk) for chunk in chunks if chunk.run is not None}
+        fresh = [chunk for chunk in chunks if _slice(chunk) not in known]
+        encoded = self.executor.map(self.text, fresh, self.tokenizer, self.spans) if fresh else []
         self.clock.lap("tokenize")
-        self.pieces = [next(encoded) if piece is None else piece for piece in kept]
-        self.chunks = chunks
-        self.repairs += len(broken)
-        self.tokenized += sum(chunk.stop - chunk.start for chunk in fresh)
+        known |= {_slice(chunk): piece for chunk, piece in zip(fresh, encoded, strict=True)}
+        self.pieces = [known[_slice(chunk)] for chunk in chunks]
+        self.chunks = list(chunks)
+        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in fresh)
+
+
+def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
+    """One chunk of the two on either side of each failed seam."""
+    broken = set(failed)
+    whole: list[Chunk] = []
+    for i, chunk in enumerate(chunks):
+        if i in broken:
+            left = whole[-1]
+            whole[-1] = replace(
+                left, stop=chunk.stop, core_stop=chunk.core_stop, kind="text", run=None
+            )
+        else:
+            whole.append(chunk)
+    return whole
+
+
+def _slice(chunk: Chunk) -> tuple[int, int, str]:
+    return chunk.start, chunk.stop, chunk.kind
+
+
+def _run_piece(chunk: Chunk) -> Piece:
+    assert chunk.run is not None
+    token, times = chunk.run
+    return Piece(np.full(times, token, dtype=np.uint32))
+
+
+def _spans_wanted(merger: Merger, tokenizer: TokenizerAdapter) -> bool:
+    """Tokens that tile the text are located by their lengths, where and when that is needed."""
+    matches = isinstance(merger, MatchesSpans) and merger.matches_spans
+    return matches and not facts_of(tokenizer).tiles
 
 
 def _plan(
@@ -215,7 +273,6 @@ def _close(
     tokenizer: TokenizerAdapter,
     ids: IdArray,
     seams: tuple[Seam, ...],
-    chunks: Sequence[Chunk],
     report: Report,
     clock: Clock,
     finisher: Finishes | None,
@@ -223,12 +280,8 @@ def _close(
     final = ids if finisher is None else finisher.finish(ids, text)
     clock.lap("convert")
     report = replace(report, seconds=clock.seconds)
-    locate = partial(_locate_final, text, tokenizer, ids, seams, tuple(chunks), finisher)
+    locate = partial(_locate_final, text, tokenizer, ids, seams, finisher)
     return Encoding(frozen_ids(final), seams, report, locate)
-
-
-def _all_of(text: str) -> Chunk:
-    return Chunk(0, len(text), 0, len(text))
 
 
 def _locate_whole(text: str, tokenizer: TokenizerAdapter, final: IdArray) -> SpanArray:
@@ -238,7 +291,7 @@ def _locate_whole(text: str, tokenizer: TokenizerAdapter, final: IdArray) -> Spa
     finished = ids if finisher is None else finisher.finish(ids, text)
     if not np.array_equal(finished, final):
         raise LookupError(f"{tokenizer.name} cannot tell where the tokens of its own call lie")
-    return _locate_final(text, tokenizer, ids, (), (_all_of(text),), finisher)
+    return _locate_final(text, tokenizer, ids, (), finisher)
 
 
 def _locate_final(
@@ -246,16 +299,15 @@ def _locate_final(
     tokenizer: TokenizerAdapter,
     ids: IdArray,
     seams: Sequence[Seam],
-    chunks: Sequence[Chunk],
     finisher: Finishes | None,
 ) -> SpanArray:
     """UTF-8 byte spans of the finished ids, (0, 0) for what finishing inserted."""
     if not isinstance(tokenizer, Locates):
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    if facts_of(tokenizer).tiles or len(chunks) == 1:
+    if facts_of(tokenizer).tiles or not seams:
         spans = tokenizer.locate(ids, text)
     else:
-        spans = _locate_each(text, tokenizer, ids, seams, chunks)
+        spans = _locate_each(text, tokenizer, ids, seams)
     if finisher is None:
         return spans
     return finished_spans(spans, finisher.finish(numbered(len(ids)), text))
@@ -275,22 +327,25 @@ def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
     return final
 
 
-def _locate_each(
-    text: str, tokenizer: Locates, ids: IdArray, seams: Sequence[Seam], chunks: Sequence[Chunk]
-) -> SpanArray:
-    """Chunk by chunk, so that an engine that must encode again never holds the whole text."""
-    edges = [0, *(seam.token for seam in seams), len(ids)]
+def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Sequence[Seam]) -> SpanArray:
+    """Part by part, so that an engine that must encode again never holds the whole text. Parts end
+    at certified cuts; seams of other kinds lie within words, and the engine must see both sides."""
+    cuts = [seam for seam in seams if seam.rule in ("K1", "K2", "K3")]
+    places = [0, *(seam.position for seam in cuts), len(text)]
+    edges = [0, *(seam.token for seam in cuts), len(ids)]
+    absorbed = [0, *(int(dict(seam.witness).get("absorbed", 0)) for seam in cuts)]
     located = []
     base = 0
-    for chunk, first, last in zip(chunks, edges[:-1], edges[1:], strict=True):
-        spans = tokenizer.locate(ids[first:last], text[chunk.start : chunk.stop])
-        shifted = spans + (base + chunk.absorbed)
-        if chunk.absorbed and len(spans):
+    for k, left_out in enumerate(absorbed):
+        part = text[places[k] + left_out : places[k + 1]]
+        spans = tokenizer.locate(ids[edges[k] : edges[k + 1]], part)
+        shifted = spans + (base + left_out)
+        if left_out and len(spans):
             # The dummy prefix stands for the absorbed space. Engines place it on the character
             # after it, which tells a prefix that is a token of its own.
             shifted[0, 0] = base
             if len(spans) > 1 and spans[1, 0] == spans[0, 0]:
-                shifted[0, 1] = base + chunk.absorbed
+                shifted[0, 1] = base + left_out
         located.append(shifted)
-        base += byte_length(text[chunk.core_start : chunk.core_stop])
+        base += byte_length(part) + left_out
     return np.concatenate(located)

@@ -5,7 +5,7 @@ Positions are code points of the text unless a name says bytes; spans are UTF-8 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,7 +40,10 @@ class Chunk:
 
     [core_start, core_stop) is its own share; the rest is overlap. `absorbed` code points in front
     (core_start + absorbed == start) are left out because the tokenizer puts them back by itself
-    (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge.
+    (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge; a cut
+    whose rule is None is a place that the planner proposes, for the merger to certify.
+    A chunk of kind "run" is never given to the tokenizer: theorem 11 gives its ids, `run` is
+    (id, how many times).
     """
 
     start: int
@@ -48,8 +51,9 @@ class Chunk:
     core_start: int
     core_stop: int
     absorbed: int = 0
-    kind: Literal["text", "piece"] = "text"
+    kind: Literal["text", "run"] = "text"
     cut: Seam | None = None
+    run: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,15 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
-    """Seams that no rule licenses: `failed[k] = i` stands for the seam between chunks i-1 and i."""
+    """Seams that no rule licenses: `failed[k] = i` stands for the seam between chunks i-1 and i.
+
+    They are mended locally, or with `restart` the splitter is asked for its next attempt and
+    everything is encoded again.
+    """
 
     failed: tuple[int, ...]
     why: str
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,7 @@ class NormalizerStage:
         return dict(self.settings)[name]
 
 
-Scheme = Literal["regex", "bert", "metaspace", "dummy", "none"]
+Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +122,14 @@ class Facts:
     """What is known of a tokenizer, as far as proofs need it. Compared by identity.
 
     `scheme` says how text falls apart before the model: a regex `family` (a name of the cut
-    tables), BERT's pairs, Metaspace with split=true, or a dummy prefix and no pre-tokenizer.
+    tables), not at all ("whole"), BERT's pairs, Metaspace with split=true, or a dummy prefix and no
+    pre-tokenizer.
     `unprovable` is the reason why no seam of this tokenizer can be licensed, or None.
     `tiles`: the tokens' bytes, in order, are the text's UTF-8 bytes (byte level, no normalizer, no
     stripping), so positions follow from token lengths. `longest_token`: UTF-8 bytes.
+    `undivided` is the reason why no seam inside a pre-token can be licensed (rules K4-K6), or None.
+    `tokens` gives the bytes of all tokens of the model; only where `undivided` is None.
+    `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
     """
 
     engine: str
@@ -131,6 +144,9 @@ class Facts:
     tiles: bool = False
     longest_token: int = 0
     unprovable: str | None = None
+    undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
+    tokens: Callable[[], Collection[bytes]] | None = None
+    longest_word: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     byte_level = _byte_level(pieces)
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     loose = bool(stages) or prefix_space or falling.scheme == "dummy"
+    tiles = byte_level and not loose and _tiles(pieces, model, everything)
     return Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -65,12 +66,14 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         normalizers=stages,
         prefix_space=prefix_space,
         byte_level=byte_level,
-        tiles=byte_level and not loose and _tiles(pieces, model, everything),
+        tiles=tiles,
         longest_token=_longest_token(model, everything, byte_level),
         unprovable=falling.why
         or _normalizer_reason(stages)
         or _model_reason(model, falling.scheme)
         or _added_reason(added, skipped, falling.scheme, stages),
+        undivided=None if tiles else "its tokens are not known to make up the text",
+        longest_word=_longest_word(model),
     )
 
 
@@ -89,6 +92,16 @@ def vocabulary(model: Json) -> dict[str, int]:
     if isinstance(vocab, list):
         return {piece: i for i, (piece, _score) in enumerate(vocab)}
     return dict(vocab)
+
+
+def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
+    """Bytes of byte-level tokens; tokens that are not written in that alphabet, which merging
+    cannot make, as they are."""
+    code = {char: byte for byte, char in enumerate(_byte_characters())}
+    return frozenset(
+        bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
+        for token in tokens
+    )
 
 
 def token_lengths(config: Json) -> IntArray:
@@ -150,8 +163,9 @@ def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Jso
         return _bert(stages)
     if kinds == ["Metaspace"]:
         return _metaspace(pieces[0])
-    if kinds == ["ByteLevel"] and pieces[0].get("use_regex", True):
-        return _family((GPT2_PATTERN,))
+    if kinds == ["ByteLevel"]:
+        use_regex = pieces[0].get("use_regex", True)
+        return _family((GPT2_PATTERN,)) if use_regex else _Falling("whole")
     if kinds[-1] == "ByteLevel" and set(kinds[:-1]) == {"Split"}:
         return _splits(pieces)
     return _Falling(why=f"nothing is proved about the pre-tokenizer {' + '.join(kinds)}")
@@ -310,8 +324,21 @@ def _ambiguous(content: str, tokens: Mapping[str, int], alphabet: frozenset[str]
 
 def byte_alphabet() -> frozenset[str]:
     """The 256 characters that stand for bytes in byte-level vocabularies."""
+    return frozenset(_byte_characters())
+
+
+def _byte_characters() -> list[str]:
+    """Character that stands for each byte: itself if it can be seen, else one from U+0100 on."""
     shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    return frozenset(map(chr, (*shown, *range(0x100, 0x100 + 256 - len(shown)))))
+    others = iter(range(0x100, 0x200))
+    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+
+
+def _longest_word(model: Json) -> int:
+    """`max_input_chars_per_word` of a WordPiece model that marks continued words, else 0."""
+    if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
+        return 0
+    return int(model.get("max_input_chars_per_word", 100))
 
 
 def _longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, NativeRefusesError, finish_of
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.kernels import (
@@ -340,8 +341,16 @@ def _facts(caller: _Caller, copy: Any, unknown: str | None) -> tuple[Facts, IntA
     parsed = json.loads(config)
     facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
     why = unknown or _own_encode(caller.wrapper) or facts.unprovable
-    facts = replace(facts, unprovable=why or (_RANDOM if _is_random(caller.own.model) else None))
+    facts = replace(
+        facts,
+        unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
+        tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
+    )
     return facts, token_lengths(parsed) if facts.tiles else None
+
+
+def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
+    return token_bytes(tokenizer.get_vocab(with_added_tokens=False))
 
 
 def _finish(caller: _Caller, copy: Any) -> Finish:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,7 @@ class PureTokenizer:
         vocabulary = self._vocabulary
         family = recognise(ENGINE, vocabulary.patterns)
         shown = " then ".join(map(repr, vocabulary.patterns))
+        tiles = vocabulary.keep_gaps or family is not None
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -102,9 +103,11 @@ class PureTokenizer:
             patterns=vocabulary.patterns,
             added_tokens=vocabulary.added,
             byte_level=True,
-            tiles=vocabulary.keep_gaps or family is not None,
+            tiles=tiles,
             longest_token=max(map(len, vocabulary.tokens)),
             unprovable=None if family else f"the pattern is of no known family: {shown}",
+            undivided=None if tiles else "its pattern may leave text out",
+            tokens=partial(frozenset, vocabulary.tokens),
         )
 
     def check_text(self, text: str) -> None:

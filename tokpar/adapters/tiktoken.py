@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,6 +119,8 @@ class TiktokenTokenizer:
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
         specials = self._encoding._special_tokens
+        tiles = family is not None and not self._ambiguous
+        complete = all(bytes([byte]) in self._encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -131,9 +133,11 @@ class TiktokenTokenizer:
                 if content in self._allowed
             ),
             byte_level=True,
-            tiles=family is not None and not self._ambiguous,
+            tiles=tiles,
             longest_token=max(map(len, self._encoding._mergeable_ranks)),
             unprovable=unknown or _shadowed(specials, self._allowed),
+            undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
+            tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
         )
 
     def check_text(self, text: str) -> None:

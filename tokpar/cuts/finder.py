@@ -39,7 +39,7 @@ class CutFinder:
         """Why this tokenizer has no certified cut at all, or None."""
         if self.facts.unprovable is not None:
             return self.facts.unprovable
-        if self.facts.scheme == "none":
+        if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
         if self.facts.scheme != "dummy" and self.family is None:
             return f"no cut table is known by the name of {self.facts.family!r}"

@@ -87,6 +87,12 @@ def load_atoms() -> Mapping[str, Ranges]:
 
 
 @lru_cache(maxsize=1)
+def load_pictographs() -> Ranges:
+    """Code points beyond the frozen set that every engine takes for symbols and nothing else."""
+    return tuple((low, high) for low, high in _read("pictographs.json")["pictographs"])
+
+
+@lru_cache(maxsize=1)
 def load_families() -> Mapping[str, Family]:
     """All families by name."""
     entries = _read("families.json")["families"]

@@ -1,0 +1,130 @@
+"""Pieces of chunks that overlap become one: each keeps the ids between its two seams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.kernels import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    byte_length,
+    byte_starts,
+    clean_split,
+    concatenate_ids,
+    equal_tokens,
+)
+from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A seam, and how many ids of the left and of the right piece lie before it: the left piece
+    keeps its own, the right piece drops its own."""
+
+    seam: Seam
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlap:
+    """What two neighbouring chunks both tokenized, [start, stop) in code points of the text.
+
+    `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
+    bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
+    the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
+    of its end.
+    """
+
+    text: str
+    left: Chunk
+    right: Chunk
+    start: int
+    stop: int
+    left_ids: IdArray
+    right_ids: IdArray
+    left_spans: SpanArray
+    right_spans: SpanArray
+    left_first: int
+    edges: IntArray
+
+    def matched(self) -> tuple[IntArray, IntArray]:
+        """Numbers of the tokens, in `left_spans` and `right_spans`, that both sides found: the same
+        id at the same place; ascending."""
+        return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
+
+    def shared_edges(self) -> IntArray:
+        """Byte offsets, from `start`, at which both sides have a token edge; ascending."""
+        left, right = np.unique(self.left_spans), np.unique(self.right_spans)
+        inside = left[(left >= 0) & (left <= self.edges[-1])]
+        return inside[np.isin(inside, right, assume_unique=True)]
+
+    def positions(self, offsets: IntArray) -> IntArray:
+        """Code points of the text at these byte offsets; -1 where an offset is inside one."""
+        places = np.searchsorted(self.edges, offsets)
+        found = self.edges[np.minimum(places, len(self.edges) - 1)] == offsets
+        positions: IntArray = np.where(found, self.start + places, -1)
+        return positions
+
+    def join(self, seam: Seam, offset: int) -> Join | None:
+        """The join at a byte offset from `start`; None if on some side a token lies across it."""
+        left = clean_split(self.left_spans, offset)
+        right = clean_split(self.right_spans, offset)
+        if left is None or right is None:
+            return None
+        return Join(seam, self.left_first + left, right)
+
+
+def overlap_of(
+    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
+) -> Overlap:
+    """The overlap of two neighbouring chunks. Raises LookupError if tokens cannot be located."""
+    left, right = chunks
+    start, stop = right.start, left.stop
+    edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
+    spans = _spans(text, left, pieces[0], tokenizer) - byte_length(text[left.start : start])
+    first = int(np.searchsorted(spans[:, 1], 0, side="right"))
+    right_spans = _spans(text, right, pieces[1], tokenizer)
+    last = int(np.searchsorted(right_spans[:, 0], edges[-1]))
+    return Overlap(
+        text,
+        left,
+        right,
+        start,
+        stop,
+        pieces[0].ids[first:],
+        pieces[1].ids[:last],
+        spans[first:],
+        right_spans[:last],
+        first,
+        edges,
+    )
+
+
+def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
+    if piece.spans is not None:
+        return piece.spans
+    if not isinstance(tokenizer, Locates):
+        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
+    return tokenizer.locate(piece.ids, text[chunk.start : chunk.stop])
+
+
+def join_pieces(pieces: Sequence[Piece], joins: Sequence[Join]) -> Joined | Unjoined:
+    """The ids of the whole; `joins[k]` stands between pieces k and k + 1."""
+    kept: list[IdArray] = []
+    seams: list[Seam] = []
+    first = before = 0
+    for k, join in enumerate(joins):
+        if join.left < first:
+            return Unjoined((k + 1,), "two seams of one chunk lie in the wrong order")
+        kept.append(pieces[k].ids[first : join.left])
+        before += join.left - first
+        seams.append(replace(join.seam, token=before))
+        first = join.right
+    kept.append(pieces[-1].ids[first:])
+    return Joined(concatenate_ids(kept), tuple(seams))
