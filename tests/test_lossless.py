@@ -29,9 +29,26 @@ from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
 
-STRATEGIES = ("serial", "cut", "auto")
 EXECUTORS = ("serial", "threads", "native")
 SIZES = st.one_of(st.integers(1, 8), st.integers(9, 64), st.just(200))
+OPTIONS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "serial": st.just({}),
+    "cut": st.fixed_dictionaries({"chunk_chars": SIZES}),
+    "auto": st.fixed_dictionaries({"chunk_chars": SIZES}),
+    "lopt": st.fixed_dictionaries(
+        {
+            "chunk_chars": SIZES,
+            "overlap_chars": st.integers(1, 64) | st.just(150),
+            "min_match": st.sampled_from([1, 2, 5, "longest"]),
+            "on_failure": st.sampled_from(["repair", "restart"]),
+        }
+    ),
+    "recursive": st.fixed_dictionaries({"depth": st.integers(0, 6)}),
+    "blocks": st.fixed_dictionaries(
+        {"chunk_chars": SIZES, "overlap_chars": st.none() | st.integers(1, 64)}
+    ),
+}
+STRATEGIES = tuple(OPTIONS)
 
 
 def own_call(tokenizer: Any, text: str) -> list[int]:
@@ -51,17 +68,20 @@ def adapter_of(tokenizer: Any) -> Any:
     return tokpar.load(tokenizer)
 
 
-def encoded(text: str, adapter: Any, strategy: str, executor: str, size: int) -> tokpar.Encoding:
-    options = {} if strategy == "serial" else {"chunk_chars": size}
+def encoded(
+    text: str, adapter: Any, strategy: str, executor: str, options: dict[str, Any]
+) -> tokpar.Encoding:
     if executor == "native" and not hasattr(adapter, "encode_many"):
         executor = "threads"
     return tokpar.encode(text, adapter, strategy=strategy, executor=executor, workers=2, **options)
 
 
-def assert_same(tokenizer: Any, text: str, strategy: str, executor: str, size: int) -> None:
+def assert_same(
+    tokenizer: Any, text: str, strategy: str, executor: str, options: dict[str, Any]
+) -> None:
     expected = own_call(tokenizer, text)
     adapter = adapter_of(tokenizer)
-    encoding = encoded(text, adapter, strategy, executor, size)
+    encoding = encoded(text, adapter, strategy, executor, options)
     assert encoding.ids.tolist() == expected
     assert encoding.lossless
     report = tokpar.check(encoding, text, adapter)
@@ -87,22 +107,24 @@ NAMES = sorted(named_tokenizers())
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@given(data=st.data(), tokenizer=any_tokenizer(), executor=st.sampled_from(EXECUTORS), size=SIZES)
+@given(data=st.data(), tokenizer=any_tokenizer(), executor=st.sampled_from(EXECUTORS))
 def test_every_lossless_strategy(
-    strategy: str, data: st.DataObject, tokenizer: Any, executor: str, size: int
+    strategy: str, data: st.DataObject, tokenizer: Any, executor: str
 ) -> None:
-    assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, size)
+    options = data.draw(OPTIONS[strategy], label="options")
+    assert_same(tokenizer, drawn_text(data, tokenizer), strategy, executor, options)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=50)
-@given(data=st.data(), executor=st.sampled_from(EXECUTORS), size=SIZES)
+@given(data=st.data(), executor=st.sampled_from(EXECUTORS))
 def test_parts_of_real_vocabularies(
-    name: str, strategy: str, data: st.DataObject, executor: str, size: int
+    name: str, strategy: str, data: st.DataObject, executor: str
 ) -> None:
     tokenizer = named(name)
-    assert_same(tokenizer, drawn_text(data, tokenizer, 2000), strategy, executor, size)
+    options = data.draw(OPTIONS[strategy], label="options")
+    assert_same(tokenizer, drawn_text(data, tokenizer, 2000), strategy, executor, options)
 
 
 @pytest.fixture(scope="module")

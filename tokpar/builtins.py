@@ -17,7 +17,7 @@ from tokpar.interfaces import (
     TokenizerSource,
 )
 
-METHODS = ("auto", "cut", "serial")
+METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 ADAPTERS = ("huggingface", "pure", "tiktoken")
 
 

@@ -132,7 +132,8 @@ class CutFinder:
         edges = {t.content[i] for t in self.facts.added_tokens if t.content for i in (0, -1)}
         return all(is_number(char) is False for char in edges)
 
-    def _tokens_safe(self, text: str, p: int) -> bool:
+    def tokens_safe(self, text: str, p: int) -> bool:
+        """Added tokens are matched the same way with a cut before code point `p`."""
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
@@ -141,7 +142,7 @@ class CutFinder:
             return None
         if self.facts.scheme == "dummy":
             return self._absorbed(text, p)
-        if not self._universal_context(text, p) or not self._tokens_safe(text, p):
+        if not self._universal_context(text, p) or not self.tokens_safe(text, p):
             return None
         if self.facts.scheme == "regex":
             return self._seam(p, "K1", "20", _REGEX_UNIVERSAL)
@@ -173,7 +174,7 @@ class CutFinder:
             return None
         left, right = family.class_of(context[0]), family.class_of(context[1])
         theorem = None if left is None or right is None else family.theorem(left, right)
-        if theorem is None or not self._tokens_safe(text, p):
+        if theorem is None or not self.tokens_safe(text, p):
             return None
         if theorem == "20":
             if self.facts.normalizers and text[p] != " ":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,8 @@ from tokpar.kernels import (
     equal_tokens,
 )
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+
+Locate = Callable[[IdArray, str], SpanArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ class Overlap:
 
     def shared_edges(self) -> IntArray:
         """Byte offsets, from `start`, at which both sides have a token edge; ascending."""
-        left, right = np.unique(self.left_spans), np.unique(self.right_spans)
-        inside = left[(left >= 0) & (left <= self.edges[-1])]
-        return inside[np.isin(inside, right, assume_unique=True)]
+        shared = np.intersect1d(self.left_spans, self.right_spans)
+        inside: IntArray = shared[(shared >= 0) & (shared <= self.edges[-1])]
+        return inside
 
     def positions(self, offsets: IntArray) -> IntArray:
         """Code points of the text at these byte offsets; -1 where an offset is inside one."""
@@ -81,15 +83,15 @@ class Overlap:
 
 
 def overlap_of(
-    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
+    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], locate: Locate
 ) -> Overlap:
-    """The overlap of two neighbouring chunks. Raises LookupError if tokens cannot be located."""
+    """The overlap of two neighbouring chunks; `locate` is asked where pieces have no spans."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
-    spans = _spans(text, left, pieces[0], tokenizer) - byte_length(text[left.start : start])
+    spans = _spans(text, left, pieces[0], locate) - byte_length(text[left.start : start])
     first = int(np.searchsorted(spans[:, 1], 0, side="right"))
-    right_spans = _spans(text, right, pieces[1], tokenizer)
+    right_spans = _spans(text, right, pieces[1], locate)
     last = int(np.searchsorted(right_spans[:, 0], edges[-1]))
     return Overlap(
         text,
@@ -106,12 +108,21 @@ def overlap_of(
     )
 
 
-def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
+def _spans(text: str, chunk: Chunk, piece: Piece, locate: Locate) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
-    if not isinstance(tokenizer, Locates):
+    return locate(piece.ids, text[chunk.start : chunk.stop])
+
+
+def locate_of(tokenizer: TokenizerAdapter) -> Locate:
+    """The tokenizer's `locate`, or a function that raises LookupError."""
+    if isinstance(tokenizer, Locates):
+        return tokenizer.locate
+
+    def refuse(ids: IdArray, text: str) -> SpanArray:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    return tokenizer.locate(piece.ids, text[chunk.start : chunk.stop])
+
+    return refuse
 
 
 def join_pieces(pieces: Sequence[Piece], joins: Sequence[Join]) -> Joined | Unjoined:

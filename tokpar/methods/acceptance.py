@@ -1,0 +1,218 @@
+"""What makes a seam between two overlapping chunks acceptable: a rule, or what a paper published.
+
+Each acceptance looks at one overlap and answers with a join, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.methods.joining import Join, Overlap
+from tokpar.types import Chunk, Facts, Seam
+
+LeastMatch = int | Literal["longest"]
+
+MOST_CUTS_TRIED = 16
+_PLAIN = re.compile("[!-~]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Licences:
+    """The certified cuts of one text; none at all where `refused`."""
+
+    finder: CutFinder
+    refused: bool
+
+    @classmethod
+    def of(cls, text: str, facts: Facts) -> Licences:
+        finder = finder_for(facts)
+        return cls(finder, finder.refusal_for(text) is not None)
+
+    def in_all(self, overlap: Overlap, position: int) -> Seam | None:
+        """The seam at a place that is a certified cut of the text, and of each of the two chunks
+        taken as texts of their own (window lemma)."""
+        if self.refused:
+            return None
+        text, left, right = overlap.text, overlap.left, overlap.right
+        seam = self.finder.certify(text, position)
+        inside = self.finder.certify(text[left.start : left.stop], position - left.start)
+        beyond = self.finder.certify(text[right.start : right.stop], position - right.start)
+        return None if inside is None or beyond is None else seam
+
+    def cuts(self, overlap: Overlap) -> Iterator[Seam]:
+        """Certified cuts of the overlap, the planned one first."""
+        if self.refused:
+            return
+        text, planned = overlap.text, overlap.right.cut
+        tried: set[int] = set()
+        place = overlap.start + 1
+        while len(tried) < MOST_CUTS_TRIED:
+            if not tried and planned is not None and planned.rule is not None:
+                found: Seam | None = planned
+            else:
+                found = self.finder.find(text, place, overlap.stop)
+                if found is None:
+                    return
+                place = found.position + 1
+            assert found is not None
+            if found.position not in tried and overlap.start < found.position < overlap.stop:
+                seam = self.in_all(overlap, found.position)
+                if seam is not None:
+                    yield seam
+            tried.add(found.position)
+
+
+Accept = Callable[[Overlap, Licences], Join | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The longest run of tokens that both sides found one after the other at the same places.
+
+    `left` and `right`: numbers, in the overlap, of the first token after the run. `tokens`: how
+    many it has; `start`, `stop`: its bytes from the start of the overlap.
+    """
+
+    left: int
+    right: int
+    tokens: int
+    start: int
+    stop: int
+
+    def enough(self, least: LeastMatch, facts: Facts) -> bool:
+        """At least so many tokens, or ("longest") more bytes than the longest token has."""
+        if least == "longest":
+            return self.stop - self.start > facts.longest_token
+        return self.tokens >= least
+
+
+def longest_match(overlap: Overlap) -> Match | None:
+    """The longest match of an overlap, the first of several; None if no token is matched."""
+    left, right = overlap.matched()
+    if not len(left):
+        return None
+    breaks = np.flatnonzero((np.diff(left) != 1) | (np.diff(right) != 1)) + 1
+    firsts = np.concatenate([[0], breaks])
+    lengths = np.diff(np.concatenate([firsts, [len(left)]]))
+    k = int(lengths.argmax())
+    first, last = int(firsts[k]), int(firsts[k] + lengths[k] - 1)
+    spans = overlap.left_spans
+    return Match(
+        left=int(left[last]) + 1,
+        right=int(right[last]) + 1,
+        tokens=int(lengths[k]),
+        start=int(spans[left[first], 0]),
+        stop=int(spans[left[last], 1]),
+    )
+
+
+def match_around(overlap: Overlap, join: Join) -> Match | None:
+    """The match that a join lies in or at an end of; None if the tokens beside it differ."""
+    left, right = join.left - overlap.left_first, join.right
+    before = min(left, right)
+    after = min(len(overlap.left_ids) - left, len(overlap.right_ids) - right)
+    own = slice(left - before, left + after)
+    other = slice(right - before, right + after)
+    equal = overlap.left_ids[own] == overlap.right_ids[other]
+    equal &= (overlap.left_spans[own] == overlap.right_spans[other]).all(axis=1)
+    unequal = np.flatnonzero(~equal)
+    place = int(np.searchsorted(unequal, before))
+    first = int(unequal[place - 1]) + 1 if place else 0
+    last = int(unequal[place]) if place < len(unequal) else len(equal)
+    if first == last:
+        return None
+    spans = overlap.left_spans[own]
+    start, stop = int(spans[first, 0]), int(spans[last - 1, 1])
+    return Match(left - before + last, right - before + last, last - first, start, stop)
+
+
+def by_match(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | None:
+    """LoPT as published: both sides agree on a run of tokens, and the cut is behind it. No proof
+    (proofs/lopt-theorem-3.1.md): the seam is certified only where a rule happens to hold."""
+    match = longest_match(overlap)
+    if match is None or not match.enough(least, licences.finder.facts):
+        return None
+    position = int(overlap.positions(np.array([match.stop], dtype=np.int64))[0])
+    return _as_published(overlap, licences, position, match.left, match.right)
+
+
+def by_midpoint(overlap: Overlap, licences: Licences) -> Join:
+    """The midpoint filter as published: the left side keeps the tokens that start before the right
+    chunk's own share, the right side the others. Proves nothing (proofs/midpoint-filter.md)."""
+    position = overlap.right.core_start
+    offset = overlap.edges[position - overlap.start]
+    left = int(np.count_nonzero(overlap.left_spans[:, 0] < offset))
+    right = int(np.count_nonzero(overlap.right_spans[:, 0] < offset))
+    return _as_published(overlap, licences, position, left, right)
+
+
+def certified(overlap: Overlap, licences: Licences, least: LeastMatch = 1) -> Join | None:
+    """A join that a rule licenses: a certified cut, or a word that both sides can see."""
+    return by_cut(overlap, licences, least) or by_word(overlap, licences)
+
+
+def by_cut(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | None:
+    """A certified cut in the overlap (K1-K3, window lemma), where both sides agree on enough
+    tokens. The cut is the proof; the agreement must follow from it and is a safeguard."""
+    for seam in licences.cuts(overlap):
+        join = overlap.join(seam, int(overlap.edges[seam.position - overlap.start]))
+        if join is None:
+            continue
+        match = match_around(overlap, join)
+        if match is not None and match.enough(least, licences.finder.facts):
+            return join
+    return None
+
+
+def by_word(overlap: Overlap, licences: Licences) -> Join | None:
+    """WordPiece: a common token in an overlap of at least as many normalized characters as the
+    longest word that is not given up (K8, theorem 12). Printable ASCII only: one character each."""
+    text, finder = overlap.text, licences.finder
+    a, b, least = overlap.start, overlap.stop, finder.facts.longest_word
+    if licences.refused or finder.facts.scheme != "bert" or not least or b - a < least:
+        return None
+    if _PLAIN.fullmatch(text, a, b) is None or not text[b : b + 1].isascii():
+        return None
+    if finder.normalized.tokens or not finder.added.clear(text, a, b):
+        return None
+    if not all(p in (0, len(text)) or finder.tokens_safe(text, p) for p in (a, b)):
+        return None
+    for i, j in zip(*overlap.matched(), strict=True):
+        start, stop = overlap.left_spans[i].tolist()
+        if start >= 0 and a + stop <= min(b, len(text) - 1):
+            witness = (
+                ("left_start", overlap.left.start),
+                ("left_stop", b),
+                ("right_start", a),
+                ("right_stop", overlap.right.stop),
+                ("token_start", a + start),
+            )
+            seam = Seam(a + stop, "K8", "12", witness)
+            return Join(seam, overlap.left_first + int(i) + 1, int(j) + 1)
+    return None
+
+
+def _as_published(
+    overlap: Overlap, licences: Licences, position: int, left: int, right: int
+) -> Join:
+    """The join that keeps `left` tokens of the overlap's left side and drops `right` of its right
+    side; certified if `position` is a certified cut and this is how it parts the tokens."""
+    join = Join(uncertified(overlap.right, position), overlap.left_first + left, right)
+    if position < 0:
+        return join
+    seam = licences.in_all(overlap, position)
+    if seam is None:
+        return join
+    certified = overlap.join(seam, int(overlap.edges[position - overlap.start]))
+    return join if certified is None or replace(certified, seam=join.seam) != join else certified
+
+
+def uncertified(right: Chunk, position: int) -> Seam:
+    """A seam that no rule licenses, at a place or (-1) at the start of the right chunk's share."""
+    return Seam(right.core_start if position < 0 else position, None, "")

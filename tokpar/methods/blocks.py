@@ -1,0 +1,90 @@
+"""`blocks`: blocks that fit a processor's cache, encoded in parallel and merged left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.methods.acceptance import by_midpoint, certified
+from tokpar.methods.edges import Edge, at_cut, chunks_over
+from tokpar.methods.merging import OverlapMerger, serial_plan
+from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.types import Chunk
+
+BLOCK_CHARS = 8192
+CERTIFIED_REACH = 64
+MARGIN = 64
+
+
+@dataclass(frozen=True)
+class BlocksSplitter:
+    """Blocks of `chunk_chars` code points that reach `overlap_chars` over their edges.
+
+    None: three times the longest token and a margin, as published; 64 where edges are moved to
+    certified cuts (`plan_cuts`), which need no overlap.
+    """
+
+    chunk_chars: int
+    overlap_chars: int | None
+    plan_cuts: bool
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        facts = facts_of(tokenizer)
+        size = self.chunk_chars << attempt
+        if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
+            return [Chunk(0, len(text), 0, len(text))]
+        finder = finder_for(facts)
+        plan_cuts = self.plan_cuts and finder.refusal_for(text) is None
+        reach = self.overlap_chars
+        if reach is None:
+            reach = CERTIFIED_REACH if plan_cuts else reach_without_boundary(facts.longest_token)
+        edges: list[Edge] = []
+        place = size
+        while place < len(text):
+            edge = Edge(place, reach)
+            edges.append(at_cut(finder, text, edge, len(text)) if plan_cuts else edge)
+            place = edges[-1].position + size
+        return chunks_over(len(text), edges)
+
+    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
+        if len(chunks) == 1:
+            return serial_plan(text, tokenizer)
+        why = "edges moved to certified cuts" if self.plan_cuts else "as published"
+        return Plan(f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
+
+
+def reach_without_boundary(longest_token: int) -> int:
+    """How far chunks reach over an edge at no boundary of the text, code points."""
+    return 3 * longest_token + MARGIN
+
+
+def build(
+    *,
+    chunk_chars: int = BLOCK_CHARS,
+    overlap_chars: int | None = None,
+    acceptance: Literal["certified", "paper"] = "certified",
+) -> tuple[BlocksSplitter, OverlapMerger]:
+    """`chunk_chars`: size of a block, code points. `overlap_chars`: how far blocks reach over their
+    edges on either side; None for 3 * longest token + 64, or 64 at certified cuts. `acceptance`:
+    "certified", or "paper" for the published midpoint filter."""
+    require_count("chunk_chars", chunk_chars)
+    if overlap_chars is not None:
+        require_count("overlap_chars", overlap_chars)
+    require_choice("acceptance", acceptance, ACCEPTANCES)
+    paper = acceptance == "paper"
+    splitter = BlocksSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
+    return splitter, OverlapMerger(by_midpoint if paper else certified)
+
+
+STRATEGY = Strategy(
+    name="blocks",
+    lossless=True,
+    source="cache-block streaming of '3.3x Faster HuggingFace Tokenizers for Single Sequence', "
+    "its merge replaced",
+    conditions="as for auto; acceptance='paper' is the published midpoint filter, approximate",
+    build=build,
+    approximate_if=(("acceptance", "paper"),),
+)

@@ -1,0 +1,106 @@
+"""`lopt`: chunks that overlap, merged where both sides found the same tokens at the same places.
+
+The published test (so many tokens agree in position) is no proof; `acceptance="certified"` joins
+only at a certified cut in the overlap (K1-K3), inside a shared pre-token (K5) or word (K8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import OptionError
+from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.methods.acceptance import LeastMatch, by_match, certified
+from tokpar.methods.merging import OverlapMerger, planned_cut, serial_plan
+from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.methods.sizes import chunk_chars_for
+from tokpar.types import Chunk
+
+OVERLAP_CHARS = 512
+
+
+@dataclass(frozen=True)
+class LoptSplitter:
+    """Chunks text[Lc * (i - 1) : Lc * i + Lo], Lc doubled in each attempt after the first.
+
+    `plan_cuts`: look for a certified cut in each overlap, and let an overlap without one reach on
+    to the next, so that on ordinary text nothing is ever tried again.
+    """
+
+    chunk_chars: int | None
+    overlap_chars: int
+    plan_cuts: bool
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        facts = facts_of(tokenizer)
+        size = (self.chunk_chars or chunk_chars_for(tokenizer, len(text))) << attempt
+        if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
+            return [Chunk(0, len(text), 0, len(text))]
+        finder = finder_for(facts)
+        plan_cuts = self.plan_cuts and finder.refusal_for(text) is None
+        chunks: list[Chunk] = []
+        start, cut = 0, None
+        while True:
+            edge = max(start + size, chunks[-1].stop if chunks else 0)
+            if edge + self.overlap_chars >= len(text):
+                return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
+            stop = edge + self.overlap_chars
+            planned = planned_cut(finder, text, edge + 1, self.overlap_chars) if plan_cuts else None
+            if planned is not None:
+                stop = max(stop, planned.position + self.overlap_chars // 2 + 1)
+            stop = min(stop, len(text))
+            chunks.append(Chunk(start, stop, start, edge, cut=cut))
+            start, cut = edge, planned
+
+    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
+        if len(chunks) == 1:
+            return serial_plan(text, tokenizer)
+        share = f"{chunks[0].core_stop:,} code points and {self.overlap_chars:,} of overlap"
+        why = "certified cuts were looked for" if self.plan_cuts else "as published"
+        return Plan(f"{len(chunks):,} chunks of {share}", why)
+
+
+def build(
+    *,
+    chunk_chars: int | None = None,
+    overlap_chars: int = OVERLAP_CHARS,
+    acceptance: Literal["certified", "paper"] = "certified",
+    min_match: int | Literal["longest"] = 2,
+    on_failure: Literal["repair", "restart"] = "repair",
+) -> tuple[LoptSplitter, OverlapMerger]:
+    """`chunk_chars`: own share of a chunk, code points; tuned to tokenizer and text if None (the
+    paper divides the text by the number of workers). `overlap_chars`: code points that two chunks
+    share. `acceptance`: what licenses a seam. `min_match`: tokens in a row that both sides must
+    have found, or "longest" for more bytes than the longest token has. `on_failure`: mend the two
+    chunks concerned, or double `chunk_chars` and encode everything again, as the paper does."""
+    if chunk_chars is not None:
+        require_count("chunk_chars", chunk_chars)
+    require_count("overlap_chars", overlap_chars)
+    require_choice("acceptance", acceptance, ACCEPTANCES)
+    require_choice("on_failure", on_failure, ("repair", "restart"))
+    if min_match != "longest":
+        require_min_match(min_match)
+    paper = acceptance == "paper"
+    accept = partial(by_match, least=min_match) if paper else partial(certified, least=min_match)
+    splitter = LoptSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
+    return splitter, OverlapMerger(accept, restart=on_failure == "restart")
+
+
+def require_min_match(value: LeastMatch) -> None:
+    """Raises OptionError unless `value` is an int of at least 1; "longest" is the caller's."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise OptionError(f'min_match must be an int of at least 1 or "longest", got {value!r}')
+
+
+STRATEGY = Strategy(
+    name="lopt",
+    lossless=True,
+    source="LoPT: Lossless Parallel Tokenization (arXiv 2511.04952), its acceptance replaced",
+    conditions="as for auto; acceptance='paper' is the published test, which is approximate",
+    build=build,
+    approximate_if=(("acceptance", "paper"),),
+)

@@ -1,0 +1,119 @@
+"""The merger of all strategies whose chunks overlap: one acceptance decides seam by seam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tokpar.cuts.finder import CutFinder
+from tokpar.interfaces import Plan, TokenizerAdapter, facts_of
+from tokpar.methods.acceptance import Accept, Licences
+from tokpar.methods.edges import FAR, absorbed
+from tokpar.methods.joining import Join, Locate, join_pieces, locate_of, overlap_of
+from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+
+
+@dataclass(frozen=True)
+class OverlapMerger:
+    """Joins at each seam that `accept` accepts, and without overlap at certified cuts.
+
+    `restart`: on failure everything is to be encoded again with the splitter's next attempt (LoPT
+    as published); else only the two chunks concerned are cut anew at a certified place or fused.
+    """
+
+    accept: Accept
+    restart: bool = False
+    matches_spans: bool = True
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> Joined | Unjoined:
+        licences = Licences.of(text, facts_of(tokenizer))
+        locate = locate_of(tokenizer)
+        joins: list[Join] = []
+        failed: list[int] = []
+        for i in range(1, len(chunks)):
+            pair, sides = (chunks[i - 1], chunks[i]), (pieces[i - 1], pieces[i])
+            join = self._join(text, pair, sides, locate, licences)
+            if join is None:
+                failed.append(i)
+            else:
+                joins.append(join)
+        if failed:
+            return Unjoined(tuple(failed), "no rule licenses a seam in the overlap", self.restart)
+        return join_pieces(pieces, joins)
+
+    def _join(
+        self,
+        text: str,
+        pair: tuple[Chunk, Chunk],
+        sides: tuple[Piece, Piece],
+        locate: Locate,
+        licences: Licences,
+    ) -> Join | None:
+        left, right = pair
+        cut = right.cut
+        if cut is not None and cut.rule is not None and left.stop <= right.start:
+            assert (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
+            return Join(cut, len(sides[0].ids), 0)
+        return self.accept(overlap_of(text, pair, sides, locate), licences)
+
+    def repaired(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed: Sequence[int],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Chunk]:
+        """Both chunks cut at a certified place near the failed seam, without overlap; where there
+        is none, one chunk of the two."""
+        licences = Licences.of(text, facts_of(tokenizer))
+        mended: list[Chunk] = [chunks[0]]
+        for i, right in enumerate(chunks[1:], start=1):
+            if i not in failed:
+                mended.append(right)
+                continue
+            left = mended.pop()
+            first = 1 + max(left.start, mended[-1].stop if mended else 0)
+            after = chunks[i + 1] if i + 1 < len(chunks) else None
+            limit = right.stop if after is None else min(after.start, after.core_start)
+            cut = None if licences.refused else _nearby_cut(text, first, right, limit, licences)
+            mended += [_fused(left, right)] if cut is None else _parted(left, right, cut)
+        return mended
+
+
+def planned_cut(finder: CutFinder, text: str, start: int, overlap_chars: int) -> Seam | None:
+    """The first certified cut in an overlap that begins at `start`, or not far behind it."""
+    return finder.find(text, start, min(len(text), start + max(FAR, overlap_chars)))
+
+
+def serial_plan(text: str, tokenizer: TokenizerAdapter) -> Plan:
+    """Why a text was not split."""
+    why = facts_of(tokenizer).unprovable
+    return Plan("serial", why or f"{len(text):,} code points fit one chunk")
+
+
+def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licences) -> Seam | None:
+    """A certified cut in [first, limit): the first one after the failed overlap's start if there
+    is one, else the first one before."""
+    middle = max(first, right.start + 1)
+    ahead = licences.finder.find(text, middle, limit)
+    return ahead or licences.finder.find(text, first, middle)
+
+
+def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
+    """The two chunks with this cut between them; a space that is absorbed is left out."""
+    left_out = absorbed(cut)
+    start = cut.position + left_out
+    return [
+        replace(left, stop=cut.position, core_stop=cut.position),
+        replace(right, start=start, core_start=cut.position, absorbed=left_out, cut=cut),
+    ]
+
+
+def _fused(left: Chunk, right: Chunk) -> Chunk:
+    return replace(left, stop=right.stop, core_stop=right.core_stop)

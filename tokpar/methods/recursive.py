@@ -1,0 +1,112 @@
+"""`recursive`: halve the text again and again, best at a paragraph, a sentence or white space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.methods.acceptance import by_midpoint, certified
+from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
+from tokpar.methods.edges import Edge, at_cut, chunks_over
+from tokpar.methods.merging import OverlapMerger, serial_plan
+from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.types import Chunk
+
+DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))
+"""Least length in code points, depth."""
+STREAM_FROM = 1_000_000
+SEARCHED = 2048
+_BOUNDARIES = (
+    (re.compile(r"\n\n+"), 0.25),
+    (re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*\s"), 0.5),
+    (re.compile(r"\s+"), 1.0),
+)
+"""Paragraph, sentence, white space: the edge is behind the match; overlap in longest tokens."""
+
+
+@dataclass(frozen=True)
+class RecursiveSplitter:
+    """2 ** depth chunks; by length if `depth` is None: then texts of 1,000,000 code points and more
+    go to `blocks`, as published. Overlap: a quarter, half or one longest token at a paragraph,
+    sentence or white space (our figures), three and a margin elsewhere (the published one)."""
+
+    depth: int | None
+    plan_cuts: bool
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        facts = facts_of(tokenizer)
+        if self.plan_cuts and facts.unprovable is not None:
+            return [Chunk(0, len(text), 0, len(text))]
+        if self.depth is None and len(text) >= STREAM_FROM:
+            return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
+        depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
+        finder = finder_for(facts)
+        found = finder if self.plan_cuts and finder.refusal_for(text) is None else None
+        longest = max(1, facts.longest_token)
+        return chunks_over(len(text), list(_halved(text, 0, len(text), depth, longest, found)))
+
+    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
+        if len(chunks) == 1:
+            return serial_plan(text, tokenizer)
+        why = "edges moved to certified cuts" if self.plan_cuts else "as published"
+        return Plan(f"{len(chunks):,} chunks by halving", why)
+
+
+def depth_for(length: int) -> int:
+    """How often a text of `length` code points is halved."""
+    return next((depth for least, depth in DEPTHS if length >= least), 0)
+
+
+def _halved(
+    text: str, start: int, stop: int, depth: int, longest: int, finder: CutFinder | None
+) -> Iterator[Edge]:
+    """The edges in (start, stop), ascending."""
+    if depth == 0 or stop - start < 2:
+        return
+    edge = _boundary(text, start, stop, longest)
+    if finder is not None:
+        edge = at_cut(finder, text, edge, stop)
+    yield from _halved(text, start, edge.position, depth - 1, longest, finder)
+    yield edge
+    yield from _halved(text, edge.position, stop, depth - 1, longest, finder)
+
+
+def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
+    """The best kind of boundary near the middle of [start, stop), and of these the nearest."""
+    middle = (start + stop) // 2
+    around = min(SEARCHED, (stop - start) // 4)
+    for pattern, tokens in _BOUNDARIES:
+        found = pattern.finditer(text, middle - around, middle + around)
+        places = [match.end() for match in found if start < match.end() < stop]
+        if places:
+            best = min(places, key=lambda place: abs(place - middle))
+            return Edge(best, max(1, int(tokens * longest)))
+    return Edge(middle, reach_without_boundary(longest))
+
+
+def build(
+    *, depth: int | None = None, acceptance: Literal["certified", "paper"] = "certified"
+) -> tuple[RecursiveSplitter, OverlapMerger]:
+    """`depth`: the text is halved so often; by its length if None (1 from 20,000 code points on, 2
+    from 100,000, 3 from 500,000; from 1,000,000 on `blocks`). `acceptance`: "certified", or "paper"
+    for the published midpoint filter."""
+    if depth is not None:
+        require_count("depth", depth, least=0)
+    require_choice("acceptance", acceptance, ACCEPTANCES)
+    paper = acceptance == "paper"
+    return RecursiveSplitter(depth, not paper), OverlapMerger(by_midpoint if paper else certified)
+
+
+STRATEGY = Strategy(
+    name="recursive",
+    lossless=True,
+    source="recursive binary split of '3.3x Faster HuggingFace Tokenizers for Single Sequence', "
+    "its merge replaced",
+    conditions="as for auto; acceptance='paper' is the published midpoint filter, approximate",
+    build=build,
+    approximate_if=(("acceptance", "paper"),),
+)
