@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import tiktoken
@@ -44,20 +45,35 @@ def wrong_in_fact(tokenizer: Any, text: str, p: int) -> bool:
     return halves != serial(tokenizer, text)
 
 
+def every_lossless(size: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each lossless strategy with options that make chunks of about `size` code points."""
+    yield "cut", {"chunk_chars": size}
+    yield "auto", {"chunk_chars": size}
+    for on_failure in ("repair", "restart"):
+        both = {"chunk_chars": size, "on_failure": on_failure}
+        yield "lopt", {**both, "overlap_chars": size, "min_match": 1}
+        yield "lopt", {**both, "overlap_chars": 16}
+    yield "blocks", {"chunk_chars": size}
+    yield "blocks", {"chunk_chars": size, "overlap_chars": 4}
+    yield "recursive", {"depth": 5 if size < 8 else 2}
+
+
 def assert_lossless(tokenizer: Any, text: str, sizes: tuple[int, ...] = (1, 2, 3, 7, 64)) -> None:
-    """`cut` and `auto` give the serial ids, however small the chunks, and the checker agrees."""
+    """Every lossless strategy gives the serial ids, however small the chunks, and the checker
+    agrees."""
     expected = serial(tokenizer, text)
-    adapter = tokpar.load(tokenizer, **_plain(tokenizer))
-    for size in sizes:
-        for strategy in ("cut", "auto"):
-            encoding = tokpar.encode(text, adapter, strategy=strategy, chunk_chars=size)
-            assert encoding.ids.tolist() == expected, (strategy, size, text)
-            assert encoding.lossless
-            report = tokpar.check(encoding, text, adapter)
-            assert report.ok, (report.findings, text)
+    adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
+    for strategy, options in (each for size in sizes for each in every_lossless(size)):
+        with tokpar.Encoder(adapter, strategy=strategy, executor="serial", **options) as encoder:
+            encoding = encoder.encode(text)
+        assert encoding.ids.tolist() == expected, (strategy, options, text)
+        assert encoding.lossless
+        report = tokpar.check(encoding, text, adapter)
+        assert report.ok, (report.findings, strategy, options, text)
 
 
-def _plain(tokenizer: Any) -> dict[str, Any]:
+def plain_settings(tokenizer: Any) -> dict[str, Any]:
+    """Settings of `tokpar.load` under which its ids are those of `serial`."""
     if isinstance(tokenizer, tiktoken.Encoding):
         return {"disallowed_special": ()}
     return {"add_special_tokens": False}

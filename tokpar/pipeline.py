@@ -75,9 +75,8 @@ def encode(
     joined = work.join(chunks)
     if joined is None:
         again = replace(plan, plan="serial", why=work.why)
-        return encode_serial(
-            text, tokenizer, strategy=strategy, plan=again, clock=clock, finish=finish
-        )
+        encoding = encode_serial(text, tokenizer, strategy=strategy, plan=again, finish=finish)
+        return replace(encoding, report=work.added_to(encoding.report))
     report = Report(
         strategy=strategy,
         plan=plan.plan,
@@ -175,6 +174,19 @@ class _Work:
     def redundant(self) -> int:
         runs = sum(chunk.stop - chunk.start for chunk in self.chunks if chunk.run is not None)
         return self.tokenized + runs - len(self.text)
+
+    def added_to(self, report: Report) -> Report:
+        """The report of the serial call that followed, with what was tried before."""
+        seconds = dict(self.clock.seconds)
+        for stage, spent in report.seconds.items():
+            seconds[stage] = seconds.get(stage, 0.0) + spent
+        return replace(
+            report,
+            retries=self.retries,
+            repairs=self.repairs,
+            redundant=self.tokenized,
+            seconds=seconds,
+        )
 
     def join(self, chunks: Sequence[Chunk]) -> Joined | None:
         """Encode and merge, repairing locally what cannot be certified, or starting over where the

@@ -19,7 +19,7 @@ from tokpar.types import Chunk, Facts, Seam
 LeastMatch = int | Literal["longest"]
 
 MOST_CUTS_TRIED = 16
-_PLAIN = re.compile("[!-~]*")
+_PLAIN = re.compile("[ -~]*")
 
 
 @dataclass(frozen=True, slots=True)
