@@ -35,8 +35,10 @@ def test_nothing_but_a_text_is_needed() -> None:
     assert tokpar.load().decode(encoding.ids) == TEXT  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("strategy", [record.name for record in tokpar.strategies()])
-def test_every_strategy_works_with_nothing_else_said(strategy: str) -> None:
+@pytest.mark.parametrize(
+    "strategy", [record.name for record in tokpar.strategies() if record.lossless]
+)
+def test_every_lossless_strategy_works_with_nothing_else_said(strategy: str) -> None:
     assert tokpar.encode(TEXT, strategy=strategy) == tokpar.encode(TEXT, strategy="serial")
 
 
@@ -45,7 +47,7 @@ def test_every_strategy_works_with_nothing_else_said(strategy: str) -> None:
     [
         (lambda: tokpar.encode(b"bytes"), tokpar.OptionError, "text must be a str, got bytes"),
         (lambda: tokpar.encode(None), tokpar.OptionError, "got NoneType"),
-        (lambda: tokpar.encode("a", strategy="cuts"), tokpar.UnknownNameError, "auto, cut, serial"),
+        (lambda: tokpar.encode("a", strategy="cuts"), tokpar.UnknownNameError, "known: auto, "),
         (lambda: tokpar.encode("a", executor="gpu"), tokpar.UnknownNameError, "native, processes"),
         (lambda: tokpar.encode("a", executor=3), tokpar.OptionError, "executor must be"),
         (lambda: tokpar.encode("a", chunk=3), tokpar.OptionError, "chunk_chars"),

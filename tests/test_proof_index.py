@@ -14,21 +14,22 @@ import tokpar
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 FAMILIES = ROOT / "tokpar" / "cuts" / "tables" / "families.json"
-PAGES = sorted(PROOFS.glob("theorem-*.md"))
+PAGES = sorted([*PROOFS.glob("theorem-*.md"), PROOFS / "window-lemma.md"])
+CLAIMS = sorted({*PROOFS.glob("*.md")} - {*PAGES, PROOFS / "README.md"})
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted(PROOFS.glob("*.md")),
 ]
-NUMBER = r"\d+(?:\.\d+)?"
+NUMBER = r"\d+(?:\.\d+)?'?"
 CITED = re.compile(
-    rf"\b(?:theorem|lemma)s?\s+({NUMBER}(?:(?:,\s+|-|\s+and\s+|,\s+and\s+){NUMBER})*)",
+    rf"\b(?:theorems?|lemmas?|corollary|corollaries)\s+({NUMBER}(?:(?:,\s+|-|\s+and\s+|,\s+and\s+){NUMBER})*)",
     re.IGNORECASE,
 )
 IN_SEAMS = re.compile(rf'"K\d",\s*"({NUMBER})"')
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
-# lemmas that are proved inside the page of a theorem
-INSIDE = {"17": "theorem-14.md", **dict.fromkeys(("3", "4", "24"), "theorem-6.4.md")}
+# what is proved on a page with another name; 3.1 is LoPT's
+INSIDE = {"17": "theorem-14.md", "5'": "theorem-5.md", "3.1": "lopt-theorem-3.1.md"}
 
 
 def expanded(citation: str) -> Iterator[str]:
@@ -80,6 +81,21 @@ def test_a_page_has_statement_proof_counterexamples_and_tests(page: Path) -> Non
     wanted = ["Statement", "Proof", "Each hypothesis is needed", "Code and tests"]
     assert [section for section in sections if section in wanted] == wanted
     assert "∎" in text
+    assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\]\(\.\./tests/test_\w+\.py\)", text)
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=lambda page: page.stem)
+def test_a_published_claim_has_where_it_holds_where_not_and_what_is_done(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert sections == [
+        "Claim",
+        "Where it is true",
+        "Where it is false",
+        "Repaired",
+        "Code and tests",
+    ]
     assert f"({page.name})" in (PROOFS / "README.md").read_text(encoding="utf-8")
     assert re.search(r"\]\(\.\./tests/test_\w+\.py\)", text)
 

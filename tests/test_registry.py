@@ -22,7 +22,7 @@ from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
 from tokpar.registry import PluginRecord, Registry, build_strategy, registry
 
-OWN_STRATEGIES = {"auto", "cut", "serial"}
+OWN_STRATEGIES = {"auto", "blocks", "cut", "lopt", "recursive", "serial", "delimiter", "overlap"}
 OWN_EXECUTORS = {"native", "processes", "serial", "threads"}
 
 

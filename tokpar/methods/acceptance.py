@@ -152,20 +152,20 @@ def by_midpoint(overlap: Overlap, licences: Licences) -> Join:
     return _as_published(overlap, licences, position, left, right)
 
 
-def certified(overlap: Overlap, licences: Licences, least: LeastMatch = 1) -> Join | None:
+def certified(overlap: Overlap, licences: Licences, least: LeastMatch = 0) -> Join | None:
     """A join that a rule licenses: a certified cut, or a word that both sides can see."""
     return by_cut(overlap, licences, least) or by_word(overlap, licences)
 
 
 def by_cut(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | None:
-    """A certified cut in the overlap (K1-K3, window lemma), where both sides agree on enough
-    tokens. The cut is the proof; the agreement must follow from it and is a safeguard."""
+    """A certified cut in the overlap (K1-K3, window lemma) where both sides agree on enough tokens.
+    The cut is the proof; how many tokens beside it must agree is a matter of the method."""
     for seam in licences.cuts(overlap):
         join = overlap.join(seam, int(overlap.edges[seam.position - overlap.start]))
         if join is None:
             continue
         match = match_around(overlap, join)
-        if match is not None and match.enough(least, licences.finder.facts):
+        if least == 0 or (match is not None and match.enough(least, licences.finder.facts)):
             return join
     return None
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tokpar.cuts.finder import finder_for
-from tokpar.errors import OptionError
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import concatenate_ids
+from tokpar.methods.options import require_count
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
 
@@ -99,10 +99,8 @@ def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
 
 def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
     """`chunk_chars`: least size of a chunk in code points; tuned to tokenizer and text if None."""
-    if chunk_chars is not None and (
-        not isinstance(chunk_chars, int) or isinstance(chunk_chars, bool) or chunk_chars < 1
-    ):
-        raise OptionError(f"chunk_chars must be an int of at least 1, got {chunk_chars!r}")
+    if chunk_chars is not None:
+        require_count("chunk_chars", chunk_chars)
     return CutSplitter(chunk_chars), CutMerger()
 
 

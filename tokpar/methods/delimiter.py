@@ -1,0 +1,125 @@
+"""`delimiter`: cut at the delimiter nearest to each chunk length; then concatenate.
+
+A delimiter need not end a token (" the" is one), so this is approximate, a baseline to compare
+with. A cut that happens to be certified says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import OptionError
+from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
+from tokpar.methods.cut import chunks_between
+from tokpar.methods.joining import Join, join_pieces
+from tokpar.methods.options import require_choice, require_count
+from tokpar.methods.sizes import chunk_chars_for
+from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+
+Side = Literal["after", "before"]
+
+
+@dataclass(frozen=True)
+class DelimiterSplitter:
+    """Cuts near each multiple of `chunk_chars` (None: a size that suits the tokenizer and text).
+
+    `side`: "after", a chunk ends with its delimiter, or "before", the next one begins with it.
+    One chunk: attempt 1 and later, a text without the delimiter, and a text with lone surrogates,
+    which must fail or not as in the serial call.
+    """
+
+    chunk_chars: int | None = None
+    delimiter: str = " "
+    side: Side = "before"
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+        size = self._size(text, tokenizer)
+        if attempt > 0 or len(text) <= size or has_surrogate(text):
+            return chunks_between(text, [])
+        finder = finder_for(facts_of(tokenizer))
+        refused = finder.refusal_for(text) is not None
+        seams = []
+        for p in nearest_cuts(text, self.delimiter, size, self.side):
+            seam = None if refused else finder.certify(text, p)
+            # the absorb rule would leave out a space that this method leaves in the right chunk
+            certified = seam is not None and "absorbed" not in dict(seam.witness)
+            seams.append(seam if seam is not None and certified else Seam(p, None, ""))
+        return chunks_between(text, seams)
+
+    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
+        if len(chunks) == 1:
+            if len(text) <= self._size(text, tokenizer):
+                return Plan("serial", f"{len(text):,} code points fit one chunk")
+            surrogate = "the text holds a lone surrogate"
+            nowhere = f"no cut {self.side} {self.delimiter!r}"
+            return Plan("serial", surrogate if has_surrogate(text) else nowhere)
+        licensed = sum(chunk.cut is not None and chunk.cut.rule is not None for chunk in chunks)
+        cuts = f"{len(chunks) - 1:,} cuts {self.side} {self.delimiter!r}"
+        return Plan(cuts, f"{licensed:,} of them are certified")
+
+    def _size(self, text: str, tokenizer: TokenizerAdapter) -> int:
+        return self.chunk_chars or chunk_chars_for(tokenizer, len(text))
+
+
+@dataclass(frozen=True)
+class ConcatenatingMerger:
+    """Concatenates all pieces, whether or not a rule licenses the cuts between them."""
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> Joined | Unjoined:
+        joins = []
+        for left, chunk in zip(pieces, chunks[1:], strict=False):
+            assert chunk.cut is not None
+            joins.append(Join(chunk.cut, len(left.ids), 0))
+        return join_pieces(pieces, joins)
+
+
+def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> Iterator[int]:
+    """For each multiple of `size` inside the text the place after (before) a delimiter nearest to
+    it, the earlier of two; each once, ascending: "a b cd e" at " " by 3 -> 2, 7. Linear time."""
+    shift = len(delimiter) if side == "after" else 0
+    left = right = last = 0  # the places on either side of the target; 0: none
+    for target in range(size, len(text), size):
+        if right <= target:
+            found = text.rfind(delimiter, max(0, right - shift), target - shift + len(delimiter))
+            left = max(left, right, found + shift if found >= 0 else 0)
+            found = text.find(delimiter, max(0, target - shift + 1))
+            right = found + shift if found >= 0 else len(text)
+        nearest = left
+        if right < len(text) and (left == 0 or right - target < target - left):
+            nearest = right
+        if nearest > last:
+            yield nearest
+            last = nearest
+
+
+def build(
+    *, chunk_chars: int | None = None, delimiter: str = " ", side: Side = "before"
+) -> tuple[DelimiterSplitter, ConcatenatingMerger]:
+    """`chunk_chars`: size of a chunk in code points, aimed at; tuned to tokenizer and text if None.
+    `delimiter`: the string to cut at. `side`: of the delimiter, on which to cut; no code of the
+    paper is public, and cutting before the delimiter is what gives its accuracies their order."""
+    if chunk_chars is not None:
+        require_count("chunk_chars", chunk_chars)
+    if not isinstance(delimiter, str) or not delimiter:
+        raise OptionError(f"delimiter must be a str of at least 1 character, got {delimiter!r}")
+    require_choice("side", side, ("after", "before"))
+    return DelimiterSplitter(chunk_chars, delimiter, side), ConcatenatingMerger()
+
+
+STRATEGY = Strategy(
+    name="delimiter",
+    lossless=False,
+    source="the delimiter baseline of LoPT (arXiv 2511.04952)",
+    conditions="approximate: exact only where every cut happens to be certified",
+    build=build,
+)
