@@ -633,7 +633,8 @@ def test_seams_must_rise_and_lie_inside_the_text() -> None:
 
 def test_uncertified_and_unknown_rules_are_told_apart() -> None:
     tokenizer, text, encoding = cl100k_case()
-    for rule, kind in ((None, "uncertified"), ("K4", "unknown rule"), ("K8", "unknown rule")):
+    rules = ((None, "uncertified"), ("K7", "unknown rule"), ("K4", "theorem"), ("K8", "theorem"))
+    for rule, kind in rules:
         mutant: Any = dataclasses.replace(encoding.seams[0], rule=rule)  # type: ignore[arg-type]
         assert kinds(check(with_seam(encoding, 0, mutant), text, tokenizer)) == {kind}
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tokpar.certificate.ground import Ground, RefusedError
+from tokpar.certificate.answers import Answers
+from tokpar.certificate.ground import Between, Ground, RefusedError
 from tokpar.certificate.ids import (
+    Core,
     parts_decode,
     parts_encode,
     places,
@@ -25,7 +27,7 @@ from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.types import Facts, Seam
 
-_RULES = ("K1", "K2", "K3")
+_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8")
 
 
 class Checkable(Protocol):
@@ -43,13 +45,17 @@ def check(
 ) -> CheckReport:
     """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
 
-    Without `full` nothing is tokenized: tokens that tile the text are compared with its characters,
-    others only counted. With it the serial encode of the whole is compared, id by id.
+    Tokens that tile the text are compared with its characters, others only counted. Without `full`
+    only what a rule needs is tokenized: a few tokens around each K5 seam (where truncation or
+    padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
+    both windows. With `full` the serial encode of the whole is compared, id by id.
     """
     facts, seams = facts_of(tokenizer), encoding.seams
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts)]
+    core = text_ids(encoding.ids, text, tokenizer)
+    answers = Answers(tokenizer, text, core.ids)
+    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
-    ids_found, notes = _id_findings(encoding, text, tokenizer, facts, full and licensed)
+    ids_found, notes = _id_findings(core, seams, text, tokenizer, facts, full and licensed)
     findings += ids_found
     if full:
         difference = serial_difference(encoding.ids, text, seams, tokenizer)
@@ -57,8 +63,11 @@ def check(
     return CheckReport(tuple(findings), len(seams), full, notes)
 
 
-def seam_findings(seams: Sequence[Seam], text: str, facts: Facts) -> Iterator[Finding]:
-    """What is wrong with seams, from text and facts alone; at most one finding for each seam."""
+def seam_findings(
+    seams: Sequence[Seam], text: str, facts: Facts, answers: Answers | None = None
+) -> Iterator[Finding]:
+    """What is wrong with seams; at most one finding for each. From text and facts alone, but for
+    `answers`, without which K5, K6 and K8 license nothing."""
     if not seams:
         return
     if facts.unprovable is not None:
@@ -67,15 +76,26 @@ def seam_findings(seams: Sequence[Seam], text: str, facts: Facts) -> Iterator[Fi
     if has_surrogate(text):
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {len(seams)}")
         return
-    judge = Judge(Ground(text, facts, load_tables()))
+    judge = Judge(Ground(text, facts, load_tables()), answers)
     last = 0
     for k, seam in enumerate(seams):
         try:
             _require_place(seam, last, len(text))
-            judge.require_licence(seam)
+            judge.require_licence(_between(seams, k, len(text)))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
         last = max(last, seam.position)
+
+
+def _between(seams: Sequence[Seam], k: int, length: int) -> Between:
+    previous = seams[k - 1] if k > 0 else None
+    following = seams[k + 1] if k + 1 < len(seams) else None
+    return Between(
+        seams[k],
+        previous,
+        start=0 if previous is None else previous.position,
+        stop=length if following is None else following.position,
+    )
 
 
 def _require_place(seam: Seam, last: int, length: int) -> None:
@@ -101,11 +121,14 @@ def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
 
 
 def _id_findings(
-    encoding: Checkable, text: str, tokenizer: TokenizerAdapter, facts: Facts, again: bool
+    core: Core,
+    seams: tuple[Seam, ...],
+    text: str,
+    tokenizer: TokenizerAdapter,
+    facts: Facts,
+    again: bool,
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Findings about ids, and notes on what could not be looked at."""
-    seams = encoding.seams
-    core = text_ids(encoding.ids, text, tokenizer)
     findings = list(core.findings)
     counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
     findings += counts

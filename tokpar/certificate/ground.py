@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tokpar.certificate.added import Occurrences, run_around
 from tokpar.certificate.normalizers import (
@@ -14,7 +14,7 @@ from tokpar.certificate.normalizers import (
     longest_image,
 )
 from tokpar.certificate.tables import SPACES, Family, Tables
-from tokpar.types import AddedToken, Facts
+from tokpar.types import AddedToken, Facts, Seam
 
 _LONGEST_WHITE_RUN = 4096
 
@@ -25,6 +25,17 @@ class RefusedError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A seam and the one before it. Its left part is [start, its position), its right part
+    [its position, stop), code points; both end at the next seam or at the text's end."""
+
+    seam: Seam
+    previous: Seam | None
+    start: int
+    stop: int
 
 
 class Ground:
@@ -131,3 +142,18 @@ def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedT
 def is_space(char: str) -> bool:
     """One of the 25 code points of ``\\s``."""
     return char in SPACES
+
+
+def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
+    """The witness's values; refused unless it has exactly these names, in this order."""
+    if tuple(name for name, _ in seam.witness) != names:
+        raise RefusedError("witness", f"expected {', '.join(names)}, got {seam.witness!r}")
+    return tuple(value for _, value in seam.witness)
+
+
+def witness_numbers(seam: Seam, *names: str) -> tuple[int, ...]:
+    """As `witness_values`, for witnesses of whole numbers that are not negative."""
+    numbers = tuple(v for v in witness_values(seam, *names) if type(v) is int and v >= 0)
+    if len(numbers) != len(names):
+        raise RefusedError("witness", f"expected whole numbers, got {seam.witness!r}")
+    return numbers

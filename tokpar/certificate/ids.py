@@ -93,12 +93,16 @@ def parts_decode(
 def parts_encode(
     ids: IdArray, text: str, seams: Sequence[Seam], tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """For other tokens: the text between two seams, tokenized again, gives the ids between them."""
-    for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams)):
-        absorbed = k > 0 and seams[k - 1].theorem == "6.4"
+    """For other tokens: the text between two seams, tokenized again, gives the ids between them.
+    The two sides of a K8 seam, which may divide a word, are taken together."""
+    numbers = [k for k, seam in enumerate(seams) if seam.rule != "K8"]
+    apart = [seams[k] for k in numbers]
+    for k, (start, stop, first, last) in enumerate(_parts(ids, text, apart)):
+        absorbed = k > 0 and apart[k - 1].theorem == "6.4"
         if not _encodes(text[start + absorbed : stop], ids[first:last], tokenizer):
             message = f"expected ids {first} to {last} from the text from {start} to {stop}"
-            yield Finding("ids", f"{message}, got others", start, _seam_at(k, seams))
+            seam = numbers[k] if k < len(numbers) else len(seams) - 1
+            yield Finding("ids", f"{message}, got others", start, seam)
 
 
 def places(

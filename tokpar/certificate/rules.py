@@ -1,4 +1,7 @@
-"""The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse."""
+"""The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
+
+Those of the other rules are in inside.py and word.py.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,22 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from tokpar.certificate.ground import Ground, RefusedError, is_space
+from tokpar.certificate.answers import Answers
+from tokpar.certificate.ground import (
+    Between,
+    Ground,
+    RefusedError,
+    is_space,
+    witness_values,
+)
+from tokpar.certificate.inside import Inside
 from tokpar.certificate.normalizers import (
     KEEP_ASCII_SPACES,
     KEEP_NON_SPACES,
     is_ascii_fixed,
 )
 from tokpar.certificate.tables import Family, Tables
+from tokpar.certificate.word import Words
 from tokpar.types import AddedToken, NormalizerStage, Seam
 
 _SPACE_MARKS = (" ", "▁")
@@ -21,9 +33,10 @@ _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
 class Judge:
-    """Judges the seams of one text, one after the other."""
+    """Judges the seams of one text, one after the other. Without `answers`, which ask the
+    tokenizer, rules that need it license nothing."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, answers: Answers | None = None) -> None:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
@@ -41,21 +54,47 @@ class Judge:
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
         }
+        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
+        self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
+            ("K4", "24"): inside.forced,
+            ("K5", "5'"): inside.agreeing,
+            ("K6", "11"): inside.run,
+            ("K8", "12"): words.common,
+        }
 
-    def require_licence(self, seam: Seam) -> None:
+    def require_licence(self, between: Between) -> None:
         """Return if the seam's rule holds where it lies; RefusedError says why not."""
+        seam = between.seam
         key = (str(seam.rule), seam.theorem)
-        judge = self._rules.get(key)
-        if judge is None:
-            known = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in self._rules)
-            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {known}")
-        judge(seam)
+        if key in self._rules:
+            self._rules[key](seam)
+        elif key in self._wider_rules:
+            self._wider_rules[key](between)
+        else:
+            known = [*self._rules, *self._wider_rules]
+            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
+            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
+
+    def _require_cut(self, position: int) -> None:
+        """Some K1 rule holds at a place."""
+        ground = self._ground
+        family = ground.family(ground.facts.family)
+        names = ("family", family.name), ("left", "non-space"), ("right", "space")
+        try:
+            self._universal(Seam(position, "K1", "20", names))
+            return
+        except RefusedError:
+            before, after = ground.neighbours(position)
+        left, right = ground.class_of(before, family), ground.class_of(after, family)
+        theorem = family.pairs.get((left, right), "none")
+        names = ("family", family.name), ("left", left), ("right", right)
+        self._pair(Seam(position, "K1", theorem, names))
 
     def _universal(self, seam: Seam) -> None:
         """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
         ground = self._ground
         self._require_scheme("regex")
-        name, left, right = _witness(seam, "family", "left", "right")
+        name, left, right = witness_values(seam, "family", "left", "right")
         family = ground.family(name)
         if (left, right) != ("non-space", "space"):
             self._pair(seam)
@@ -84,14 +123,14 @@ class Judge:
     def _pair(self, seam: Seam) -> None:
         """Theorems 18, 19, 21: two character classes that the family's table lists."""
         self._require_scheme("regex")
-        family = self._ground.family(_witness(seam, "family", "left", "right")[0])
+        family = self._ground.family(witness_values(seam, "family", "left", "right")[0])
         before, after = self._ground.neighbours(seam.position)
         self._require_listed(seam, family, before, after)
         self._ground.require_prefix_safe(after)
         self._ground.require_added_safe(seam.position)
 
     def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
-        _, left, right = _witness(seam, "family", "left", "right")
+        _, left, right = witness_values(seam, "family", "left", "right")
         found = self._ground.class_of(before, family), self._ground.class_of(after, family)
         if found != (left, right):
             raise RefusedError(
@@ -111,7 +150,7 @@ class Judge:
         """
         ground, text = self._ground, self._ground.text
         self._require_scheme("regex")
-        name, start = _witness(seam, "family", "run")
+        name, start = witness_values(seam, "family", "run")
         family = ground.family(name)
         if family.digit_phase != 3:
             raise RefusedError("witness", f"digits are not cut in threes in {name!r}")
@@ -157,7 +196,7 @@ class Judge:
         ground, position = self._ground, seam.position
         scheme = str(ground.facts.scheme)
         self._require_scheme("bert", "metaspace")
-        name, left, right = _witness(seam, "family", "left", "right")
+        name, left, right = witness_values(seam, "family", "left", "right")
         if name != scheme or ground.facts.family not in (None, scheme):
             raise RefusedError("family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
         if scheme == "metaspace" and ground.text[position] not in _SPACE_MARKS:
@@ -205,7 +244,7 @@ class Judge:
         """Section 6.4: the tokenizer puts back the one space that is left out."""
         ground, text, p = self._ground, self._ground.text, seam.position
         self._require_scheme("dummy")
-        if _witness(seam, "absorbed") != (1,):
+        if witness_values(seam, "absorbed") != (1,):
             raise RefusedError("witness", "exactly one space can be absorbed")
         if "bpe" not in ground.facts.model.casefold():
             raise RefusedError("scheme", f"absorbing needs BPE, not {ground.facts.model}")
@@ -225,13 +264,6 @@ class Judge:
             raise RefusedError(
                 "scheme", f"the rule is for {' or '.join(schemes)}, not {self._ground.facts.scheme}"
             )
-
-
-def _witness(seam: Seam, *names: str) -> tuple[int | str, ...]:
-    """The witness's values; refused unless it has exactly these names, in this order."""
-    if tuple(name for name, _ in seam.witness) != names:
-        raise RefusedError("witness", f"expected {', '.join(names)}, got {seam.witness!r}")
-    return tuple(value for _, value in seam.witness)
 
 
 def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:

@@ -56,7 +56,7 @@ class Tables:
 
 @functools.cache
 def load_tables(folder: Path = TABLES) -> Tables:
-    """Both files, checked as far as the checker relies on them."""
+    """Atoms and families, checked as far as the checker relies on them."""
     atoms = _section(folder / "atoms.json", "atoms")
     families = _section(folder / "families.json", "families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
@@ -69,13 +69,27 @@ def load_tables(folder: Path = TABLES) -> Tables:
     )
 
 
+@functools.cache
+def load_pictographs(folder: Path = TABLES) -> tuple[tuple[int, int], ...]:
+    """Inclusive ranges of emoji beyond the atoms, which every engine takes for symbols and nothing
+    else. For finding pre-tokens, never for a pair of classes."""
+    ranges = _read(folder / "pictographs.json", "pictographs", list)
+    return tuple((int(low), int(high)) for low, high in ranges)
+
+
 def _section(path: Path, key: str) -> dict[str, Any]:
+    section: dict[str, Any] = _read(path, key, dict)
+    return section
+
+
+def _read(path: Path, key: str, kind: type) -> Any:
+    what = "an object" if kind is dict else "a list"
     try:
         section = json.loads(path.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileFormatError(f"{path.name}: expected JSON with an object {key!r}") from error
-    if not isinstance(section, dict):
-        raise FileFormatError(f"{path.name}: {key!r} must be an object")
+        raise FileFormatError(f"{path.name}: expected JSON with {what} {key!r}") from error
+    if not isinstance(section, kind):
+        raise FileFormatError(f"{path.name}: {key!r} must be {what}")
     return section
 
 

@@ -1,0 +1,98 @@
+"""What a tokenizer answers about one text: ids of a part, and where ids lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tokpar.certificate.ground import RefusedError
+from tokpar.errors import EngineError
+from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+
+_KEPT = 2
+"""Parts remembered: the right part of one seam is the left part of the next."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laid:
+    """Ids and where they lie: int64 (n, 2), UTF-8 bytes from the start of the text."""
+
+    ids: IdArray
+    spans: SpanArray
+
+
+class Answers:
+    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where
+    truncation, padding or an unknown post-processor hides them."""
+
+    def __init__(self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None) -> None:
+        self.tokenizer = tokenizer
+        self.text = text
+        self.ids = ids
+        self._parts: dict[tuple[int, int], Laid] = {}
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Byte offset of each code point, then the total."""
+        return byte_starts(self.text)
+
+    def edges(self) -> IntArray:
+        """Byte where each id of the encoding begins, then the end; refused unless they tile the
+        text. Not for hidden ids."""
+        if isinstance(self._edges, RefusedError):
+            raise RefusedError(self._edges.kind, str(self._edges))
+        return self._edges
+
+    def encode(self, text: str) -> IdArray:
+        """Ids of a text, which may be a part of this one; refused if the engine fails on it."""
+        try:
+            return np.asarray(self.tokenizer.encode(text), dtype=np.uint32)
+        except EngineError as error:
+            raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
+
+    def laid(self, text: str) -> Laid:
+        """Ids of any text and where they lie in it."""
+        ids = self.encode(text)
+        return Laid(ids, self._locate(ids, text))
+
+    def part(self, start: int, stop: int) -> Laid:
+        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text."""
+        if (start, stop) not in self._parts:
+            laid = self.laid(self.text[start:stop])
+            if len(self._parts) >= _KEPT:
+                del self._parts[next(iter(self._parts))]
+            self._parts[start, stop] = Laid(laid.ids, laid.spans + self.starts[start])
+        return self._parts[start, stop]
+
+    def position_at(self, byte: int) -> int | None:
+        """The code point that begins at a byte, or None inside one."""
+        place = int(np.searchsorted(self.starts, byte))
+        return place if self.starts[place] == byte else None
+
+    @cached_property
+    def _edges(self) -> IntArray | RefusedError:
+        assert self.ids is not None
+        try:
+            return tiling_edges(self._locate(self.ids, self.text), 0, int(self.starts[-1]))
+        except RefusedError as refusal:
+            return refusal
+
+    def _locate(self, ids: IdArray, text: str) -> SpanArray:
+        if not isinstance(self.tokenizer, Locates):
+            raise RefusedError("tokenizer", f"{self.tokenizer.name} cannot tell where tokens lie")
+        try:
+            spans = self.tokenizer.locate(ids, text)
+        except (LookupError, ValueError, OverflowError, TypeError, EngineError) as error:
+            raise RefusedError("ids", f"expected ids that can be located, got {error}") from error
+        return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
+
+
+def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
+    """Start of each span, then the end; refused unless they tile [start, stop)."""
+    edges = np.append(spans[:, 0], stop)
+    if edges[0] != start or not np.array_equal(spans[:, 1], edges[1:]):
+        raise RefusedError("ids", f"expected ids that tile the bytes from {start} to {stop}")
+    return edges

@@ -1,0 +1,210 @@
+"""Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11).
+
+Each shows that the place is a token boundary of the pre-token. With parts that are split-closed
+(THEORY 7.2) the ids of the two parts are then those of the whole, by Lemma 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tokpar.certificate.answers import Answers, tiling_edges
+from tokpar.certificate.ground import (
+    Between,
+    Ground,
+    RefusedError,
+    witness_numbers,
+)
+from tokpar.certificate.region import Region, Regions
+from tokpar.certificate.vocabulary import vocabulary_of
+from tokpar.kernels import IdArray, IntArray
+
+_MOST_SCANNED = 64
+
+
+class Inside:
+    """Judges the seams inside the pre-tokens of one text. `require_cut` refuses places that are no
+    K1 cut; `answers` is None where the tokenizer may not be asked."""
+
+    def __init__(
+        self, ground: Ground, require_cut: Callable[[int], None], answers: Answers | None
+    ) -> None:
+        self._ground = ground
+        self._answers = answers
+        self._regions = Regions(ground, require_cut)
+        self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
+
+    def forced(self, between: Between) -> None:
+        """Lemma 24: no token of the vocabulary occurs across the place."""
+        start, stop = witness_numbers(between.seam, "start", "stop")
+        region = self._region(start, stop)
+        self._regions.require_left(region, between)
+        self._regions.require_right(region, between)
+        vocabulary = vocabulary_of(self._ground.facts)
+        if vocabulary is None or vocabulary.longest > self._ground.facts.longest_token:
+            raise RefusedError("facts", "the facts do not name the tokens, or not the longest")
+        text, position = self._ground.text, between.seam.position
+        low, high = region.piece(position)
+        reach = vocabulary.longest
+        left = text[max(low, position - reach) : position].encode()[-reach:]
+        right = text[position : min(high, position + reach)].encode()[:reach]
+        token = vocabulary.across(left, right)
+        if token is not None:
+            raise RefusedError("vocabulary", f"token {token!r} occurs across it")
+
+    def agreeing(self, between: Between) -> None:
+        """Theorem 5', as Corollary 7 lets anybody check it: every two ids side by side are what the
+        model makes of their bytes. Those of one part are; the pair at the seam is looked at."""
+        names = ("start", "stop", "right_start", "second", "left_stop")
+        start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
+        region, position = self._region(start, stop), between.seam.position
+        low, high = region.piece(position)
+        if not low <= right_start < position < second < left_stop <= high:
+            raise RefusedError(
+                "witness",
+                f"expected {low} <= right_start < {position} < second < left_stop <= {high}",
+            )
+        self._regions.require_left(region, between)
+        self._regions.require_right(region, between)
+        answers = self._asked()
+        ids, edges, count = self._beside(region, between)
+        place = int(np.searchsorted(edges, answers.starts[second]))
+        if place == len(edges) or edges[place] != answers.starts[second]:
+            raise RefusedError("second", f"no token begins at position {second}")
+        least = int(answers.starts[max(low, between.start)])
+        most = int(answers.starts[min(high, between.stop)])
+        self._require_pair(ids, edges, count, least, most)
+
+    def run(self, between: Between) -> None:
+        """Theorem 11: a pre-token c^n begins with as many `token` = c^length as one likes, while
+        at least `least` - `length` characters are left."""
+        names = ("start", "stop", "piece_stop", "token", "length", "least")
+        start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
+        region, position = self._region(start, stop), between.seam.position
+        text, longest = self._ground.text, self._ground.facts.longest_token
+        if region.piece(position) != (start, piece_stop) or start != between.start:
+            raise RefusedError("run", "its pre-token must begin at the region and at the last seam")
+        char = text[start]
+        if not char.isascii() or text[start:piece_stop] != char * (piece_stop - start):
+            raise RefusedError("run", "its pre-token is not one ASCII character repeated")
+        if not 1 <= length <= longest < least - length:
+            raise RefusedError("witness", f"expected length <= {longest} < least - length")
+        if (position - start) % length or piece_stop - position < least - length:
+            raise RefusedError(
+                "run", f"expected a multiple of {length} before it, {least - length} after it"
+            )
+        self._regions.require_right(region, between)
+        self._require_run_known(char, token, length, least)
+        own = self._asked().ids
+        first = 0 if between.previous is None else between.previous.token
+        if own is not None:
+            ids = own[first : between.seam.token]
+            if len(ids) != (position - start) // length or (ids != token).any():
+                raise RefusedError("ids", f"expected nothing but id {token} before it in the run")
+
+    def _region(self, start: int, stop: int) -> Region:
+        facts = self._ground.facts
+        if facts.undivided is not None or not facts.tiles:
+            raise RefusedError("undivided", f"no seam inside a pre-token: {facts.undivided}")
+        if facts.model.casefold() != "bpe" or facts.scheme not in ("regex", "whole"):
+            raise RefusedError(
+                "scheme", f"the rule is for BPE behind a regex or nothing, not {facts.model}"
+            )
+        if facts.normalizers or facts.prefix_space:
+            raise RefusedError("normalizer", "the pre-tokens are those of a changed text")
+        if facts.longest_token < 1:
+            raise RefusedError("facts", "the facts do not tell the longest token")
+        if facts.scheme == "regex":
+            self._ground.family(facts.family)
+        return self._regions.region(start, stop)
+
+    def _asked(self) -> Answers:
+        if self._answers is None:
+            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
+        return self._answers
+
+    def _beside(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
+        """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
+        are hidden, those of the two parts tokenized again."""
+        answers, position = self._asked(), between.seam.position
+        count = between.seam.token
+        if answers.ids is not None:
+            ids, edges = answers.ids, answers.edges()
+        else:
+            start, stop = max(region.start, between.start), min(region.stop, between.stop)
+            left, right = answers.part(start, position), answers.part(position, stop)
+            count = len(left.ids)
+            ids = np.concatenate((left.ids, right.ids))
+            spans = np.concatenate((left.spans, right.spans))
+            edges = tiling_edges(spans, int(answers.starts[start]), int(answers.starts[stop]))
+        if not 0 < count < len(ids) or edges[count] != answers.starts[position]:
+            raise RefusedError("token", f"id {count} does not begin at position {position}")
+        return ids, edges, count
+
+    def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
+        """The ids around the seam, within [low, high) bytes, are what the model makes of their
+        text, where that is longer than any token and one pre-token when alone."""
+        answers, longest = self._asked(), self._ground.facts.longest_token
+        scanned = 0
+        for left, right in _stretches(edges, count, low, high):
+            start, stop = answers.position_at(edges[left]), answers.position_at(edges[right])
+            if start is None or stop is None or edges[right] - edges[left] <= longest:
+                continue
+            text = self._ground.text[start:stop]
+            if self._regions.scanner.is_one(text):
+                if not np.array_equal(answers.encode(text), ids[left:right]):
+                    raise RefusedError("pair", f"ids {left} to {right} are not those of their text")
+                return
+            scanned += 1
+            if scanned == _MOST_SCANNED:
+                break
+        raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
+
+    def _require_run_known(self, char: str, token: int, length: int, least: int) -> None:
+        """The finite check of Theorem 11: `length` strings stand for all longer ones."""
+        run = char, token, length, least
+        if run not in self._runs:
+            self._runs[run] = self._probed(*run)
+        refusal = self._runs[run]
+        if refusal is not None:
+            raise RefusedError(refusal.kind, str(refusal))
+
+    def _probed(self, char: str, token: int, length: int, least: int) -> RefusedError | None:
+        try:
+            self._probe(char, token, length, least)
+        except RefusedError as refusal:
+            return refusal
+        return None
+
+    def _probe(self, char: str, token: int, length: int, least: int) -> None:
+        """Two ids `token` in front of the longest string show, by Lemma 4, that it is canonical and
+        may follow itself."""
+        longest = least + length - 1
+        for size in range(least, least + length):
+            text, count = char * size, 2 if size == longest else 1
+            laid = self._asked().laid(text)
+            spans = [[k * length, (k + 1) * length] for k in range(count)]
+            begins = laid.ids[:count].tolist() == [token] * count
+            if not begins or laid.spans[:count].tolist() != spans:
+                raise RefusedError(
+                    "run", f"{char!r} * {size} does not begin with {count} ids {token}"
+                )
+            if not self._regions.scanner.is_one(text):
+                raise RefusedError("run", f"{char!r} * {size} is not one pre-token")
+
+
+def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Ever longer stretches of ids around the one at `count`, the shorter side growing, as long as
+    their edges lie within [low, high] bytes: (first id, last id + 1)."""
+    first, last = np.searchsorted(edges, (low, high))
+    left = right = count
+    while left > first or right < last:
+        left_is_shorter = edges[count] - edges[left] <= edges[right] - edges[count]
+        if left > first and (right == last or left_is_shorter):
+            left -= 1
+        else:
+            right += 1
+        if left < count < right:
+            yield left, right

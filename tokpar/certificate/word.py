@@ -1,0 +1,105 @@
+"""K8: a WordPiece token that two overlapping windows share (Theorem 12).
+
+A word of more than M characters is one unknown token. Windows that share M normalized characters
+either see a word whole where it matters, or both see too much of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tokpar.certificate.answers import Answers, Laid
+from tokpar.certificate.ground import Between, Ground, RefusedError, witness_numbers
+from tokpar.kernels import IdArray, IntArray
+
+_NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
+
+
+class Words:
+    """Judges the seams between windows of one text."""
+
+    def __init__(self, ground: Ground, answers: Answers | None) -> None:
+        self._ground = ground
+        self._answers = answers
+
+    def common(self, between: Between) -> None:
+        """Theorem 12: the token [token_start, position) is in both windows, which share enough."""
+        self._require_model()
+        left_start, left_stop, right_start, right_stop, begin = witness_numbers(
+            between.seam, *_NAMES
+        )
+        position, length = between.seam.position, len(self._ground.text)
+        nested = left_start <= right_start <= begin < position <= left_stop <= right_stop <= length
+        if not nested or begin < between.start:
+            raise RefusedError("witness", "the token must lie in both windows, after the last seam")
+        self._require_chain(between, left_start, left_stop, right_stop)
+        self._require_shared(right_start, left_stop)
+        if self._answers is None:
+            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
+        left = self._answers.part(left_start, left_stop)
+        right = self._answers.part(right_start, right_stop)
+        span = self._answers.starts[[begin, position]]
+        mine, others = _only(left, span), _only(right, span)
+        if left.ids[mine] != right.ids[others]:
+            raise RefusedError(
+                "pair", f"the windows have ids {left.ids[mine]} and {right.ids[others]} there"
+            )
+        own, count = self._answers.ids, between.seam.token
+        if own is not None:
+            after = right.ids[others + 1 : others + 2]
+            _require_beside(own, count, [int(left.ids[mine]), *after.tolist()])
+
+    def _require_model(self) -> None:
+        facts = self._ground.facts
+        if facts.scheme != "bert" or facts.model.casefold() != "wordpiece":
+            raise RefusedError(
+                "scheme", f"the rule is for BERT's WordPiece, not {facts.scheme} {facts.model}"
+            )
+        if facts.longest_word < 1:
+            raise RefusedError("facts", "the facts do not tell which words are too long")
+        if [stage.kind for stage in facts.normalizers] != ["BertNormalizer"] or facts.prefix_space:
+            raise RefusedError("normalizer", "the rule needs BertNormalizer, alone")
+
+    def _require_chain(self, between: Between, start: int, stop: int, right_stop: int) -> None:
+        """The left window is the right one of the seam before, or begins at or before a certain
+        cut; then what it holds after that seam is serial (Theorem 12 on the text up to `stop`)."""
+        previous = between.previous
+        if previous is not None and previous.rule == "K8":
+            _, _, *window, _ = witness_numbers(previous, *_NAMES)
+            if window != [start, stop]:
+                raise RefusedError(
+                    "window",
+                    f"expected the left window {window} of the last seam, got [{start}, {stop}]",
+                )
+        elif start > between.start:
+            raise RefusedError("window", f"the left window must begin by {between.start}")
+        if right_stop < between.stop:
+            raise RefusedError("window", f"the right window must reach {between.stop}")
+
+    def _require_shared(self, start: int, stop: int) -> None:
+        """[start, stop) is enough printable ASCII, each character of which is one normalized one,
+        and both ends are safe for added tokens and normalizers."""
+        text, most = self._ground.text, self._ground.facts.longest_word
+        if stop - start < most:
+            raise RefusedError("overlap", f"expected {most} characters in both, got {stop - start}")
+        if not all(" " <= char <= "~" for char in text[start:stop]):
+            raise RefusedError("overlap", "expected printable ASCII where both windows overlap")
+        if stop < len(text) and not text[stop].isascii():
+            raise RefusedError("normalizer", f"U+{ord(text[stop]):04X} after the left window")
+        for edge in {start, stop} - {0, len(text)}:
+            self._ground.require_added_safe(edge)
+
+
+def _only(laid: Laid, span: IntArray) -> int:
+    """The number of the one token with this span; refused where there is none, or more than one."""
+    found = np.flatnonzero((laid.spans == span).all(axis=1))
+    if len(found) != 1:
+        raise RefusedError("pair", f"expected one such token in each window, got {len(found)}")
+    return int(found[0])
+
+
+def _require_beside(ids: IdArray, count: int, expected: list[int]) -> None:
+    """The common token is the last id before the seam, and what the right window has next follows
+    it."""
+    if count < 1 or ids[count - 1 : count + len(expected) - 1].tolist() != expected:
+        raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
