@@ -12,7 +12,6 @@ from tests.seams import part, plain_settings, serial
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
-from tokpar.interfaces import facts_of
 from tokpar.methods.acceptance import Licences, by_word, longest_match
 from tokpar.methods.edges import Edge, chunks_over
 from tokpar.methods.joining import Join, join_pieces, locate_of, overlap_of
@@ -187,7 +186,7 @@ def whole_words(a: int, b: int, text: str) -> Any:
     pieces = SerialExecutor().map(text, [left, right], adapter, True)
     overlap = overlap_of(text, (left, right), (pieces[0], pieces[1]), locate_of(adapter))
     assert longest_match(overlap) is not None
-    return by_word(overlap, Licences.of(text, facts_of(adapter)))
+    return by_word(overlap, Licences.of(text, adapter))
 
 
 def test_a_word_that_both_sides_see_licenses_a_seam_from_100_characters_on() -> None:

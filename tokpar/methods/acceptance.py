@@ -12,8 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.inside import inside_of
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import has_surrogate
+from tokpar.methods.inside import by_two_edges
 from tokpar.methods.joining import Join, Overlap
+from tokpar.methods.regions import Regions
 from tokpar.types import Chunk, Facts, Seam
 
 LeastMatch = int | Literal["longest"]
@@ -24,15 +29,19 @@ _PLAIN = re.compile("[ -~]*")
 
 @dataclass(frozen=True, slots=True)
 class Licences:
-    """The certified cuts of one text; none at all where `refused`."""
+    """What may be licensed in one text: the certified cuts of `finder`, none where `refused`; and
+    inside its pre-tokens, whose `regions` are None where nothing can be."""
 
     finder: CutFinder
     refused: bool
+    regions: Regions | None
 
     @classmethod
-    def of(cls, text: str, facts: Facts) -> Licences:
-        finder = finder_for(facts)
-        return cls(finder, finder.refusal_for(text) is not None)
+    def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
+        inside = inside_of(tokenizer)
+        refused = inside.finder.refusal_for(text) is not None
+        none_inside = inside.refusal is not None or has_surrogate(text)
+        return cls(inside.finder, refused, None if none_inside else Regions(text, inside))
 
     def in_all(self, overlap: Overlap, position: int) -> Seam | None:
         """The seam at a place that is a certified cut of the text, and of each of the two chunks
@@ -68,7 +77,8 @@ class Licences:
             tried.add(found.position)
 
 
-Accept = Callable[[Overlap, Licences], Join | None]
+Accept = Callable[[Overlap, Licences, int], Join | None]
+"""The last argument is the position of the seam before, code points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,9 @@ def match_around(overlap: Overlap, join: Join) -> Match | None:
     return Match(left - before + last, right - before + last, last - first, start, stop)
 
 
-def by_match(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | None:
+def by_match(
+    overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 2
+) -> Join | None:
     """LoPT as published: both sides agree on a run of tokens, and the cut is behind it. No proof
     (proofs/lopt-theorem-3.1.md): the seam is certified only where a rule happens to hold."""
     match = longest_match(overlap)
@@ -142,7 +154,7 @@ def by_match(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | 
     return _as_published(overlap, licences, position, match.left, match.right)
 
 
-def by_midpoint(overlap: Overlap, licences: Licences) -> Join:
+def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
     """The midpoint filter as published: the left side keeps the tokens that start before the right
     chunk's own share, the right side the others. Proves nothing (proofs/midpoint-filter.md)."""
     position = overlap.right.core_start
@@ -152,12 +164,21 @@ def by_midpoint(overlap: Overlap, licences: Licences) -> Join:
     return _as_published(overlap, licences, position, left, right)
 
 
-def certified(overlap: Overlap, licences: Licences, least: LeastMatch = 0) -> Join | None:
-    """A join that a rule licenses: a certified cut, or a word that both sides can see."""
-    return by_cut(overlap, licences, least) or by_word(overlap, licences)
+def certified(
+    overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
+) -> Join | None:
+    """A join that a rule licenses: at a certified cut, inside a pre-token that both sides are known
+    to share, or behind a word that both sides see."""
+    return (
+        by_cut(overlap, licences, last, least)
+        or by_pre_token(overlap, licences, last)
+        or by_word(overlap, licences, last)
+    )
 
 
-def by_cut(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | None:
+def by_cut(
+    overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
+) -> Join | None:
     """A certified cut in the overlap (K1-K3, window lemma) where both sides agree on enough tokens.
     The cut is the proof; how many tokens beside it must agree is a matter of the method."""
     for seam in licences.cuts(overlap):
@@ -170,7 +191,23 @@ def by_cut(overlap: Overlap, licences: Licences, least: LeastMatch) -> Join | No
     return None
 
 
-def by_word(overlap: Overlap, licences: Licences) -> Join | None:
+def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
+    """Two token edges that both sides found strictly inside one pre-token (K5, theorem 5'), which
+    is known from a scan of the text between two K1 cuts; both chunks must scan as the text does."""
+    regions = licences.regions
+    if regions is None or not regions.inside.is_one(overlap.text[overlap.start : overlap.stop]):
+        return None
+    region = regions.around(overlap.start, overlap.stop)
+    if region is None:
+        return None
+    for chunk in (overlap.left, overlap.right):
+        if not regions.inside.closed(overlap.text, region, chunk.start, chunk.stop):
+            return None
+    middle = (overlap.start + overlap.stop) // 2
+    return by_two_edges(overlap, Seam(middle, None, "5'"), region, regions.inside, last)
+
+
+def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
     """WordPiece: a common token in an overlap of at least as many normalized characters as the
     longest word that is not given up (K8, theorem 12). Printable ASCII only: one character each."""
     text, finder = overlap.text, licences.finder

@@ -9,6 +9,7 @@ from tokpar.cuts.finder import CutFinder
 from tokpar.interfaces import Plan, TokenizerAdapter, facts_of
 from tokpar.methods.acceptance import Accept, Licences
 from tokpar.methods.edges import FAR, absorbed
+from tokpar.methods.inside import loose
 from tokpar.methods.joining import Join, Locate, join_pieces, locate_of, overlap_of
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
 
@@ -32,20 +33,22 @@ class OverlapMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> Joined | Unjoined:
-        licences = Licences.of(text, facts_of(tokenizer))
+        licences = Licences.of(text, tokenizer)
         locate = locate_of(tokenizer)
-        joins: list[Join] = []
-        failed: list[int] = []
+        joins: list[Join | None] = []
+        last = 0
         for i in range(1, len(chunks)):
             pair, sides = (chunks[i - 1], chunks[i]), (pieces[i - 1], pieces[i])
-            join = self._join(text, pair, sides, locate, licences)
-            if join is None:
-                failed.append(i)
-            else:
-                joins.append(join)
+            join = self._join(text, pair, sides, locate, licences, last)
+            joins.append(join)
+            last = last if join is None else join.seam.position
+        failed = {i for i, join in enumerate(joins, start=1) if join is None}
+        if licences.regions is not None:
+            failed.update(loose(joins, len(text), licences.regions))
         if failed:
-            return Unjoined(tuple(failed), "no rule licenses a seam in the overlap", self.restart)
-        return join_pieces(pieces, joins)
+            why = "no rule licenses a seam in the overlap"
+            return Unjoined(tuple(sorted(failed)), why, self.restart)
+        return join_pieces(pieces, [join for join in joins if join is not None])
 
     def _join(
         self,
@@ -54,13 +57,14 @@ class OverlapMerger:
         sides: tuple[Piece, Piece],
         locate: Locate,
         licences: Licences,
+        last: int,
     ) -> Join | None:
         left, right = pair
         cut = right.cut
         if cut is not None and cut.rule is not None and left.stop <= right.start:
             assert (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
             return Join(cut, len(sides[0].ids), 0)
-        return self.accept(overlap_of(text, pair, sides, locate), licences)
+        return self.accept(overlap_of(text, pair, sides, locate), licences, last)
 
     def repaired(
         self,
@@ -71,7 +75,7 @@ class OverlapMerger:
     ) -> list[Chunk]:
         """Both chunks cut at a certified place near the failed seam, without overlap; where there
         is none, one chunk of the two."""
-        licences = Licences.of(text, facts_of(tokenizer))
+        licences = Licences.of(text, tokenizer)
         mended: list[Chunk] = [chunks[0]]
         for i, right in enumerate(chunks[1:], start=1):
             if i not in failed:

@@ -78,7 +78,7 @@ class RunMerger:
         tokenizer: TokenizerAdapter,
     ) -> Joined | Unjoined:
         facts = facts_of(tokenizer)
-        licences, locate = Licences.of(text, facts), locate_of(tokenizer)
+        licences, locate = Licences.of(text, tokenizer), locate_of(tokenizer)
         located = self.matches_spans or (facts.tiles and not licences.refused)
         joins: list[Join] = []
         first = 0

@@ -1,0 +1,315 @@
+"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs).
+
+A region lies between two K1 cuts, or ends of the text; its pre-tokens are scanned once. All
+positions are code points of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.periods import Stretch, run_of, stretch_at
+from tokpar.cuts.scan import Scanner, scanner_for
+from tokpar.cuts.vocabulary import vocabulary_of
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
+from tokpar.kernels import IntArray
+from tokpar.types import Facts, Seam
+
+# How far behind a target a place is looked for that no token reaches across.
+FORCED_REACH = 256
+LEAST_OVERLAP = 32
+_MOST_MISSES = 2
+_NEARBY = 32
+_ROUNDS = 3
+_SCANNED = 1 << 18
+_FEW = 16
+_MOST_TRIED = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """[start, stop); `edges` of its pre-tokens, both ends included. By theorem 14 they are
+    pre-tokens of the whole text."""
+
+    start: int
+    stop: int
+    edges: IntArray
+
+    @property
+    def witness(self) -> tuple[tuple[str, int], ...]:
+        return ("start", self.start), ("stop", self.stop)
+
+    def piece(self, position: int) -> tuple[int, int]:
+        """The pre-token that a place of the region lies in, or begins."""
+        place = int(np.searchsorted(self.edges, position, side="right"))
+        return int(self.edges[place - 1]), int(self.edges[place])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A seam, proved or (rule None) proposed, and what the chunks on its sides share: the right one
+    begins at `start`, the left one ends at `stop`. `run`: the ids of the chunk that ends here."""
+
+    seam: Seam
+    start: int
+    stop: int
+    run: tuple[int, int] | None = None
+
+    @property
+    def inside(self) -> bool:
+        """It divides a pre-token."""
+        return self.seam.rule not in ("K1", "K2", "K3")
+
+
+def at(seam: Seam, run: tuple[int, int] | None = None) -> Place:
+    """The place of a seam where nothing overlaps."""
+    return Place(seam, seam.position, seam.position, run)
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """What is known of the pre-tokens of one tokenizer; build it with `inside_of`."""
+
+    tokenizer: TokenizerAdapter
+    facts: Facts
+    finder: CutFinder
+    scanner: Scanner
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no pre-token of this tokenizer can be divided, or None."""
+        facts = self.facts
+        if facts.undivided is not None or not facts.tiles or facts.longest_token < 1:
+            return facts.undivided or "its tokens are not known to make up the text"
+        if facts.model.casefold() != "bpe" or facts.scheme not in ("regex", "whole"):
+            return "pre-tokens are divided for BPE behind a regex, or behind nothing"
+        return self.scanner.refusal
+
+    def next_cut(self, text: str, start: int, window: int, after: Seam | None) -> Seam | None:
+        """The certified cut that `CutFinder.find` would find; long pre-tokens on the way, which
+        hold none, are passed over by scanning them."""
+        while start < len(text):
+            stop = min(len(text), start + window)
+            seam = self.finder.find(text, start, stop, window, after)
+            if seam is not None:
+                return seam
+            start = stop if self.refusal is not None else self.passed_over(text, stop)
+        return None
+
+    def passed_over(self, text: str, start: int) -> int:
+        """A place from `start` > 0 on before which no K1 cut is, and K2 cuts are few: `start`
+        itself unless long pre-tokens lie there.
+
+        K1 cuts are pre-token boundaries in every text around their two characters, so a scan of any
+        part of the text shows them; K2 cuts are, of short pre-tokens.
+        """
+        while start < len(text):
+            if not self.is_one(text[start : start + 2 * _NEARBY]):
+                return start
+            stop = min(len(text), start + _SCANNED)
+            edges = self.scanner.edges(text[start - 1 : stop])
+            if edges is None or _FEW * len(edges) > stop - start:
+                return start
+            inner = edges[1:-1]
+            if len(inner):
+                return start - 1 + int(inner[0])
+            start = stop
+        return start
+
+    def promising(self, text: str, start: int, stop: int, size: int) -> bool:
+        """A long pre-token lies at one of the places `size` apart: judged by what follows each, so
+        that a region of short ones is not scanned in vain."""
+        least = self.facts.longest_token + 1
+        for place in range(start, stop, size):
+            edges = self.scanner.edges(text[place : min(stop, place + 2 * least)])
+            if edges is not None and np.diff(edges).max(initial=0) >= least:
+                return True
+        return False
+
+    def last_cut(self, text: str, start: int, stop: int) -> int | None:
+        """A K1 cut in [start, stop), one of the last; None if none was found soon."""
+        edges = self.scanner.edges(text[start:stop])
+        places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
+        for place in places[:_MOST_TRIED]:
+            seam = self.finder.certify(text, place)
+            if seam is not None and seam.rule == "K1":
+                return place
+        return None
+
+    def region(self, text: str, start: int, stop: int) -> Region | None:
+        """The region, whose ends must be K1 cuts or ends of the text; None where an added token
+        occurs in it, or engines may differ on a character."""
+        if not self.finder.added.clear(text, start, stop):
+            return None
+        edges = self.scanner.edges(text[start:stop])
+        return None if edges is None else Region(start, stop, edges + start)
+
+    def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
+        """What [start, stop) has of the region is scanned, alone, as in the text: its own two ends
+        are all that is added (split-closed)."""
+        start, stop = max(start, region.start), min(stop, region.stop)
+        alone = self.scanner.edges(text[start:stop])
+        low, high = np.searchsorted(region.edges, (start + 1, stop))
+        expected = np.concatenate(([start], region.edges[low:high], [stop]))
+        return alone is not None and np.array_equal(alone + start, expected)
+
+    def apart(self, text: str, piece: tuple[int, int], place: int) -> bool:
+        """The characters around a place of a pre-token scan as two pieces when parted there; what
+        `closed` asks of whole parts most likely holds then."""
+        left = text[max(piece[0], place - _NEARBY) : place]
+        right = text[place : min(piece[1], place + _NEARBY)]
+        return self.is_one(left) and self.is_one(right)
+
+    def is_one(self, text: str) -> bool:
+        """The text alone is one pre-token."""
+        edges = self.scanner.edges(text)
+        return edges is not None and len(edges) == 2
+
+    def places(self, text: str, region: Region, first: int, size: int) -> list[Place]:
+        """Places to divide long pre-tokens of the region, `size` or more apart and from `first`,
+        which is the last seam before it. Every chunk between them scans as the text does."""
+        found: list[Place] = []
+        last = first
+        for piece in self._long_pieces(region):
+            found += self._in_piece(text, region, piece, last, size)
+            if found:
+                last = found[-1].seam.position
+        return self._all_closed(text, region, found)
+
+    def _long_pieces(self, region: Region) -> Iterator[tuple[int, int]]:
+        least = 2 * (self.facts.longest_token + 1)
+        for k in np.flatnonzero(np.diff(region.edges) >= least):
+            yield int(region.edges[k]), int(region.edges[k + 1])
+
+    def _in_piece(
+        self, text: str, region: Region, piece: tuple[int, int], last: int, size: int
+    ) -> Iterator[Place]:
+        run = self._run(text, region, piece, last, size)
+        if run:
+            yield from run
+            return
+        # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
+        least = self.facts.longest_token + 1
+        low, target, misses = piece[0], max(last + size, piece[0] + least), 0
+        stretch: Stretch | None = None
+        while target <= piece[1] - least:
+            if stretch is None or not stretch.start <= target < stretch.stop:
+                stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
+            hopeless = misses >= _MOST_MISSES or (stretch is not None and self._paired(stretch))
+            forced = None if hopeless else self._forced(text, piece, target)
+            if forced is not None:
+                place = at(Seam(forced, "K4", "24", region.witness))
+            else:
+                misses += 1
+                window = self._window(text, piece, low, target, stretch)
+                if window is None:
+                    return
+                middle, start, stop = window
+                place = Place(Seam(middle, None, "5'", region.witness), start, stop)
+            yield place
+            low = place.stop
+            target = max(place.seam.position + size, low + least)
+
+    def _paired(self, stretch: Stretch) -> bool:
+        """Every two characters side by side in the stretch are a token, which reaches across."""
+        tokens = self.facts.tokens
+        pairs = {a + b for a, b in pairwise(stretch.word + stretch.word[:1])}
+        return tokens is not None and all(pair.encode() in tokens() for pair in pairs)
+
+    def _forced(self, text: str, piece: tuple[int, int], target: int) -> int | None:
+        """A place at or soon behind the target that no token reaches across (lemma 24)."""
+        vocabulary = vocabulary_of(self.facts)
+        if vocabulary is None:
+            return None
+        stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
+        place = vocabulary.forced(text, piece, target, stop)
+        return place if place is not None and self.apart(text, piece, place) else None
+
+    def _window(
+        self, text: str, piece: tuple[int, int], low: int, target: int, stretch: Stretch | None
+    ) -> tuple[int, int, int] | None:
+        """An overlap around the target, or behind it in periodic text, where it begins where a
+        token should: its middle, start and stop. None if too little of the pre-token is left."""
+        if not isinstance(self.tokenizer, Locates):
+            return None
+        least = self.facts.longest_token + 1
+        width = max(LEAST_OVERLAP, 2 * least)
+        start = max(low, target - width // 2)
+        if stretch is None or not stretch.cycle:
+            start = self._moved(text, piece, start)
+        else:
+            start = stretch.edge_from(start)
+            width = max(width, 3 * stretch.cycle + least)
+        if start + 2 > piece[1] - least:
+            return None
+        stop = self._moved(text, piece, min(piece[1], max(start + width, target + 2)))
+        return min(max(target, (start + stop) // 2), piece[1] - least), start, stop
+
+    def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
+        """The first place, from this one on, where the pre-token can be parted; itself if that is
+        not near."""
+        near = range(place, min(place + _NEARBY, piece[1] + 1))
+        ends = (p for p in near if p in piece or self.apart(text, piece, p))
+        return next(ends, place)
+
+    def _run(
+        self, text: str, region: Region, piece: tuple[int, int], last: int, size: int
+    ) -> list[Place]:
+        """The seam behind the tokens of a constant pre-token that theorem 11 gives, and the K1 cut
+        before it; nothing if that does not apply, or does not pay."""
+        start, stop = piece
+        char = text[start]
+        if not char.isascii() or stop - start < 2 * size or text[stop - 1] != char:
+            return []
+        if text[start:stop] != char * (stop - start):
+            return []
+        cut = None if start == 0 else self.finder.certify(text, start)
+        if start and (cut is None or cut.rule != "K1"):
+            return []
+        run = run_of(self.scanner, self.tokenizer, char)
+        times = 0 if run is None else run.times(stop - start)
+        if run is None or times * run.length < max(size, run.least):
+            return []
+        witness = (
+            ("start", start),
+            ("stop", region.stop),
+            ("piece_stop", stop),
+            ("token", run.token),
+            ("length", run.length),
+            ("least", run.least),
+        )
+        seam = Seam(start + times * run.length, "K6", "11", witness)
+        before = [at(cut)] if cut is not None and start != last else []
+        return [*before, at(seam, (run.token, times))]
+
+    def _all_closed(self, text: str, region: Region, found: list[Place]) -> list[Place]:
+        """Those of the places between which every chunk is scanned as in the text; none if taking
+        out what is beside the others does not help soon."""
+        for _ in range(_ROUNDS):
+            loose = set(self._loose(text, region, found))
+            if not loose:
+                return found
+            found = [place for place in found if place not in loose]
+        return []
+
+    def _loose(self, text: str, region: Region, found: Sequence[Place]) -> Iterator[Place]:
+        """The places beside chunks that are not scanned as in the text."""
+        for left, right in zip([None, *found], [*found, None], strict=True):
+            divided = [side for side in (left, right) if side is not None and side.inside]
+            if not divided or (right is not None and right.run is not None):
+                continue
+            start = region.start if left is None else left.start
+            stop = region.stop if right is None else right.stop
+            if not self.closed(text, region, start, stop):
+                yield from divided
+
+
+def inside_of(tokenizer: TokenizerAdapter) -> Inside:
+    """What is known of this tokenizer's pre-tokens."""
+    facts = facts_of(tokenizer)
+    return Inside(tokenizer, facts, finder_for(facts), scanner_for(facts))
