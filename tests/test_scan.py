@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def test_tiktoken_finds_the_same_pre_tokens(family: str, seed: int, text: str) -
     if edges is None or not text:
         return
     places = edges.tolist()
-    pieces = [text[i:j].encode() for i, j in zip(places[:-1], places[1:], strict=True)]
+    pieces = [text[i:j].encode() for i, j in pairwise(places)]
     alone = [id_ for piece in pieces for id_ in tokenizer._encode_single_piece(piece)]
     assert alone == serial(tokenizer, text)
 
@@ -69,7 +70,7 @@ def test_an_end_of_white_space_is_the_very_end() -> None:
     for text in ("a \n", "a  \n", "a \n \n", " \n\n", "\n \n  ", "x\n "):
         edges = scanner.edges(text)
         assert edges is not None
-        pieces = [text[i:j].encode() for i, j in zip(edges[:-1], edges[1:], strict=True)]
+        pieces = [text[i:j].encode() for i, j in pairwise(edges)]
         alone = [id_ for piece in pieces for id_ in part("cl100k_part")._encode_single_piece(piece)]
         assert alone == serial(part("cl100k_part"), text)
 
@@ -110,7 +111,7 @@ def test_pictographs_lie_outside_the_frozen_set() -> None:
     frozen = {p for spans in load_atoms().values() for low, high in spans for p in (low, high)}
     assert frozen.isdisjoint(map(ord, PICTOGRAPHS))
     spans = sorted([*load_pictographs(), *(s for spans in load_atoms().values() for s in spans)])
-    assert all(left[1] < right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert all(left[1] < right[0] for left, right in pairwise(spans))
 
 
 @pytest.mark.parametrize("engine", MEMBERS)

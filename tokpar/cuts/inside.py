@@ -26,8 +26,8 @@ LEAST_OVERLAP = 32
 _MOST_MISSES = 2
 _NEARBY = 32
 _ROUNDS = 3
-_SCANNED = 1 << 18
-_FEW = 16
+_LEAST_SCANNED = 1 << 10
+_MOST_SCANNED = 1 << 18
 _MOST_TRIED = 256
 
 
@@ -90,36 +90,34 @@ class Inside:
             return "pre-tokens are divided for BPE behind a regex, or behind nothing"
         return self.scanner.refusal
 
-    def next_cut(self, text: str, start: int, window: int, after: Seam | None) -> Seam | None:
-        """The certified cut that `CutFinder.find` would find; long pre-tokens on the way, which
-        hold none, are passed over by scanning them."""
-        while start < len(text):
-            stop = min(len(text), start + window)
-            seam = self.finder.find(text, start, stop, window, after)
+    def next_cut(
+        self, text: str, start: int, stop: int, window: int, after: Seam | None = None
+    ) -> Seam | None:
+        """The certified cut in [start, stop) that `CutFinder.find` would find; long pre-tokens on
+        the way, which hold none, are passed over by scanning them."""
+        while start < stop:
+            reached = min(stop, start + window)
+            seam = self.finder.find(text, start, reached, window, after)
             if seam is not None:
                 return seam
-            start = stop if self.refusal is not None else self.passed_over(text, stop)
+            start = reached if self.refusal is not None else self.passed_over(text, reached)
         return None
 
     def passed_over(self, text: str, start: int) -> int:
-        """A place from `start` > 0 on before which no K1 cut is, and K2 cuts are few: `start`
-        itself unless long pre-tokens lie there.
+        """The first pre-token boundary from `start` > 0 on that a scan shows: no K1 cut is before.
 
         K1 cuts are pre-token boundaries in every text around their two characters, so a scan of any
-        part of the text shows them; K2 cuts are, of short pre-tokens.
+        part of the text shows them. It stops where engines may differ on a character.
         """
+        size = _LEAST_SCANNED
         while start < len(text):
-            if not self.is_one(text[start : start + 2 * _NEARBY]):
+            edges = self.scanner.edges(text[start - 1 : start + size])
+            if edges is None:
                 return start
-            stop = min(len(text), start + _SCANNED)
-            edges = self.scanner.edges(text[start - 1 : stop])
-            if edges is None or _FEW * len(edges) > stop - start:
-                return start
-            inner = edges[1:-1]
-            if len(inner):
-                return start - 1 + int(inner[0])
-            start = stop
-        return start
+            if len(edges) > 2:
+                return start - 1 + int(edges[1])
+            start, size = start + size, min(2 * size, _MOST_SCANNED)
+        return len(text)
 
     def promising(self, text: str, start: int, stop: int, size: int) -> bool:
         """A long pre-token lies at one of the places `size` apart: judged by what follows each, so

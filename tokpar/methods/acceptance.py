@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.inside import inside_of
+from tokpar.cuts.inside import Inside, inside_of
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.methods.inside import by_two_edges
@@ -29,10 +29,10 @@ _PLAIN = re.compile("[ -~]*")
 
 @dataclass(frozen=True, slots=True)
 class Licences:
-    """What may be licensed in one text: the certified cuts of `finder`, none where `refused`; and
-    inside its pre-tokens, whose `regions` are None where nothing can be."""
+    """What may be licensed in one text: certified cuts, none where `refused`; and seams inside its
+    pre-tokens, whose `regions` are None where nothing can be."""
 
-    finder: CutFinder
+    inside: Inside
     refused: bool
     regions: Regions | None
 
@@ -41,7 +41,11 @@ class Licences:
         inside = inside_of(tokenizer)
         refused = inside.finder.refusal_for(text) is not None
         none_inside = inside.refusal is not None or has_surrogate(text)
-        return cls(inside.finder, refused, None if none_inside else Regions(text, inside))
+        return cls(inside, refused, None if none_inside else Regions(text, inside))
+
+    @property
+    def finder(self) -> CutFinder:
+        return self.inside.finder
 
     def in_all(self, overlap: Overlap, position: int) -> Seam | None:
         """The seam at a place that is a certified cut of the text, and of each of the two chunks

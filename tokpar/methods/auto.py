@@ -92,10 +92,10 @@ def _counted(cuts: Iterable[Seam]) -> str:
 def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
     """Certified cuts, each the first one `size` or more behind the one before."""
     window = min(WINDOW, max(8, size))
-    seam = inside.next_cut(text, size, window, None)
+    seam = inside.next_cut(text, size, len(text), window)
     while seam is not None:
         yield seam
-        seam = inside.next_cut(text, seam.position + size, window, seam)
+        seam = inside.next_cut(text, seam.position + size, len(text), window, seam)
 
 
 def _divided(

@@ -105,8 +105,8 @@ def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licen
     """A certified cut in [first, limit): the first one after the failed overlap's start if there
     is one, else the first one before."""
     middle = max(first, right.start + 1)
-    ahead = licences.finder.find(text, middle, limit)
-    return ahead or licences.finder.find(text, first, middle)
+    inside = licences.inside
+    return inside.next_cut(text, middle, limit, FAR) or inside.next_cut(text, first, middle, FAR)
 
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:

@@ -57,7 +57,7 @@ class Regions:
         """The first K1 cut that is found at or behind a place, or the end of the text."""
         text, seam = self.text, None
         while self.inside.finder.refusal is None and place < len(text):
-            seam = self.inside.next_cut(text, place, FAR, seam)
+            seam = self.inside.next_cut(text, place, len(text), FAR, seam)
             if seam is None:
                 break
             if seam.rule == "K1":
