@@ -16,7 +16,15 @@ import tokpar
 from tokpar.bench.texts import read_texts, standard_library
 
 FILES = ["deepseek.json", "bert.json", "cl100k_base.tiktoken", "o200k_base.tiktoken"]
-SIZES = [64, 512, 4096, None]
+SMALL: dict[str, Any] = {"chunk_chars": 512, "overlap_chars": 64}
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    *((s, {"chunk_chars": size}) for s in ("cut", "auto") for size in (64, 512, 4096)),
+    *((s, {}) for s in ("cut", "auto", "lopt", "recursive", "blocks")),
+    ("lopt", SMALL),
+    ("lopt", {**SMALL, "on_failure": "restart"}),
+    ("blocks", SMALL),
+    ("recursive", {"depth": 7}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +57,7 @@ def test_corpora_are_lossless_at_every_chunk_size(
     file: str, full_vocab: Callable[[str], Path], everything: list[str]
 ) -> None:
     adapter, own = loaded(full_vocab(file))
-    encoders = [
-        tokpar.Encoder(adapter, strategy=strategy, **({"chunk_chars": size} if size else {}))
-        for strategy in ("cut", "auto")
-        for size in SIZES
-    ]
+    encoders = [tokpar.Encoder(adapter, strategy=strategy, **options) for strategy, options in WAYS]
     seams = 0
     for text in everything:
         expected = own(text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.finder import finder_for
+from tokpar.cuts.inside import inside_of
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.edges import Edge, at_cut, chunks_over
@@ -36,8 +36,8 @@ class BlocksSplitter:
         size = self.chunk_chars << attempt
         if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
             return [Chunk(0, len(text), 0, len(text))]
-        finder = finder_for(facts)
-        plan_cuts = self.plan_cuts and finder.refusal_for(text) is None
+        inside = inside_of(tokenizer)
+        plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
         reach = self.overlap_chars
         if reach is None:
             reach = CERTIFIED_REACH if plan_cuts else reach_without_boundary(facts.longest_token)
@@ -45,7 +45,7 @@ class BlocksSplitter:
         place = size
         while place < len(text):
             edge = Edge(place, reach)
-            edges.append(at_cut(finder, text, edge, len(text)) if plan_cuts else edge)
+            edges.append(at_cut(inside, text, edge, len(text)) if plan_cuts else edge)
             place = edges[-1].position + size
         return chunks_over(len(text), edges)
 

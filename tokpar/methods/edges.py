@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.inside import Inside
 from tokpar.types import Chunk, Seam
 
 FAR = 4096
@@ -21,9 +21,9 @@ class Edge:
     cut: Seam | None = None
 
 
-def at_cut(finder: CutFinder, text: str, edge: Edge, stop: int) -> Edge:
+def at_cut(inside: Inside, text: str, edge: Edge, stop: int) -> Edge:
     """The edge moved to the next certified cut before `stop` and not far away, if there is one."""
-    cut = finder.find(text, edge.position, min(stop, edge.position + FAR))
+    cut = inside.cut_soon(text, edge.position, min(stop, edge.position + FAR))
     return edge if cut is None else Edge(cut.position, edge.reach, cut)
 
 

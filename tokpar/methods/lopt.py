@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from tokpar.cuts.finder import finder_for
+from tokpar.cuts.inside import inside_of
 from tokpar.errors import OptionError
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods.acceptance import LeastMatch, by_match, certified
@@ -41,8 +41,8 @@ class LoptSplitter:
         size = (self.chunk_chars or 2 * chunk_chars_for(tokenizer, len(text))) << attempt
         if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
             return [Chunk(0, len(text), 0, len(text))]
-        finder = finder_for(facts)
-        plan_cuts = self.plan_cuts and finder.refusal_for(text) is None
+        inside = inside_of(tokenizer)
+        plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
         chunks: list[Chunk] = []
         start, cut = 0, None
         while True:
@@ -50,7 +50,7 @@ class LoptSplitter:
             if edge + self.overlap_chars >= len(text):
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             stop = edge + self.overlap_chars
-            planned = planned_cut(finder, text, edge + 1, self.overlap_chars) if plan_cuts else None
+            planned = planned_cut(inside, text, edge + 1, self.overlap_chars) if plan_cuts else None
             if planned is not None:
                 stop = max(stop, planned.position + self.overlap_chars // 2 + 1)
             stop = min(stop, len(text))

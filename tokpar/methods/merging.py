@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.inside import Inside
 from tokpar.interfaces import Plan, TokenizerAdapter, facts_of
 from tokpar.methods.acceptance import Accept, Licences
 from tokpar.methods.edges import FAR, absorbed
@@ -90,9 +90,9 @@ class OverlapMerger:
         return mended
 
 
-def planned_cut(finder: CutFinder, text: str, start: int, overlap_chars: int) -> Seam | None:
+def planned_cut(inside: Inside, text: str, start: int, overlap_chars: int) -> Seam | None:
     """The first certified cut in an overlap that begins at `start`, or not far behind it."""
-    return finder.find(text, start, min(len(text), start + max(FAR, overlap_chars)))
+    return inside.cut_soon(text, start, min(len(text), start + max(FAR, overlap_chars)))
 
 
 def serial_plan(text: str, tokenizer: TokenizerAdapter) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.inside import Inside, inside_of
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
@@ -44,10 +44,11 @@ class RecursiveSplitter:
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
         depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
-        finder = finder_for(facts)
-        found = finder if self.plan_cuts and finder.refusal_for(text) is None else None
+        inside = inside_of(tokenizer)
+        certain = self.plan_cuts and inside.finder.refusal_for(text) is None
+        planner = inside if certain else None
         longest = max(1, facts.longest_token)
-        return chunks_over(len(text), list(_halved(text, 0, len(text), depth, longest, found)))
+        return chunks_over(len(text), list(_halved(text, 0, len(text), depth, longest, planner)))
 
     def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
         if len(chunks) == 1:
@@ -62,17 +63,17 @@ def depth_for(length: int) -> int:
 
 
 def _halved(
-    text: str, start: int, stop: int, depth: int, longest: int, finder: CutFinder | None
+    text: str, start: int, stop: int, depth: int, longest: int, planner: Inside | None
 ) -> Iterator[Edge]:
     """The edges in (start, stop), ascending."""
     if depth == 0 or stop - start < 2:
         return
     edge = _boundary(text, start, stop, longest)
-    if finder is not None:
-        edge = at_cut(finder, text, edge, stop)
-    yield from _halved(text, start, edge.position, depth - 1, longest, finder)
+    if planner is not None:
+        edge = at_cut(planner, text, edge, stop)
+    yield from _halved(text, start, edge.position, depth - 1, longest, planner)
     yield edge
-    yield from _halved(text, edge.position, stop, depth - 1, longest, finder)
+    yield from _halved(text, edge.position, stop, depth - 1, longest, planner)
 
 
 def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
