@@ -350,6 +350,22 @@ def test_plan_names_serial_regions(run: Run, tmp_path: Path) -> None:
     assert "no certified cut inside (K7)" in run("plan", path, "--chunk-chars", 50, "--all").out
 
 
+def test_plan_leaves_windows_to_the_merger(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text(" " + "=" * 3000, encoding="utf-8")
+    assert "when merged  5'" in run("plan", path, "--chunk-chars", 500).out
+    cuts = run("plan", path, "--chunk-chars", 500, "--json").json["cuts"]
+    assert cuts
+    assert all(cut["rule"] is None and cut["shared"] > 0 for cut in cuts)
+
+
+def test_plan_names_uncertified_cuts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "dots"
+    path.write_text("..." * 1000, encoding="utf-8")
+    options = ("--chunk-chars", 500, "--option", "delimiter=.", "--allow-approximate")
+    assert "uncertified" in run("plan", path, "--strategy", "delimiter", *options).out
+
+
 def test_strategies_lists_names_promises_and_conditions(run: Run) -> None:
     lines = run("strategies").out.splitlines()
     assert lines[0].split()[:2] == ["name", "lossless"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tokpar.cli.options import (
@@ -63,14 +64,17 @@ def describe(source: Source, plan: Plan, chunks: Sequence[Chunk], strategy: str)
         "plan": plan.plan,
         "why": plan.why,
         "serial_regions": [list(region) for region in plan.serial_regions],
-        "cuts": [_cut(source.text, chunk) for chunk in chunks[1:]],
+        "cuts": [_cut(source.text, *pair) for pair in pairwise(chunks)],
     }
 
 
-def _cut(text: str, chunk: Chunk) -> dict[str, Any]:
-    position, cut = chunk.core_start, chunk.cut
+def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
+    """`shared`: code points that both chunks tokenize; the seam may then come to lie elsewhere."""
+    cut = right.cut
+    position = right.core_start if cut is None else cut.position
     return {
         "position": position,
+        "shared": max(0, left.stop - right.start),
         "rule": None if cut is None else cut.rule,
         "theorem": None if cut is None else cut.theorem,
         "witness": {} if cut is None else dict(cut.witness),
@@ -83,18 +87,19 @@ def _print(source: Source, plan: Plan, chunks: Sequence[Chunk], most: int | None
     length = plural(len(source.text), "code point")
     why = f" ({plan.why})" if plan.why else ""
     print(f"{source.name}: {length}, {plural(len(chunks), 'chunk')}; {plan.plan}{why}")
-    shown = chunks[1:] if most is None else chunks[1 : most + 1]
-    if shown:
-        print_table(HEADER, (_row(source.text, chunk) for chunk in shown))
-    if len(shown) < len(chunks) - 1:
-        print(f"and {len(chunks) - 1 - len(shown):,} more (--all shows them)")
+    shown = chunks if most is None else chunks[: most + 1]
+    if len(shown) > 1:
+        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(shown)))
+    if len(shown) < len(chunks):
+        print(f"and {len(chunks) - len(shown):,} more (--all shows them)")
     for start, stop in plan.serial_regions:
         print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
 
 
-def _row(text: str, chunk: Chunk) -> tuple[object, ...]:
-    cut = _cut(text, chunk)
+def _row(text: str, left: Chunk, right: Chunk) -> tuple[object, ...]:
+    cut = _cut(text, left, right)
     witness = " ".join(f"{name}={value}" for name, value in cut["witness"].items())
     around = f"{visible(cut['before'])}{MARK}{visible(cut['after'])}"
-    rule, theorem = cut["rule"] or "uncertified", cut["theorem"] or "-"
+    open_yet = "when merged" if cut["shared"] else "uncertified"
+    rule, theorem = cut["rule"] or open_yet, cut["theorem"] or "-"
     return cut["position"], rule, theorem, witness or "-", around
