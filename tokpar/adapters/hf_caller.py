@@ -1,0 +1,124 @@
+"""The caller's tokenizer: its own calls, and what its ids depend on."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.kernels import IdArray
+
+_COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
+_AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+SAMPLING = ("dropout", "alpha", "nbest_size")
+_UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
+_SCALARS = (*_AFFIXES, *SAMPLING, *_UNKNOWNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if there is one.
+    `fixed`: loaded by us from a file, so nobody else can change it."""
+
+    own: Any
+    wrapper: Any = None
+    fixed: bool = False
+    add_special_tokens: bool = True
+
+    def ids(self, text: str) -> list[int]:
+        """What the caller would get for one text."""
+        if self.wrapper is None:
+            ids: list[int] = self.own.encode(text, add_special_tokens=self.add_special_tokens).ids
+        else:
+            ids = self.wrapper.encode(text, add_special_tokens=self.add_special_tokens)
+        return ids
+
+    def batch(self, texts: Sequence[str]) -> list[IdArray]:
+        """What the caller would get for texts in one call."""
+        if self.wrapper is not None:
+            return [id_array(self.ids(text)) for text in texts]
+        encodings = self.own.encode_batch(list(texts), add_special_tokens=self.add_special_tokens)
+        return [id_array(encoding.ids) for encoding in encodings]
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """transformers sets the engine's flag to its own in every call."""
+        holder, name = (
+            (self.own, "encode_special_tokens")
+            if self.wrapper is None
+            else (self.wrapper, "split_special_tokens")
+        )
+        return bool(getattr(holder, name, False))
+
+    def again(self) -> Caller:
+        """The same, with the engine that the transformers tokenizer has now."""
+        if self.wrapper is None:
+            return self
+        return replace(self, own=self.wrapper.backend_tokenizer)
+
+    def state(self) -> tuple[object, ...]:
+        """What ids depend on, as far as the caller can change it; compared with ==."""
+        own, model = self.own, self.own.model
+        size = own.get_vocab_size(False)
+        return (
+            type(model).__name__,
+            size,
+            *(getattr(model, name, None) for name in _SCALARS),
+            *(model.id_to_token(size * i // 8) for i in range(8)),
+            *(_pickled(getattr(own, name)) for name in _COMPONENTS),
+            own.get_added_tokens_decoder(),
+            self.encode_special_tokens,
+            None if self.wrapper is not None else (own.truncation, own.padding),
+        )
+
+
+def caller_of(source: object) -> Caller | None:
+    if isinstance(source, Tokenizer):
+        return Caller(source)
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        is_file = isinstance(path, str) and path.endswith(".json")
+        return Caller(_from_file(Path(path)), fixed=True) if is_file else None
+    backend = getattr(source, "backend_tokenizer", None)
+    return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
+
+
+def _from_file(path: Path) -> Tokenizer:
+    data = path.read_bytes()
+    try:
+        return Tokenizer.from_str(data.decode("utf-8"))
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
+
+
+def _pickled(component: Any) -> bytes | str | None:
+    if component is None:
+        return None
+    try:
+        state: bytes = component.__getstate__()
+    except Exception as error:
+        return str(error)
+    return state
+
+
+def id_array(ids: list[int]) -> IdArray:
+    return np.frombuffer(array("I", ids), dtype=np.uint32)
+
+
+def is_panic(error: BaseException) -> bool:
+    return type(error).__name__ == "PanicException"
+
+
+def raise_panic(error: BaseException, text: str) -> None:
+    """Raises EngineError if `error` is a panic of the engine."""
+    if is_panic(error):
+        raise EngineError(f"the tokenizer panicked: {error}", 0, len(text)) from error

@@ -1,0 +1,128 @@
+"""The private copy of a caller's tokenizer that encodes chunks, and what is known of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from tokpar.adapters.hf_caller import SAMPLING, Caller, is_panic
+from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_finish import Finish, finish_of
+from tokpar.kernels import IntArray
+from tokpar.types import Facts
+
+_RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
+CUSTOM = "a normalizer or pre-tokenizer is written in Python"
+_ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
+
+
+def private_copy(own: Any) -> Any:
+    """A tokenizer with the same `encode` and nothing after it; the model is shared."""
+    copy = Tokenizer(own.model)
+    for name in ("normalizer", "pre_tokenizer"):
+        if getattr(own, name) is not None:
+            setattr(copy, name, getattr(own, name))
+    added = own.get_added_tokens_decoder()
+    copy.add_tokens([added[i] for i in sorted(added)])
+    copy.encode_special_tokens = own.encode_special_tokens
+    return copy
+
+
+def facts_of_copy(caller: Caller, copy: Any, unknown: str | None) -> tuple[Facts, IntArray | None]:
+    """Facts, and the byte lengths of tokens if these tile the text."""
+    config = serialized(copy)
+    if config is None:
+        model = type(caller.own.model).__name__
+        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
+    parsed = json.loads(config)
+    facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
+    why = unknown or _own_encode(caller.wrapper) or facts.unprovable
+    facts = replace(
+        facts,
+        unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
+        tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
+    )
+    return facts, token_lengths(parsed) if facts.tiles else None
+
+
+def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
+    return token_bytes(tokenizer.get_vocab(with_added_tokens=False))
+
+
+def finish_like(caller: Caller, copy: Any) -> Finish:
+    """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
+    own = caller.own
+    finish = finish_of(
+        own, add_special_tokens=caller.add_special_tokens, cut_and_pad=caller.wrapper is None
+    )
+    unknown = finish.unknown or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    return finish if unknown is None else Finish(unknown=unknown)
+
+
+def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
+    """Why `copy` finds other added tokens, or None.
+
+    A token that was added twice with different flags works by some of the old and some of the new
+    ones, which no copy and no file reproduces. That is looked for by trying each token.
+    """
+    added = own.get_added_tokens_decoder()
+    if added != copy.get_added_tokens_decoder():
+        return _ALTERED
+    if encode_special_tokens and any(_is_special(own, i) != t.special for i, t in added.items()):
+        return _ALTERED
+    if _is_random(own.model):
+        return None
+    try:
+        same = all(_begin_alike(own, copy, f"x{token.content}x") for token in added.values())
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return "the engine panics on added tokens that strip each other"
+    return None if same else _ALTERED
+
+
+def _is_special(own: Any, added_id: int) -> bool:
+    """What the engine holds for special, whatever the flag of the token says now."""
+    kept = own.decode([added_id], skip_special_tokens=False)
+    return bool(own.decode([added_id], skip_special_tokens=True) != kept)
+
+
+def _begin_alike(own: Any, copy: Any, text: str) -> bool:
+    """The same ids, padding aside; not compared where `own` would cut."""
+    expected = copy.encode(text, add_special_tokens=False).ids
+    if own.truncation is not None and len(expected) > own.truncation["max_length"]:
+        return True
+    native = own.encode(text, add_special_tokens=False)
+    kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
+    return bool(kept == expected)
+
+
+def _is_random(model: Any) -> bool:
+    """Dropout, or the sampling of a Unigram model, which its JSON does not mention."""
+    return any(getattr(model, name, None) for name in SAMPLING)
+
+
+def _own_encode(wrapper: Any) -> str | None:
+    """A transformers class that encodes in its own way, not by the engine alone."""
+    for name in ("encode", "_encode_plus", "_batch_encode_plus"):
+        if name in getattr(wrapper, "__dict__", ()):
+            return f"{name} of this tokenizer object was replaced"
+        owner = next((cls for cls in type(wrapper).__mro__ if name in cls.__dict__), None)
+        if owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
+            return f"the class {owner.__qualname__} has its own {name}"
+    return None
+
+
+def serialized(tokenizer: Any) -> str | None:
+    """`tokenizer.json`, or None if a component written in Python cannot be written down."""
+    try:
+        config: str = tokenizer.to_str()
+    except Exception as error:
+        if "ustom" not in str(error):
+            raise
+        return None
+    return config
