@@ -20,6 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "kernels"}),
     frozenset({"types"}),
     frozenset({"interfaces"}),
+    frozenset({"spans"}),
     frozenset({"pure", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "methods"}),
     frozenset({"pipeline"}),
@@ -33,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 """These may also import others of their layer."""
 
-PARTS = LAYERS[3] | LAYERS[4]
+PARTS = LAYERS[4] | LAYERS[5]
 BETWEEN_PARTS = {("adapters", "pure"), ("adapters", "cuts"), ("methods", "cuts")}
 """The only imports among the parts that work on texts."""
 

@@ -34,6 +34,7 @@ from tokpar.interfaces import (
 from tokpar.kernels import SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
 from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
+from tokpar.spans import finished_spans, numbered
 from tokpar.types import Encoding
 
 DEFAULT_TOKENIZER = "default"
@@ -221,8 +222,8 @@ def _locate_in_batch(
     texts: Sequence[str],
     row: int,
 ) -> SpanArray:
-    origins = tokenizer.finish_batch([pipeline.numbered(n) for n in lengths], texts)
-    return pipeline.finished_spans(encoding.spans, origins[row])
+    origins = tokenizer.finish_batch([numbered(n) for n in lengths], texts)
+    return finished_spans(encoding.spans, origins[row])
 
 
 # Keyed by (engine, settings), written out.
