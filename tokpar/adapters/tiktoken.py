@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.pure import length_table, spans_by_length
+from tokpar.adapters.pure import spans_by_length
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
@@ -228,6 +229,11 @@ class TiktokenTokenizer:
     @cached_property
     def _ambiguous(self) -> frozenset[int]:
         """Ids that tokens of different lengths share, as 200018 of o200k_harmony."""
+        ranks = self._encoding._mergeable_ranks
+        specials = list(self._encoding._special_tokens.values())
+        own = set(ranks.values())
+        if len(own) == len(ranks) and len({*specials} - own) == len(specials):
+            return frozenset()
         lengths: dict[int, int] = {}
         clashes = set()
         for token, id_ in _tokens(self._encoding, self._allowed):
@@ -237,8 +243,15 @@ class TiktokenTokenizer:
 
     @cached_property
     def _lengths(self) -> IntArray:
-        tokens = _tokens(self._encoding, self._allowed)
-        table = length_table({id_: len(token) for token, id_ in tokens})
+        ranks = self._encoding._mergeable_ranks
+        specials = {
+            content.encode("utf-8"): id_
+            for content, id_ in self._encoding._special_tokens.items()
+            if content in self._allowed
+        }
+        ids = np.fromiter(chain(ranks.values(), specials.values()), np.int64)
+        table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
+        table[ids] = np.fromiter(map(len, chain(ranks, specials)), np.int64, len(ids))
         table[list(self._ambiguous)] = 0
         return table
 

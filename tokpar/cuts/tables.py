@@ -127,8 +127,15 @@ def pair_pattern(family: Family) -> re.Pattern[str]:
 
 
 def range_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """A regex class of inclusive code point ranges: [(48, 57)] -> "[\\U00000030-\\U00000039]"."""
-    return "[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in merged(ranges)) + "]"
+    """A regex class of inclusive code point ranges: [(48, 57)] -> "[\\x30-\\x39]"."""
+    return (
+        "[" + "".join(f"{_in_class(low)}-{_in_class(high)}" for low, high in merged(ranges)) + "]"
+    )
+
+
+def _in_class(point: int) -> str:
+    """Plain characters are compiled several times faster than escapes."""
+    return f"\\x{point:02x}" if point < 0x80 else chr(point)
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
