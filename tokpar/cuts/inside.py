@@ -100,7 +100,7 @@ class Inside:
             seam = self.finder.find(text, start, reached, window, after)
             if seam is not None:
                 return seam
-            start = reached if self.refusal is not None else self.passed_over(text, reached)
+            start = reached if self.refusal is not None else self.passed_over(text, reached, stop)
         return None
 
     def cut_soon(self, text: str, start: int, stop: int) -> Seam | None:
@@ -114,21 +114,22 @@ class Inside:
             return None
         return self.finder.find(text, soon, stop)
 
-    def passed_over(self, text: str, start: int) -> int:
-        """The first pre-token boundary from `start` > 0 on that a scan shows: no K1 cut is before.
+    def passed_over(self, text: str, start: int, stop: int) -> int:
+        """The first pre-token boundary in [start, stop) that a scan shows, or `stop`: no K1 cut is
+        before; `start` > 0.
 
         K1 cuts are pre-token boundaries in every text around their two characters, so a scan of any
         part of the text shows them. It stops where engines may differ on a character.
         """
         size = _LEAST_SCANNED
-        while start < len(text):
-            edges = self.scanner.edges(text[start - 1 : start + size])
+        while start < stop:
+            edges = self.scanner.edges(text[start - 1 : min(start + size, stop)])
             if edges is None:
                 return start
             if len(edges) > 2:
                 return start - 1 + int(edges[1])
             start, size = start + size, min(2 * size, _MOST_SCANNED)
-        return len(text)
+        return stop
 
     def promising(self, text: str, start: int, stop: int, size: int) -> bool:
         """A long pre-token lies at one of the places `size` apart: judged by what follows each, so

@@ -14,6 +14,7 @@ import numpy as np
 
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.inside import Inside, inside_of
+from tokpar.cuts.numbers import run_stop
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.methods.inside import by_two_edges
@@ -78,6 +79,8 @@ class Licences:
                 seam = self.in_all(overlap, found.position)
                 if seam is not None:
                     yield seam
+                elif found.rule == "K2":  # a chunk begins out of phase: no better in the whole run
+                    place = max(place, run_stop(text, found.position, overlap.stop))
             tried.add(found.position)
 
 

@@ -34,7 +34,9 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     reaches = [0]
     for k, edge in enumerate(edges, start=1):
         room = min(edge.position - places[k - 1], places[k + 1] - edge.position)
-        reaches.append(min(edge.reach, room // 2))
+        reach = min(edge.reach, room // 2)
+        in_phase = edge.cut is not None and edge.cut.rule == "K2"  # a run of digits goes by threes
+        reaches.append(reach - reach % 3 if in_phase else reach)
     reaches.append(0)
     cuts = [None, *(edge.cut for edge in edges)]
     left_out = [0 if reach else absorbed(cut) for reach, cut in zip(reaches, cuts, strict=False)]

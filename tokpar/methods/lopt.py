@@ -49,8 +49,10 @@ class LoptSplitter:
             edge = max(start + size, chunks[-1].stop if chunks else 0)
             if edge + self.overlap_chars >= len(text):
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
-            stop = edge + self.overlap_chars
             planned = planned_cut(inside, text, edge + 1, self.overlap_chars) if plan_cuts else None
+            if planned is not None and planned.rule == "K2":
+                edge += (planned.position - edge) % 3  # the right chunk's run starts in phase
+            stop = edge + self.overlap_chars
             if planned is not None:
                 stop = max(stop, planned.position + self.overlap_chars // 2 + 1)
             stop = min(stop, len(text))
