@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tokpar
-from tokpar.cli import main
+from tokpar.cli import SUBCOMMANDS, main
 from tokpar.cli.options import _value
 from tokpar.cli.output import visible
 from tokpar.cli.progress import ProgressExecutor, groups
@@ -456,7 +456,7 @@ def test_no_command_is_an_error(run: Run) -> None:
 def test_help_and_version_end_well(run: Run) -> None:
     assert run("--version").out == f"tokpar {tokpar.__version__}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
-    for command in ("encode", "decode", "count", "check", "plan", "plugins", "strategies"):
+    for command in SUBCOMMANDS:
         assert run(command, "--help").code == 0
 
 

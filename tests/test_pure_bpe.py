@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.pure.added import AddedTokens
 from tokpar.pure.bpe import (
     SCAN_BYTES,
     ByteBPE,
@@ -34,7 +35,8 @@ from tokpar.pure.formats import (
     read_tokenizer_json,
 )
 from tokpar.pure.known import KNOWN_ENCODINGS
-from tokpar.pure.pretokenize import AddedTokens, PreTokenizer, compile_pattern
+from tokpar.pure.patterns import compile_pattern
+from tokpar.pure.pretokenize import PreTokenizer
 from tokpar.types import AddedToken
 
 VOCAB = Path(__file__).parent / "vocab"

@@ -18,13 +18,15 @@ from tokpar.interfaces import (
 )
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
-ADAPTERS = ("huggingface", "pure", "tiktoken")
+ADAPTERS = ("huggingface", "pure", "tiktoken", "tokentree")
+AUTOMATIC = ("huggingface", "tiktoken")
+"""The adapters that need not be named; the others are slower, or approximate."""
 
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, _loader(f"tokpar.adapters.{name}"), automatic=name != "pure")
+        TokenizerSource(name, _loader(f"tokpar.adapters.{name}"), automatic=name in AUTOMATIC)
         for name in ADAPTERS
     ]
 

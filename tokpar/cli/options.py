@@ -28,6 +28,12 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
         metavar="TOKEN|all",
         help="tiktoken: a special token that may stand in the text; repeatable",
     )
+    declare_ranks(group)
+
+
+def declare_ranks(parser: argparse._ActionsContainer) -> None:
+    """What a .tiktoken file does not hold."""
+    add = parser.add_argument
     add("--encoding", metavar="NAME", help="the known encoding that a .tiktoken file holds")
     add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file of another encoding")
     add(
@@ -124,6 +130,12 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
         settings["add_special_tokens"] = False
     if arguments.allowed_special is not None:
         settings["allowed_special"] = _allowed(arguments.allowed_special)
+    return settings | rank_settings(arguments)
+
+
+def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `declare_ranks` as settings of `load`."""
+    settings: dict[str, Any] = {}
     if arguments.encoding is not None:
         settings["name"] = arguments.encoding
     if arguments.pat_str is not None:

@@ -64,18 +64,38 @@ def groups(chunks: Sequence[Chunk], size: int) -> Iterator[Sequence[Chunk]]:
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     """The executor's name, or an executor with a bar when stderr is a terminal or --progress is
     given."""
-    if arguments.quiet or not (arguments.progress or sys.stderr.isatty()):
+    if not _wanted(arguments):
         yield arguments.executor
         return
     built: dict[str, Executor] = {}
-    patience = 0.0 if arguments.progress else PATIENCE_SECONDS
     try:
         choose = _chooser(arguments.executor, arguments.workers, built)
-        yield ProgressExecutor(choose, _tqdm(patience))
+        yield ProgressExecutor(choose, _tqdm(_patience(arguments)))
     finally:
         for executor in built.values():
             if hasattr(executor, "close"):
                 executor.close()
+
+
+@contextmanager
+def bar_of(arguments: argparse.Namespace, total: int) -> Iterator[Callable[[int], object]]:
+    """What moves a bar of `total` code points on by some; nothing where no bar is wanted."""
+    if not _wanted(arguments):
+        yield lambda done: None
+        return
+    bar = _tqdm(_patience(arguments))(total)
+    try:
+        yield bar.update
+    finally:
+        bar.close()
+
+
+def _wanted(arguments: argparse.Namespace) -> bool:
+    return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
+
+
+def _patience(arguments: argparse.Namespace) -> float:
+    return 0.0 if arguments.progress else PATIENCE_SECONDS
 
 
 def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choose:

@@ -1,25 +1,31 @@
-"""Byte-level byte-pair encoding, plain and obviously correct.
+"""Byte-pair encoding, plain and obviously correct, and the models made of it.
 
-A pre-token starts as its single bytes. Then, again and again, of all neighbours that may merge the
-pair of best priority is merged, the leftmost one if several have it. What may merge, and with which
-priority, is all that the two kinds of vocabulary differ in:
+A pre-token starts as its single atoms, bytes or characters. Then, again and again, of all
+neighbours that may merge the pair of best priority is merged, the leftmost one if several have it.
+What may merge, and with which priority, is all that the kinds of vocabulary differ in:
 
-* pairs (HF): the vocabulary lists pairs of tokens; the first line is the best priority. "abc" may
-  be made of "a" + "bc" but not of "ab" + "c", if only the first pair is listed.
-* ranks (tiktoken): any two tokens may merge if their bytes together are a token; the least id is
-  the best priority.
+* pairs (HF; `tokpar.pure.pairs.PairBPE`): the vocabulary lists pairs of tokens; the first line is
+  the best priority. "abc" may be made of "a" + "bc" but not of "ab" + "c", if only the first pair
+  is listed.
+* ranks (tiktoken; `RankBPE`): any two tokens may merge if their bytes together are a token; the
+  least id is the best priority.
+* scores (SentencePiece; `ScoreBPE`): any two tokens may merge if their text together is a piece;
+  the greatest score is the best priority, and different pieces may have one score.
 
 `merge_by_scanning` says this in code. `merge_by_heap` gives the same tokens in O(n log n), for
-pre-tokens so long that looking at every pair before each merge would be slow.
+pre-tokens so long that looking at every pair before each merge would be slow. `ByteBPE` uses these
+two; the models use `tokpar.pure.merging`, which is the same written for speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import pairwise
 
 from tokpar.pure.formats import Merges, Ranks, Vocabulary
+from tokpar.pure.merging import Remembering, Span, merge_text, touched
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""
@@ -126,3 +132,82 @@ class ByteBPE:
             return (self._tokens[piece],)
         merge = merge_by_scanning if len(piece) <= SCAN_BYTES else merge_by_heap
         return tuple(merge([self._bytes[byte] for byte in piece], self._rule))
+
+
+class RankBPE(Remembering):
+    """BPE by rank of the merged bytes (tiktoken). `ranks` has all 256 single bytes.
+
+    >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
+    >>> RankBPE(bytes_ | {b"ab": 256}).encode("aabb")
+    (97, 256, 98)
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        super().__init__()
+        self._ranks = ranks
+
+    def spans(self, piece: str) -> list[Span]:
+        """(id, start, stop) of each token; code points of the piece."""
+        return touched(self._located(piece.encode("utf-8")), piece)
+
+    def _ids(self, piece: str) -> tuple[int, ...]:
+        data = piece.encode("utf-8")
+        whole = self._ranks.get(data)
+        if whole is not None:
+            return (whole,)
+        ranks = self._ranks
+        starts = merge_text(data, ranks)
+        return tuple([ranks[data[i:j]] for i, j in pairwise(starts)])
+
+    def _located(self, data: bytes) -> list[Span]:
+        if data in self._ranks:
+            return [(self._ranks[data], 0, len(data))]
+        starts = merge_text(data, self._ranks)
+        return [(self._ranks[data[i:j]], i, j) for i, j in pairwise(starts)]
+
+
+class ScoreBPE(Remembering):
+    """BPE in SentencePiece's order: best score, then leftmost. Pieces are of kind "normal" only.
+
+    `pieces`: text -> (id, score). Characters that are no piece become `unk_id`, neighbours of them
+    one, or, given the ids of the 256 bytes, their bytes.
+
+    >>> ScoreBPE({"a": (1, -1.0), "aa": (2, -2.0)}, unk_id=0).encode("aaaxy")
+    (2, 1, 0)
+    """
+
+    def __init__(
+        self,
+        pieces: Mapping[str, tuple[int, float]],
+        unk_id: int,
+        byte_ids: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self._pieces = {text: id_ for text, (id_, _) in pieces.items()}
+        scores = sorted({-score for _, score in pieces.values()})
+        order = {score: number for number, score in enumerate(scores)}
+        self._codes = {text: order[-score] for text, (_, score) in pieces.items()}
+        self._unk_id = unk_id
+        self._byte_ids = byte_ids
+
+    def spans(self, piece: str) -> list[Span]:
+        """(id, start, stop) of each token; code points of the piece."""
+        starts = merge_text(piece, self._codes)
+        spans: list[Span] = []
+        unknown = False
+        for start, stop in pairwise(starts):
+            id_ = self._pieces.get(piece[start:stop])
+            if id_ is not None:
+                spans.append((id_, start, stop))
+            elif self._byte_ids is not None:
+                data = piece[start:stop].encode("utf-8")
+                spans += [(self._byte_ids[byte], start, stop) for byte in data]
+            elif unknown:
+                spans[-1] = (self._unk_id, spans[-1][1], stop)
+            else:
+                spans.append((self._unk_id, start, stop))
+            unknown = id_ is None
+        return spans
+
+    def _ids(self, piece: str) -> tuple[int, ...]:
+        return tuple([span[0] for span in self.spans(piece)])

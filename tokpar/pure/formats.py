@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.pure.parts import kind, stages
 from tokpar.types import AddedToken
 
 Ranks = dict[bytes, int]
@@ -136,24 +137,69 @@ def read_tokenizer_json(path: Source) -> Vocabulary:
     Splits before ByteLevel, plain added tokens and no normalizer, post-processing, truncation,
     padding or dropout.
     """
-    return _JsonFile(path).vocabulary()
+    return vocabulary_of(read_config(path), path)
+
+
+def vocabulary_of(config: dict[str, Any], path: Source) -> Vocabulary:
+    """The same of a file that is parsed already; `path` gives the name, and goes into errors."""
+    return _JsonFile(config, path).vocabulary()
+
+
+def read_config(path: Source) -> dict[str, Any]:
+    """A parsed ``tokenizer.json``. FileFormatError if it is no JSON object with a "model"."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: expected UTF-8 text ({error})") from None
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"{path}: line {error.lineno}: expected JSON ({error.msg})") from None
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+        raise FileFormatError(f'{path}: expected an object with a "model"')
+    if not isinstance(data.get("added_tokens") or [], list):
+        raise FileFormatError(f"{path}: added tokens: expected a list")
+    return data
+
+
+def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
+    """The added tokens of a parsed ``tokenizer.json``, whose model has the tokens `ids`.
+
+    Refuses ids that engines would not keep: they number a token that the model's vocabulary lacks
+    after the vocabulary, whatever the file says.
+    """
+    added: dict[str, AddedToken] = {}
+    next_id = len(ids)
+    for entry in config.get("added_tokens") or []:
+        token = _added_token(entry)
+        if not token.content or token.content in added:
+            raise FileFormatError(f"added token {token.content!r}: empty or repeated")
+        expected = ids.get(token.content, next_id)
+        if token.id != expected:
+            raise FileFormatError(
+                f"added token {token.content!r}: id {token.id}, expected {expected}"
+            )
+        added[token.content] = token
+        next_id = max(next_id, token.id + 1)
+    return tuple(added.values())
+
+
+def _added_token(entry: object) -> AddedToken:
+    flags = {"lstrip", "rstrip", "single_word", "normalized", "special"}
+    if isinstance(entry, dict) and entry.keys() - flags == {"content", "id"}:
+        content, id_ = entry["content"], entry["id"]
+        given = {flag: entry[flag] for flag in flags & entry.keys()}
+        right = isinstance(content, str) and _is_id(id_)
+        if right and all(isinstance(value, bool) for value in given.values()):
+            return AddedToken(content, id_, **given)
+    raise FileFormatError(f"added tokens: expected content, id and flags, got {entry!r}")
 
 
 class _JsonFile:
     """One ``tokenizer.json``; each method reads one part or refuses it."""
 
-    def __init__(self, path: Source) -> None:
+    def __init__(self, config: dict[str, Any], path: Source) -> None:
         self.path = path
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            self.refuse(f"expected UTF-8 text ({error})")
-        except json.JSONDecodeError as error:
-            self.refuse(f"line {error.lineno}: expected JSON ({error.msg})")
-        if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
-            self.refuse('expected an object with a "model"')
-        self.data: dict[str, Any] = data
-        self.model: dict[str, Any] = data["model"]
+        self.data = config
+        self.model: dict[str, Any] = config["model"]
 
     def refuse(self, what: str) -> NoReturn:
         raise FileFormatError(f"{self.path}: {what}")
@@ -162,6 +208,13 @@ class _JsonFile:
         """Refuse a setting that is neither missing nor one of `allowed`."""
         if part.get(key) is not None and part[key] not in allowed:
             self.refuse(f"{where} {key} = {part[key]!r} is not supported here")
+
+    def flat(self, key: str, members: str) -> list[Any]:
+        """The stages of a part of the file."""
+        try:
+            return list(stages(self.data.get(key), key, members))
+        except FileFormatError as error:
+            self.refuse(str(error))
 
     def vocabulary(self) -> Vocabulary:
         self.check_surroundings()
@@ -188,12 +241,12 @@ class _JsonFile:
         for key in ("truncation", "padding"):
             if self.data.get(key) is not None:
                 self.refuse(f"a stored {key} is not supported here")
-        for normalizer in _flat(self.data.get("normalizer"), "normalizers"):
-            self.refuse(f"normalizer {_kind(normalizer)} is not supported here")
+        for normalizer in self.flat("normalizer", "normalizers"):
+            self.refuse(f"normalizer {kind(normalizer)} is not supported here")
         for key in ("post_processor", "decoder"):
             part = self.data.get(key)
-            if part is not None and _kind(part) != "ByteLevel":
-                self.refuse(f"{key} {_kind(part)} is not supported here, only ByteLevel")
+            if part is not None and kind(part) != "ByteLevel":
+                self.refuse(f"{key} {kind(part)} is not supported here, only ByteLevel")
         self.require(self.model, "model", "type", "BPE")
         self.require(self.model, "model", "dropout", 0)
         self.require(self.model, "model", "continuing_subword_prefix", "")
@@ -225,16 +278,16 @@ class _JsonFile:
         return merges
 
     def read_patterns(self) -> tuple[str, ...]:
-        *splits, last = _flat(self.data.get("pre_tokenizer"), "pretokenizers") or [None]
-        if _kind(last) != "ByteLevel":
-            self.refuse(f"expected ByteLevel as the last pre-tokenizer, got {_kind(last)}")
+        *splits, last = self.flat("pre_tokenizer", "pretokenizers") or [None]
+        if kind(last) != "ByteLevel":
+            self.refuse(f"expected ByteLevel as the last pre-tokenizer, got {kind(last)}")
         self.require(last, "pre-tokenizer ByteLevel", "add_prefix_space", False)
         patterns = [self.read_split(split) for split in splits]
         return (*patterns, GPT2_PATTERN) if last.get("use_regex", True) else tuple(patterns)
 
     def read_split(self, split: dict[str, Any]) -> str:
-        if _kind(split) != "Split":
-            self.refuse(f"pre-tokenizer {_kind(split)} is not supported here, only Split")
+        if kind(split) != "Split":
+            self.refuse(f"pre-tokenizer {kind(split)} is not supported here, only Split")
         self.require(split, "pre-tokenizer Split", "behavior", "Isolated")
         self.require(split, "pre-tokenizer Split", "invert", False)
         match split.get("pattern"):
@@ -243,39 +296,15 @@ class _JsonFile:
         return self.refuse(f"pre-tokenizer Split: pattern {split.get('pattern')!r} is no Regex")
 
     def read_added(self, ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
-        """Refuses ids that engines would not keep: they number a token that the model's
-        vocabulary lacks after the vocabulary, whatever the file says."""
-        added: dict[str, AddedToken] = {}
-        next_id = len(ids)
-        for entry in self.data.get("added_tokens") or []:
-            try:
-                token = AddedToken(**entry)
-            except TypeError:
-                self.refuse(f"added tokens: expected content, id and flags, got {entry!r}")
+        try:
+            added = read_added(self.data, ids)
+        except FileFormatError as error:
+            self.refuse(str(error))
+        for token in added:
             if token.lstrip or token.rstrip or token.single_word:
                 self.refuse(f"added token {token.content!r}: its flags are not supported here")
-            if not token.content or token.content in added:
-                self.refuse(f"added token {token.content!r}: empty or repeated")
-            expected = ids.get(token.content, next_id)
-            if token.id != expected:
-                self.refuse(f"added token {token.content!r}: id {token.id}, expected {expected}")
-            added[token.content] = token
-            next_id = max(next_id, token.id + 1)
-        return tuple(added.values())
+        return added
 
 
 def _is_id(value: object) -> bool:
     return type(value) is int and 0 <= value <= _MAX_ID
-
-
-def _kind(part: object) -> str:
-    return str(part.get("type")) if isinstance(part, dict) else repr(part)
-
-
-def _flat(part: Any, members: str) -> list[Any]:
-    """The stages of a Sequence, or the one stage there is, or none."""
-    if part is None:
-        return []
-    if _kind(part) == "Sequence":
-        return [stage for member in part[members] for stage in _flat(member, members)]
-    return [part]

@@ -1,124 +1,270 @@
-"""From text to pre-tokens: added tokens are cut out first, then patterns split what is left.
+"""Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
+patterns of tiktoken.
 
-The patterns run on the `regex` module, which knows a newer Unicode than the engines the
-vocabularies were made for: a character assigned recently may be a letter here and nothing there.
-Pre-tokens are those of HF or tiktoken on code points whose class all of them agree on: ASCII,
-Latin, Greek, Cyrillic, Hebrew, Arabic, Indic scripts, Thai, Chinese, Japanese, Korean, emoji and
-everything else that has been in Unicode for long; nothing is promised on the others.
+A stage has two ways to do the same: `split` takes and gives plain strings; `trace` takes and gives
+texts that know where they come from (`Traced`), and is only called when somebody asks where tokens
+lie, or when a stage itself has to know (Metaspace with the scheme "first").
 
-Where the engines' syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind,
-sets in sets ...) it is refused.
+Classes of characters are the engine's (see `tokpar.pure.classes`), those of regexes only where all
+engines agree (see `tokpar.pure.patterns`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
-
-import regex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.types import AddedToken
-
-Engine = Literal["oniguruma", "fancy-regex"]
-
-_CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
-_AGREED = regex.compile(
-    rf"""
-    (?: {_CHARACTER}
-      | \[ \^? (?: {_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^ | -(?=\]) )+ \]
-      | \( (?: \?[:=!] | \?i: (?= [sdmtlver'|\[\]]+ \) ) | (?!\?) )
-      | \)
-      | (?: [?*+] | \{{\d+(?:,\d*)?\}} ) [?+]?+
-      | [^\\\[\](){{}}?*+^$]
-    )*+
-    """,
-    regex.VERBOSE,
+from tokpar.pure.classes import one_of, single
+from tokpar.pure.formats import GPT2_PATTERN
+from tokpar.pure.parts import (
+    Json,
+    character,
+    chosen,
+    flag,
+    kind,
+    number,
+    pattern_of,
+    stages,
 )
-_DIFFERS_IN_ONIGURUMA = regex.compile(r"\{\d+(?:,\d*)?\}[+?]")
+from tokpar.pure.patterns import (
+    BEHAVIORS,
+    AnyPattern,
+    Behavior,
+    Engine,
+    compile_pattern,
+    divided,
+    spans,
+)
+from tokpar.pure.traced import Traced
+
+Scheme = Literal["always", "first", "never"]
 
 
-def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
-    """`pattern` with the meaning it has in `engine`; FileFormatError if that is not certain."""
-    agreed = pattern
-    if engine == "fancy-regex":
-        agreed = agreed.replace(r"|\s++$|", r"|\s++(?![\s\S])|")
-    known = _AGREED.match(agreed).end()
-    if engine == "oniguruma" and (differs := _DIFFERS_IN_ONIGURUMA.search(agreed)):
-        known = min(known, differs.start())
-    if known < len(agreed):
-        raise FileFormatError(
-            f"pattern {pattern!r}: {agreed[known : known + 12]!r} is not among what all regex "
-            "engines are known to read in the same way"
-        )
-    try:
-        return regex.compile(agreed, regex.V0)
-    except regex.error as error:
-        raise FileFormatError(f"pattern {pattern!r}: {error}") from error
+class Stage(Protocol):
+    """Splits one piece into smaller ones, perhaps with something put in front."""
+
+    def split(self, text: str) -> list[str]: ...
+
+    def trace(self, piece: Traced) -> list[Traced]: ...
 
 
-class PreTokenizer:
-    """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
+class Split:
+    """Splits at the matches of a pattern; see `tokpar.pure.patterns.divided`."""
 
-    `keep_gaps`: text between matches is a piece too, else it is dropped.
+    def __init__(self, pattern: AnyPattern, behavior: Behavior, invert: bool = False) -> None:
+        self._pattern, self._behavior, self._invert = pattern, behavior, invert
+        keeps_matches = behavior == "Isolated" or (behavior == "Removed" and invert)
+        self._matches = pattern.findall if keeps_matches and not pattern.groups else None
+
+    def split(self, text: str) -> list[str]:
+        """ "ab cd" at " " -> ["ab", "cd"] if it is removed, ["ab ", "cd"] if it is merged with the
+        previous one."""
+        if self._matches is not None:
+            found: list[str] = self._matches(text)
+            if self._behavior == "Removed" or sum(map(len, found)) == len(text):
+                return found if "" not in found else self._fail(text)
+        return [text[start:stop] for start, stop in self._slices(text)]
+
+    def trace(self, piece: Traced) -> list[Traced]:
+        return [piece.part(start, stop) for start, stop in self._slices(piece.text)]
+
+    def _slices(self, text: str) -> list[tuple[int, int]]:
+        return divided(spans(self._pattern, text), len(text), self._behavior, self._invert)
+
+    def _fail(self, text: str) -> list[str]:
+        raise EngineError(f"{self._pattern.pattern!r} matched nothing", 0, len(text))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Does not split at all."""
+
+    def split(self, text: str) -> list[str]:
+        return [text] if text else []
+
+    def trace(self, piece: Traced) -> list[Traced]:
+        return [piece] if piece.text else []
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """The last stage of a byte-level tokenizer; the bytes themselves are the model's business."""
+
+    prefix_space: bool
+    inner: Split | Whole
+
+    def split(self, text: str) -> list[str]:
+        space = self.prefix_space and not text.startswith(" ")
+        return self.inner.split(" " + text if space else text)
+
+    def trace(self, piece: Traced) -> list[Traced]:
+        space = self.prefix_space and not piece.text.startswith(" ")
+        return self.inner.trace(piece.prefixed(" ") if space else piece)
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """Spaces become "▁", and so does the start: of every piece, or only of the whole text."""
+
+    replacement: str
+    scheme: Scheme
+    inner: Split | Whole
+
+    def split(self, text: str) -> list[str]:
+        """Not for the scheme "first", which has to know where the text comes from."""
+        assert self.scheme != "first"
+        text = text.replace(" ", self.replacement)
+        starts = self.scheme == "never" or text.startswith(self.replacement)
+        return self.inner.split(text if starts else self.replacement + text)
+
+    def trace(self, piece: Traced) -> list[Traced]:
+        piece = Traced(piece.text.replace(" ", self.replacement), piece.origin)
+        wanted = self.scheme == "always" or (self.scheme == "first" and piece.origin[0] == 0)
+        if wanted and not piece.text.startswith(self.replacement):
+            piece = piece.prefixed(self.replacement)
+        return self.inner.trace(piece)
+
+
+class Stages:
+    """Stages, each applied to every piece of the one before.
+
+    `needs_origin`: only `trace` can be used.
     """
 
-    def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
-        self._patterns = [compile_pattern(pattern, engine) for pattern in patterns]
-        self._keep_gaps = keep_gaps
+    def __init__(self, stages: Iterable[Stage]) -> None:
+        self._stages = tuple(stages)
+        self.needs_origin = any(
+            isinstance(stage, Metaspace) and stage.scheme == "first" for stage in self._stages
+        )
 
     def split(self, text: str) -> list[str]:
         """Pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
         pieces = [text] if text else []
-        for pattern in self._patterns:
-            pieces = [part for piece in pieces for part in self._isolate(pattern, piece)]
+        for stage in self._stages:
+            split = stage.split
+            if len(pieces) == 1:
+                pieces = split(pieces[0])
+            else:
+                pieces = [part for piece in pieces for part in split(piece)]
         return pieces
 
-    def _isolate(self, pattern: regex.Pattern[str], text: str) -> Iterator[str]:
-        end = 0
-        for match in pattern.finditer(text):
-            start, stop = match.span()
-            if start == stop:
-                raise EngineError(f"{pattern.pattern!r} matched nothing", 0, len(text))
-            if start > end and self._keep_gaps:
-                yield text[end:start]
-            yield text[start:stop]
-            end = stop
-        if end < len(text) and self._keep_gaps:
-            yield text[end:]
+    def trace(self, text: Traced) -> list[Traced]:
+        """The same, with where they come from."""
+        pieces = [text] if text.text else []
+        for stage in self._stages:
+            pieces = [part for piece in pieces for part in stage.trace(piece)]
+        return pieces
 
 
-class AddedTokens:
-    """Finds added tokens, leftmost first and the longest of those that start there.
+class PreTokenizer(Stages):
+    """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
 
-    Tokens with ``normalized=False`` have the first go at the whole text, as in HF.
+    `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken).
     """
 
-    def __init__(self, tokens: Sequence[AddedToken]) -> None:
-        self._ids = {token.content: token.id for token in tokens}
-        passes = ([t for t in tokens if t.normalized is flag] for flag in (False, True))
-        self._passes = [_longest_first(group) for group in passes if group]
-
-    def segments(self, text: str) -> list[str | int]:
-        """`text` with its added tokens replaced by their ids: "a<s>b" -> ["a", 1, "b"]."""
-        segments: list[str | int] = [text] if text else []
-        for pattern in self._passes:
-            segments = [
-                part
-                for segment in segments
-                for part in ([segment] if isinstance(segment, int) else self._cut(pattern, segment))
-            ]
-        return segments
-
-    def _cut(self, pattern: re.Pattern[str], text: str) -> Iterator[str | int]:
-        for i, part in enumerate(pattern.split(text)):
-            if i % 2:
-                yield self._ids[part]
-            elif part:
-                yield part
+    def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
+        behavior: Behavior = "Isolated" if keep_gaps else "Removed"
+        compiled = [compile_pattern(pattern, engine) for pattern in patterns]
+        super().__init__(Split(pattern, behavior, invert=not keep_gaps) for pattern in compiled)
 
 
-def _longest_first(tokens: Sequence[AddedToken]) -> re.Pattern[str]:
-    contents = sorted((token.content for token in tokens), key=len, reverse=True)
-    return re.compile("(" + "|".join(map(re.escape, contents)) + ")")
+def is_byte_level(config: Json | None) -> bool:
+    """True if the last stage of a "pre_tokenizer" is ByteLevel."""
+    kinds = [kind(stage) for stage in stages(config, "pre-tokenizer", "pretokenizers")]
+    return bool(kinds) and kinds[-1] == "ByteLevel"
+
+
+def read_pre_tokenizer(config: Json | None) -> Stages:
+    """The "pre_tokenizer" of a ``tokenizer.json``.
+    FileFormatError names the part that is not supported."""
+    found = list(stages(config, "pre-tokenizer", "pretokenizers"))
+    for stage in found[:-1]:
+        if kind(stage) == "ByteLevel":
+            raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
+    return Stages(_read(stage) for stage in found)
+
+
+def _read(stage: Json) -> Stage:
+    reader = _READERS.get(kind(stage))
+    if reader is None:
+        raise FileFormatError(f"pre-tokenizer {kind(stage)} is not supported here")
+    return reader(stage)
+
+
+def _kept(*wanted: str) -> Split:
+    """Pieces are the matches, everything else is dropped."""
+    return Split(re.compile("|".join(wanted)), "Removed", invert=True)
+
+
+def _none_of(*names: str) -> str:
+    return "[^" + "".join(one_of(name)[1:-1] for name in names) + "]+"
+
+
+def _byte_level(stage: Json) -> Stage:
+    where = "pre-tokenizer ByteLevel"
+    own = flag(stage, "use_regex", where, default=True)
+    inner = Split(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
+    return ByteLevel(flag(stage, "add_prefix_space", where), inner)
+
+
+def _split(stage: Json) -> Stage:
+    where = "pre-tokenizer Split"
+    pattern = pattern_of(stage, where)
+    compiled = re.compile(re.escape(pattern)) if isinstance(pattern, str) else pattern
+    behavior = chosen(stage, "behavior", BEHAVIORS, where)
+    return Split(compiled, behavior, flag(stage, "invert", where))
+
+
+def _metaspace(stage: Json) -> Stage:
+    where = "pre-tokenizer Metaspace"
+    schemes: tuple[Scheme, ...] = ("always", "first", "never")
+    scheme = chosen(stage, "prepend_scheme", schemes, where, default="always")
+    if stage.get("add_prefix_space") is False and scheme != "never":
+        raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
+    mark = character(stage, "replacement", where)
+    splits = flag(stage, "split", where, default=True)
+    inner = Split(re.compile(re.escape(mark)), "MergedWithNext") if splits else Whole()
+    return Metaspace(mark, scheme, inner)
+
+
+def _digits(stage: Json) -> Stage:
+    alone = flag(stage, "individual_digits", "pre-tokenizer Digits")
+    return Split(single("number"), "Isolated" if alone else "Contiguous")
+
+
+def _punctuation(stage: Json) -> Stage:
+    where = "pre-tokenizer Punctuation"
+    return Split(
+        single("punctuation"), chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
+    )
+
+
+def _delimiter(stage: Json) -> Stage:
+    char = character(stage, "delimiter", "pre-tokenizer CharDelimiterSplit")
+    return Split(re.compile(re.escape(char)), "Removed")
+
+
+def _fixed_length(stage: Json) -> Stage:
+    length = number(stage, "length", "pre-tokenizer FixedLength", default=5)
+    if not length:
+        raise FileFormatError("pre-tokenizer FixedLength: length 0 is not supported here")
+    return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
+
+
+_READERS: dict[str, Callable[[Json], Stage]] = {
+    "BertPreTokenizer": lambda stage: _kept(
+        one_of("punctuation"), _none_of("punctuation", "white")
+    ),
+    "ByteLevel": _byte_level,
+    "CharDelimiterSplit": _delimiter,
+    "Digits": _digits,
+    "FixedLength": _fixed_length,
+    "Metaspace": _metaspace,
+    "Punctuation": _punctuation,
+    "Split": _split,
+    "Whitespace": lambda stage: _kept(one_of("word") + "+", _none_of("word", "white")),
+    "WhitespaceSplit": lambda stage: _kept(_none_of("white")),
+}

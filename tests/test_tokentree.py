@@ -1,0 +1,414 @@
+"""TokenTree against the definition of longest match, behind its adapter, and as a command."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import tokpar
+from tests.conftest import EXAMPLES, chosen_profile
+from tests.test_lossless import OPTIONS, SIZES, STRATEGIES
+from tests.texts import texts as any_texts
+from tokpar.adapters.pure import PureTokenizer
+from tokpar.adapters.tokentree import TreeTokenizer, load
+from tokpar.cli import main
+from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.interfaces import Decodes, EncodesWhole, Finishes, HasFacts, HasSpec, Locates
+from tokpar.pure.bpe import ByteBPE
+from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_tokenizer_json
+from tokpar.pure.save import merges_of_ranks
+from tokpar.pure.tokentree import (
+    Comparison,
+    Difference,
+    TokenTree,
+    exact_model,
+    lengths_by_prefix,
+)
+
+VOCAB = Path(__file__).parent / "vocab"
+DEEPSEEK = VOCAB / "deepseek_part.json"
+CL100K = VOCAB / "cl100k_part.tiktoken"
+PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
+ENDOFTEXT = "<|endoftext|>"
+DIFFERS = " astronauts"
+"""Longest match and BPE of the bundled vocabulary cut it in different ways."""
+ANYTHING = r"[\s\S]+"
+BYTES = {bytes([byte]): byte for byte in range(256)}
+NAMES = ("deepseek_part", "cl100k_part", "default")
+
+tokens = st.lists(st.binary(min_size=2, max_size=9) | st.text("abé中", min_size=2).map(str.encode))
+pieces = st.text("abcé中", max_size=90) | st.text(max_size=40)
+
+
+def ranks_of(drawn: list[bytes]) -> dict[bytes, int]:
+    return BYTES | {token: 256 + i for i, token in enumerate(dict.fromkeys(drawn))}
+
+
+def vocabulary_of(drawn: list[bytes], pattern: str = ANYTHING) -> Vocabulary:
+    return rank_vocabulary("drawn", ranks_of(drawn), pattern, {"<s>": 9000})
+
+
+def longest_match(ranks: dict[bytes, int], piece: bytes) -> list[int]:
+    """The definition."""
+    ids = []
+    while piece:
+        token = max((token for token in ranks if piece.startswith(token)), key=len)
+        ids.append(ranks[token])
+        piece = piece[len(token) :]
+    return ids
+
+
+@cache
+def tree(name: str) -> TreeTokenizer:
+    if name == "default":
+        adapter = tokpar.load(engine="tokentree")
+    elif name == "deepseek_part":
+        adapter = tokpar.load(DEEPSEEK, engine="tokentree")
+    else:
+        adapter = tokpar.load(
+            CL100K, engine="tokentree", pat_str=PATTERN, special_tokens={ENDOFTEXT: 300_000}
+        )
+    assert isinstance(adapter, TreeTokenizer)
+    return adapter
+
+
+# The model
+
+
+@given(tokens, pieces)
+@example([b"abcd", b"bc"], "abcabcd")
+@example([b"aaa", b"aaaaaa"], "a" * 200)
+@example([b"abcdef"], "abcde")
+@example([b"ab"], "")
+@example([b"\xc3\xa9\xe4", b"\xb8"], "é中")
+def test_a_piece_is_cut_at_the_longest_token_each_time(drawn: list[bytes], piece: str) -> None:
+    ranks = ranks_of(drawn)
+    expected = longest_match(ranks, piece.encode())
+    model = TokenTree(ranks)
+    assert list(model.encode(piece)) == expected
+    assert model.encode_all([piece, piece]) == expected * 2
+    assert [span[0] for span in model.spans(piece)] == expected
+
+
+def test_lengths_are_tried_from_the_longest() -> None:
+    assert lengths_by_prefix([b"the", b"them", b"to", b"t"]) == {b"the": (4, 3, 2, 1)}
+
+
+def test_spans_are_the_characters_that_a_token_touches() -> None:
+    model = TokenTree(ranks_of([b"a\xc3", b"\xa9b"]))
+    assert model.spans("aéb") == [(256, 0, 2), (257, 1, 3)]
+
+
+def test_a_long_pre_token_is_cut_in_linear_time() -> None:
+    """Quadratic would be minutes."""
+    model = TokenTree(ranks_of([b"a" * n for n in range(2, 65)]))
+    assert model.encode("a" * 640_000) == (256 + 62,) * 10_000
+
+
+def test_a_token_that_merging_cannot_make_is_used() -> None:
+    vocabulary = vocabulary_of([b"abc"])
+    assert TokenTree(vocabulary.tokens).encode("xabc") == (120, 256)
+    assert exact_model(vocabulary).encode("xabc") == (120, 97, 98, 99)
+
+
+def test_longest_match_is_not_what_merging_makes() -> None:
+    """BPE merges "bc" first, TokenTree takes "ab"."""
+    vocabulary = vocabulary_of([b"bc", b"ab"])
+    assert exact_model(vocabulary).encode("abc") == (97, 256)
+    assert TokenTree(vocabulary.tokens).encode("abc") == (257, 99)
+
+
+@given(tokens, pieces)
+def test_the_exact_model_is_the_plain_one(drawn: list[bytes], piece: str) -> None:
+    ranks = vocabulary_of(drawn)
+    pairs = replace(ranks, semantics="pairs", merges=merges_of_ranks(ranks.tokens))
+    for vocabulary in (ranks, pairs, replace(pairs, whole_piece=False)):
+        expected = ByteBPE(vocabulary).encode(piece.encode())
+        assert exact_model(vocabulary).encode(piece) == expected
+
+
+def test_the_bundled_vocabulary_shows_it() -> None:
+    ids = tree("default").encode(DIFFERS)
+    assert ids.tolist() != tokpar.encode(DIFFERS).ids.tolist()
+    assert tree("default").decode(ids.tolist()) == DIFFERS
+
+
+# The adapter
+
+
+def test_it_is_loaded_only_when_named() -> None:
+    assert tokpar.load(DEEPSEEK).name.startswith("huggingface")
+    assert tree("deepseek_part").name == "tokentree:deepseek_part (approximates BPE)"
+    assert load(DEEPSEEK, engine="pure") is None
+    assert load(object()) is None
+    with pytest.raises(UnknownNameError):
+        tokpar.load(object(), engine="tokentree")
+
+
+def test_errors_are_those_of_the_exact_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="bert_part"):
+        tokpar.load(VOCAB / "bert_part.json", engine="tokentree")
+    with pytest.raises(OptionError, match="pass pat_str"):
+        tokpar.load(CL100K, engine="tokentree")
+    with pytest.raises(FileNotFoundError):
+        tokpar.load(tmp_path / "none.json", engine="tokentree")
+    with pytest.raises(OptionError, match="lone surrogate at position 1"):
+        tree("cl100k_part").encode("a\ud800")
+
+
+def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
+    adapter = tree("cl100k_part")
+    for ability in (Decodes, EncodesWhole, Finishes, HasFacts, HasSpec, Locates):
+        assert isinstance(adapter, ability)
+    ids = adapter.encode("a b")
+    assert ids.dtype == np.uint32
+    assert adapter.finish(ids, "a b") is ids
+    assert adapter.encode_whole("a b").tolist() == ids.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_facts_allow_cuts_between_pre_tokens_only(name: str) -> None:
+    facts, exact = tree(name).facts, PureTokenizer(tree(name).vocabulary).facts
+    assert facts is tree(name).facts
+    assert facts.model == "TokenTree"
+    assert facts.tokens is None
+    assert "longest matches" in str(facts.undivided)
+    assert (facts.engine, facts.family, facts.unprovable) == ("regex", exact.family, None)
+    assert facts.longest_token == exact.longest_token
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=any_texts(added=(ENDOFTEXT,), max_size=200))
+def test_spans_tile_the_text_and_decoding_gives_it_back(name: str, text: str) -> None:
+    adapter = tree(name)
+    ids = adapter.encode(text)
+    spans = adapter.locate(ids, text)
+    data = text.encode()
+    assert b"".join(data[start:stop] for start, stop in spans.tolist()) == data
+    assert adapter.decode(ids.tolist()) == text
+
+
+def test_added_tokens_are_one_token_each() -> None:
+    ids = tree("cl100k_part").encode(f"a{ENDOFTEXT}b").tolist()
+    assert ids[1] == 300_000
+    assert len(ids) == 3
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=50)
+@given(data=st.data(), text=any_texts(added=(ENDOFTEXT,), max_size=1000))
+@example(data=None, text="The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9)
+def test_every_lossless_strategy_gives_its_own_serial_ids(
+    name: str, strategy: str, data: st.DataObject | None, text: str
+) -> None:
+    adapter = tree(name)
+    chosen: dict[str, Any] = {} if data is None else data.draw(OPTIONS[strategy], label="options")
+    encoding = tokpar.encode(text, adapter, strategy=strategy, executor="serial", **chosen)
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert encoding.lossless
+    assert {seam.rule for seam in encoding.seams} <= {"K1", "K2", "K3"}
+    report = tokpar.check(encoding, text, adapter)
+    assert report.ok, report.findings
+
+
+def test_a_long_text_is_split() -> None:
+    text = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 40
+    encoding = tokpar.encode(text, tree("default"), executor="serial", chunk_chars=200)
+    assert encoding.report.chunks > 5
+    assert encoding == tree("default").encode(text)
+
+
+def test_nothing_is_split_inside_a_pre_token() -> None:
+    encoding = tokpar.encode("=" * 5000, tree("default"), executor="serial", chunk_chars=100)
+    assert encoding.report.chunks == 1
+    assert not encoding.seams
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessExecutor]:
+    with ProcessExecutor(2) as executor:
+        yield executor
+
+
+@settings(max_examples=min(100, EXAMPLES[chosen_profile()] // 10))
+@given(text=any_texts(max_size=1000), size=SIZES)
+def test_processes(text: str, size: int, processes: ProcessExecutor) -> None:
+    adapter = tree("deepseek_part")
+    encoding = tokpar.encode(text, adapter, strategy="cut", executor=processes, chunk_chars=size)
+    assert encoding == adapter.encode(text)
+
+
+def test_it_can_be_built_again_elsewhere() -> None:
+    build, arguments = pickle.loads(pickle.dumps(tree("cl100k_part").spec()))
+    again, text = build(**arguments), "Hello 中文 123"
+    assert again.name == tree("cl100k_part").name
+    assert again.encode(text).tolist() == tree("cl100k_part").encode(text).tolist()
+
+
+# The comparison
+
+
+def test_shared_tokens_have_the_same_bytes_at_the_same_place() -> None:
+    """BPE: a bc | a bc | ab | <s>; TokenTree: ab c | ab c | ab | <s>."""
+    comparison = Comparison(vocabulary_of([b"bc", b"ab"], pattern="[a-c]+"))
+    found = comparison.of("abc.abc.ab<s>")
+    assert (found.bpe_tokens, found.tree_tokens, found.shared_tokens) == (6, 6, 2)
+    assert found.token_share == pytest.approx(1 - 2 * 2 / 12)
+    assert (found.texts, found.texts_differing, found.text_share) == (1, 1, 1.0)
+    both = found + comparison.of("ab")
+    assert (both.texts, both.texts_differing, both.text_share) == (2, 1, 0.5)
+    assert (both.bpe_tokens, both.shared_tokens) == (7, 3)
+
+
+def test_where_nothing_is_compared_nothing_differs() -> None:
+    empty = Difference()
+    assert (empty.text_share, empty.token_share) == (0.0, 0.0)
+    assert (empty.speedup, empty.model_speedup) == (1.0, 1.0)
+
+
+def test_speed_counts_splitting_for_both() -> None:
+    found = Difference(split_seconds=1.0, bpe_seconds=3.0, tree_seconds=1.0)
+    assert (found.speedup, found.model_speedup) == (2.0, 3.0)
+
+
+@given(any_texts(added=("<｜User｜>",), max_size=200))
+def test_the_comparison_counts_what_the_adapters_give(text: str) -> None:
+    vocabulary = deepseek()
+    exact, longest = PureTokenizer(vocabulary), TreeTokenizer(vocabulary)
+    bpe, cut = exact.encode(text), longest.encode(text)
+    shared = set(map(tuple, exact.locate(bpe, text).tolist())) & set(
+        map(tuple, longest.locate(cut, text).tolist())
+    )
+    found = deepseek_comparison().of(text)
+    assert found.bpe_tokens == len(bpe)
+    assert found.tree_tokens == len(cut)
+    assert found.shared_tokens == len(shared)
+    assert found.texts_differing == (bpe.tolist() != cut.tolist())
+
+
+@cache
+def deepseek() -> Vocabulary:
+    return read_tokenizer_json(DEEPSEEK)
+
+
+@cache
+def deepseek_comparison() -> Comparison:
+    return Comparison(deepseek())
+
+
+# The command
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def run_main(*arguments: object, stdin: bytes = b"") -> Any:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        code = main(["tokentree", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=code, out=captured.out, err=captured.err)
+
+    return run_main
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "same.txt", tmp_path / "other.txt"]
+    paths[0].write_text("the", encoding="utf-8")
+    paths[1].write_text(f"the{DIFFERS}", encoding="utf-8")
+    return paths
+
+
+def test_the_command_says_how_much_differs(run: Run, files: list[Path]) -> None:
+    outcome = run("default", *files)
+    header, *rows, last = outcome.out.splitlines()
+    assert outcome.code == 0
+    assert header.startswith("text ")
+    assert header.endswith("BPE tokens  TokenTree tokens  tokens differ  speed  model alone")
+    assert [row.split()[0] for row in rows] == [str(path) for path in files]
+    assert "0.000%" in rows[0]
+    assert last.startswith("1 of 2 texts (50.00%) and ")
+    assert "times as fast as BPE" in last
+
+
+def test_the_command_in_json(run: Run, files: list[Path]) -> None:
+    found = json.loads(run("default", *files, "--json").out)
+    assert [row["text"] for row in found["texts"]] == [str(path) for path in files]
+    same, other = found["texts"]
+    assert same["token_share"] == same["texts_differing"] == 0
+    assert other["token_share"] > 0
+    total = found["total"]
+    assert (total["texts"], total["texts_differing"], total["text_share"]) == (2, 1, 0.5)
+    for name in ("bpe_tokens", "tree_tokens", "shared_tokens", "split_seconds"):
+        assert total[name] == pytest.approx(same[name] + other[name])
+    assert found["vocabulary"] == "default"
+
+
+def test_each_line_can_be_a_text(run: Run) -> None:
+    found = json.loads(run("default", "--lines", "--json", stdin=b"a b\n\nc").out)
+    assert [row["text"] for row in found["texts"]] == ["-:1", "-:2", "-:3"]
+    assert sum(row["bpe_tokens"] for row in found["texts"]) == found["total"]["bpe_tokens"]
+
+
+def test_only_the_first_texts_are_shown_unless_all_are_asked_for(run: Run) -> None:
+    lines = b"a\n" * 30
+    assert "and 10 more (--all shows them)" in run("default", "--lines", stdin=lines).out
+    assert len(run("default", "--lines", "--all", stdin=lines).out.splitlines()) == 32
+
+
+def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run) -> None:
+    arguments = (CL100K, "--pat-str", PATTERN, "--special", f"{ENDOFTEXT}=300000", "--json")
+    found = json.loads(run(*arguments, "--text", f"a{ENDOFTEXT}").out)
+    assert found["total"]["bpe_tokens"] == found["total"]["shared_tokens"] == 2
+
+
+def test_a_bar_is_shown_on_request_only(run: Run, files: list[Path]) -> None:
+    assert run("default", *files).err == ""
+    assert "ch" in run("default", *files, "--progress").err
+    assert run("default", *files, "--progress", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: VOCAB"),
+        (("no-such-name", "--text", "a"), "unknown tokenizer 'no-such-name'"),
+        (("none.json", "--text", "a"), "none.json"),
+        ((VOCAB / "bert_part.json", "--text", "a"), "bert_part.json"),
+        ((CL100K, "--text", "a"), "does not hold its regex"),
+        ((DEEPSEEK, "--pat-str", "a", "--text", "a"), "unknown setting"),
+        (("default", "no-such-file.txt"), "no-such-file.txt"),
+        (("default", "a.txt", "--text", "a"), "either files or --text"),
+        (("default", "--lines", "--text", ""), "no line to compare"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(
+    run: Run, arguments: tuple[object, ...], message: str
+) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("tokpar: error: ")
+    assert outcome.err.count("\n") == 1
+    assert message in outcome.err
+
+
+def test_text_that_is_not_utf_8_is_refused(run: Run) -> None:
+    outcome = run("default", stdin=b"a\xff")
+    assert outcome.code == 2
+    assert "standard input: expected UTF-8" in outcome.err

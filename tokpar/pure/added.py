@@ -1,0 +1,114 @@
+"""Added tokens: found in the text before anything else is done with it, as Hugging Face does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.pure.classes import runs, single
+from tokpar.types import AddedToken
+
+Found = tuple[int, int, int | None]
+"""[start, stop) of a text and the id of the added token there, None between added tokens."""
+
+
+class AddedTokens:
+    """Finds added tokens, leftmost first and the longest of those that start there.
+
+    Those with ``normalized=False`` have the first go, in the raw text. What they leave is
+    normalized, and in it the others are found, in the form that the normalizer gives to them.
+    `single_word`: not next to a word character; a match that is, still hides what begins inside it.
+    `lstrip` and `rstrip`: the token takes the white space beside it too.
+    """
+
+    def __init__(
+        self, tokens: Sequence[AddedToken], normalize: Callable[[str], str] | None = None
+    ) -> None:
+        raw = {token.content: token for token in tokens if not token.normalized}
+        normalized: dict[str, AddedToken] = {}
+        for token in tokens:
+            if token.normalized:
+                content = normalize(token.content) if normalize else token.content
+                _check(content, token, normalized)
+                normalized[content] = token
+        self.raw = _finder(raw)
+        self.normalized = _finder(normalized)
+
+    def segments(self, text: str) -> list[str | int]:
+        """`text` with its added tokens replaced by their ids: "a<s>b" -> ["a", 1, "b"]; without a
+        normalizer."""
+        segments: list[str | int] = [text] if text else []
+        for find in (self.raw, self.normalized):
+            if find is not None:
+                segments = [
+                    part
+                    for segment in segments
+                    for part in ([segment] if isinstance(segment, int) else _cut(find, segment))
+                ]
+        return segments
+
+
+def _check(content: str, token: AddedToken, others: Mapping[str, AddedToken]) -> None:
+    """FileFormatError where the engine finds the empty string, or one of several at random."""
+    if not content:
+        raise FileFormatError(f"added token {token.content!r}: the normalizer leaves nothing of it")
+    if content in others:
+        both = f"{others[content].content!r} and {token.content!r}"
+        raise FileFormatError(f"added tokens {both} are both {content!r} when normalized")
+
+
+def _cut(find: Callable[[str], list[Found]], text: str) -> list[str | int]:
+    return [text[start:stop] if id_ is None else id_ for start, stop, id_ in find(text)]
+
+
+def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]] | None:
+    """What finds these tokens in one text; None if there are none."""
+    if not tokens:
+        return None
+    contents = sorted(tokens, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, contents)))
+
+    def find(text: str) -> list[Found]:
+        found: list[Found] = []
+        end = 0
+        for match in pattern.finditer(text):
+            token = tokens[match[0]]
+            if token.single_word and _in_a_word(text, *match.span()):
+                continue
+            start, stop = _stripped(text, token, match.span(), end)
+            if start > end:
+                found.append((end, start, None))
+            if start < stop:
+                found.append((start, stop, token.id))
+            end = stop
+        if end < len(text):
+            found.append((end, len(text), None))
+        return found
+
+    return find
+
+
+def _in_a_word(text: str, start: int, stop: int) -> bool:
+    """A word character stands next to [start, stop)."""
+    word = single("word").match
+    return bool((start and word(text[start - 1])) or (stop < len(text) and word(text[stop])))
+
+
+def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> tuple[int, int]:
+    """`span` with the white space that the token takes, but not what lies before `end`.
+
+    Empty if the token before has taken just all of it; EngineError, where the engine panics, if
+    that has taken more.
+    """
+    start, stop = span
+    if token.lstrip:
+        white = single("white").match
+        while start > end and white(text[start - 1]):
+            start -= 1
+        start = max(start, end)
+    if token.rstrip and (after := runs("white").match(text, stop)):
+        stop = after.end()
+    if start > stop:
+        raise EngineError(f"the added token {token.content!r} was stripped away", stop, start)
+    return start, stop

@@ -1,0 +1,190 @@
+"""Decoders of a ``tokenizer.json``: tokens -> text, each exact to Hugging Face's `tokenizers` 0.23.
+
+A decoder gets the tokens of a text as they are spelled in the vocabulary and returns as many, or
+fewer, that say the same more plainly; what is left at the end is joined.
+
+>>> read_decoder({"type": "WordPiece", "prefix": "##", "cleanup": True})(["un", "##do", "!"])
+'undo!'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from tokpar.errors import FileFormatError
+from tokpar.pure.formats import byte_alphabet
+from tokpar.pure.parts import (
+    Json,
+    character,
+    chosen,
+    flag,
+    kind,
+    number,
+    pattern_of,
+    stages,
+    string,
+)
+from tokpar.pure.patterns import replaced
+
+Tokens = Sequence[str]
+Step = Callable[[Tokens], list[str]]
+Decoder = Callable[[Tokens], str]
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
+_CLEANED = (
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+    (" do not", " don't"),
+    (" 's", "'s"),
+    (" 've", "'ve"),
+    (" 're", "'re"),
+)
+"""What WordPiece's cleanup replaces, in this order."""
+
+
+def read_decoder(config: Json | None) -> Decoder:
+    """The "decoder" of a ``tokenizer.json``; without one, tokens are joined by spaces.
+    FileFormatError names the part that is not supported."""
+    if config is None:
+        return " ".join
+    steps = [_read(stage) for stage in stages(config, "decoder", "decoders")]
+
+    def decode(tokens: Tokens) -> str:
+        for step in steps:
+            tokens = step(tokens)
+        return "".join(tokens)
+
+    return decode
+
+
+def _read(stage: Json) -> Step:
+    reader = _READERS.get(kind(stage))
+    if reader is None:
+        raise FileFormatError(f"decoder {kind(stage)} is not supported here")
+    return reader(stage)
+
+
+def _each(change: Callable[[str], str]) -> Step:
+    return lambda tokens: [change(token) for token in tokens]
+
+
+def _byte_level(stage: Json) -> Step:
+    """Tokens with a character that stands for no byte, such as added ones, are taken as text."""
+    byte_of = byte_alphabet()
+
+    def data(token: str) -> bytes:
+        try:
+            return bytes(byte_of[char] for char in token)
+        except KeyError:
+            return token.encode("utf-8")
+
+    return lambda tokens: [b"".join(map(data, tokens)).decode("utf-8", "replace")]
+
+
+def _word_piece(stage: Json) -> Step:
+    where = "decoder WordPiece"
+    prefix = string(stage, "prefix", where, default="##")
+    cleanup = flag(stage, "cleanup", where, default=True)
+
+    def step(tokens: Tokens) -> list[str]:
+        parts = list(tokens[:1])
+        for token in tokens[1:]:
+            joins = token.startswith(prefix)
+            parts.append(token.removeprefix(prefix) if joins else f" {token}")
+        return [_clean(part) for part in parts] if cleanup else parts
+
+    return step
+
+
+def _clean(text: str) -> str:
+    for old, new in _CLEANED:
+        text = text.replace(old, new)
+    return text
+
+
+def _metaspace(stage: Json) -> Step:
+    where = "decoder Metaspace"
+    mark = character(stage, "replacement", where)
+    schemes = ("always", "first", "never")
+    drops = chosen(stage, "prepend_scheme", schemes, where, default="always") != "never"
+
+    def step(tokens: Tokens) -> list[str]:
+        first = [token.replace(mark, "" if drops else " ") for token in tokens[:1]]
+        return first + [token.replace(mark, " ") for token in tokens[1:]]
+
+    return step
+
+
+def _byte_fallback(stage: Json) -> Step:
+    """Runs of tokens like "<0xE4>" become what their bytes say; "\\ufffd" for each byte of a run
+    that is no UTF-8."""
+
+    def step(tokens: Tokens) -> list[str]:
+        parts: list[str] = []
+        data = bytearray()
+        for token in tokens:
+            match = _BYTE.fullmatch(token)
+            if match:
+                data.append(int(match[1], 16))
+                continue
+            parts += [*_said(bytes(data)), token]
+            data.clear()
+        return parts + _said(bytes(data))
+
+    return step
+
+
+def _said(data: bytes) -> list[str]:
+    try:
+        return [data.decode("utf-8")] if data else []
+    except UnicodeDecodeError:
+        return ["\ufffd"] * len(data)
+
+
+def _strip(stage: Json) -> Step:
+    where = "decoder Strip"
+    char = character(stage, "content", where)
+    front, back = number(stage, "start", where), number(stage, "stop", where)
+
+    def change(token: str) -> str:
+        start = min(front, len(token) - len(token.lstrip(char)))
+        stop = len(token) - min(back, len(token) - len(token.rstrip(char)))
+        return token[start:stop]
+
+    return _each(change)
+
+
+def _replace(stage: Json) -> Step:
+    pattern = pattern_of(stage, "decoder Replace")
+    content = string(stage, "content", "decoder Replace")
+    if isinstance(pattern, str):
+        return _each(lambda token: token.replace(pattern, content))
+    return _each(lambda token: replaced(pattern, content, token))
+
+
+def _bpe(stage: Json) -> Step:
+    suffix = string(stage, "suffix", "decoder BPEDecoder", default="</w>")
+
+    def step(tokens: Tokens) -> list[str]:
+        spaced = [token.replace(suffix, " ") for token in tokens[:-1]]
+        return spaced + [token.replace(suffix, "") for token in tokens[-1:]]
+
+    return step
+
+
+_READERS: dict[str, Callable[[Json], Step]] = {
+    "BPEDecoder": _bpe,
+    "ByteFallback": _byte_fallback,
+    "ByteLevel": _byte_level,
+    "Fuse": lambda stage: lambda tokens: ["".join(tokens)],
+    "Metaspace": _metaspace,
+    "Replace": _replace,
+    "Strip": _strip,
+    "WordPiece": _word_piece,
+}

@@ -1,0 +1,120 @@
+"""Unicode normalization forms as Hugging Face's engine makes them: its tables are of Unicode 9.
+
+Characters that are newer ("inert", see `tokpar.pure.classes`) stand between texts that are
+normalized by Python; there a Python of any version agrees with the engine.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Literal
+
+from tokpar.pure.classes import present, runs
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+Edit = tuple[str, int]
+"""A character and how many characters of the input it stands for, less one: 0 replaces one
+character, 1 is one more than there were, -2 takes the place of three (as composed letters do)."""
+
+
+def normalized(form: Form, text: str) -> str:
+    """`text` in a normalization form."""
+    if text.isascii() or not present("inert", text):
+        return unicodedata.normalize(form, text)
+    return "".join(
+        part if inert else unicodedata.normalize(form, part) for part, inert in _parts(text)
+    )
+
+
+def trace(form: Form, text: str) -> list[int]:
+    """Index into `text` for each character of `normalized(form, text)`: "é" in NFD -> [0, 0].
+
+    The engine counts characters: after reordering, the index is that of the character whose place
+    was taken, and a composed letter has the index of its first part.
+    """
+    if text.isascii():
+        return list(range(len(text)))
+    edits = _decomposed(form, text)
+    return indices(_composed(edits) if form in ("NFC", "NFKC") else edits)
+
+
+def indices(edits: Iterable[Edit]) -> list[int]:
+    """Index of the input character that each edit stands for."""
+    found, after = [], 0
+    for _, more in edits:
+        found.append(after - 1 if more > 0 else after)
+        after += 1 - more
+    return found
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Runs of inert characters (True) and what is between them."""
+    end = 0
+    for match in runs("inert").finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], False
+        yield match[0], True
+        end = match.end()
+    if end < len(text):
+        yield text[end:], False
+
+
+def _decomposed(form: Form, text: str) -> Iterator[Edit]:
+    """Full decomposition, combining marks in canonical order."""
+    whole: Form = "NFKD" if "K" in form else "NFD"
+    marks: list[Edit] = []
+    for char in text:
+        for i, part in enumerate(_taken_apart(whole, char)):
+            if _combining_class(part):
+                marks.append((part, int(i > 0)))
+                continue
+            yield from _in_order(marks)
+            marks = []
+            yield part, int(i > 0)
+    yield from _in_order(marks)
+
+
+def _in_order(marks: list[Edit]) -> list[Edit]:
+    return sorted(marks, key=lambda mark: _combining_class(mark[0]))
+
+
+def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Canonical composition: a starter takes up the marks behind it that nothing blocks."""
+    starter: Edit | None = None
+    marks: list[Edit] = []
+    for char, more in edits:
+        own = _combining_class(char)
+        blocked = bool(marks) and _combining_class(marks[-1][0]) >= own
+        pair = None if starter is None or blocked else _joined(starter[0], char)
+        if starter is not None and pair is not None:
+            starter = pair, starter[1] + more - 1
+        elif own == 0:
+            yield from [starter] if starter is not None else []
+            yield from marks
+            starter, marks = (char, more), []
+        elif starter is None:
+            yield char, more
+        else:
+            marks.append((char, more))
+    yield from [starter] if starter is not None else []
+    yield from marks
+
+
+@lru_cache(maxsize=1 << 14)
+def _taken_apart(form: Form, char: str) -> str:
+    return normalized(form, char)
+
+
+@lru_cache(maxsize=1 << 14)
+def _combining_class(char: str) -> int:
+    return 0 if runs("inert").match(char) else unicodedata.combining(char)
+
+
+@lru_cache(maxsize=1 << 14)
+def _joined(first: str, second: str) -> str | None:
+    """The one character that two are composed to, if there is one."""
+    both = normalized("NFC", first + second)
+    return both if len(both) == 1 else None

@@ -1,0 +1,82 @@
+"""Longest match in one pass over the word, with failure links (LinMaxMatch).
+
+Song, Salcianu, Song, Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie
+stands for what was read since the last token. Where no edge goes on, the tokens that greedy
+matching would have made of it are known beforehand, and so is the node of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_BEGIN, _INSIDE = 0, 1
+
+
+class LinearMatcher:
+    """Greedy longest match in a number of steps linear in the word's length.
+
+    `first`: ids of tokens that may begin a word; `later`: of those that may follow, without prefix.
+
+    >>> LinearMatcher({"play": 1}, {"ing": 2, "i": 3}).match("playing")
+    [1, 2]
+    """
+
+    def __init__(self, first: Mapping[str, int], later: Mapping[str, int]) -> None:
+        self._edges: list[dict[str, int]] = [{}, {}]
+        self._token = [-1, -1]
+        for root, tokens in ((_BEGIN, first), (_INSIDE, later)):
+            for token, id_ in tokens.items():
+                if token:
+                    self._token[self._grow(root, token)] = id_
+        self._rest = [-1] * len(self._edges)
+        self._made: list[tuple[int, ...]] = [()] * len(self._edges)
+        self._link()
+
+    def match(self, word: str) -> list[int] | None:
+        """Ids of the tokens of a word; None if greedy matching fails."""
+        edges, rest, made = self._edges, self._rest, self._made
+        ids: list[int] = []
+        node = _BEGIN
+        for character in word:
+            after = edges[node].get(character)
+            while after is None:
+                ids += made[node]
+                node = rest[node]
+                if node < 0:
+                    return None
+                after = edges[node].get(character)
+            node = after
+        while node > _INSIDE:
+            ids += made[node]
+            node = rest[node]
+        return ids if node == _INSIDE or not word else None
+
+    def _grow(self, node: int, token: str) -> int:
+        for character in token:
+            after = self._edges[node].get(character)
+            if after is None:
+                after = self._edges[node][character] = len(self._edges)
+                self._edges.append({})
+                self._token.append(-1)
+            node = after
+        return node
+
+    def _link(self) -> None:
+        """`_made[node]`, `_rest[node]`: tokens of what was read, and the node of what they leave;
+        -1 if greedy matching fails there. Nearer nodes first: a rest is shorter than the whole."""
+        level = [_BEGIN, _INSIDE]
+        while level:
+            edges = [(node, *edge) for node in level for edge in self._edges[node].items()]
+            for node, character, after in edges:
+                self._link_node(node, character, after)
+            level = [after for _, _, after in edges]
+
+    def _link_node(self, node: int, character: str, after: int) -> None:
+        if self._token[after] >= 0:
+            self._made[after], self._rest[after] = (self._token[after],), _INSIDE
+            return
+        made, rest = self._made[node], self._rest[node]
+        while rest >= 0 and character not in self._edges[rest]:
+            made, rest = made + self._made[rest], self._rest[rest]
+        if rest >= 0:
+            self._made[after], self._rest[after] = made, self._edges[rest][character]

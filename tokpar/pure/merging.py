@@ -1,0 +1,192 @@
+"""The greedy merging of `tokpar.pure.bpe`, written for speed.
+
+Every merge that may be made has a code, an int; the least code is made first, the leftmost of
+equal ones. A few atoms are merged by looking for the least code with `min`, which costs less than
+keeping order up to `SCAN_ATOMS` of them; more are merged in O(n log n) with a heap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import chain, pairwise
+from typing import AnyStr
+
+Codes = dict[tuple[int, int], int]
+"""(left id, right id) -> priority * 2**32 + merged id."""
+
+Span = tuple[int, int, int]
+"""(id, start, stop) of a token."""
+
+SCAN_ATOMS = 200
+ID_BITS = 32
+ID_MASK = (1 << ID_BITS) - 1
+NEVER = 1 << 80
+
+
+def merge_ids(ids: list[int], codes: Codes) -> list[int]:
+    """`ids` merged by pairs: [0, 1, 2] with {(1, 2): 7} -> [0, 7]. Changes the list."""
+    if len(ids) > SCAN_ATOMS:
+        return [id_ for id_, _ in merge_ids_in_place(ids, codes)]
+    get = codes.get
+    waiting = [get(pair, NEVER) for pair in pairwise(ids)]
+    while waiting and (best := min(waiting)) != NEVER:
+        i = waiting.index(best)
+        merged = ids[i] = best & ID_MASK
+        del ids[i + 1], waiting[i]
+        if i:
+            waiting[i - 1] = get((ids[i - 1], merged), NEVER)
+        if i < len(waiting):
+            waiting[i] = get((merged, ids[i + 1]), NEVER)
+    return ids
+
+
+def merge_ids_in_place(ids: list[int], codes: Codes) -> list[tuple[int, int]]:
+    """The same by heap: (id, number of its first atom) of each part. Changes the list."""
+    get = codes.get
+
+    def code(i: int, j: int, _: int) -> int:
+        return get((ids[i], ids[j]), NEVER)
+
+    def join(i: int, code: int) -> None:
+        ids[i] = code & ID_MASK
+
+    return [(ids[i], i) for i in merge_by_queue(len(ids), code, join)[:-1]]
+
+
+def merge_text(text: AnyStr, codes: Mapping[AnyStr, int]) -> list[int]:
+    """Where parts of `text` begin, and its length, if any two may merge whose text together has a
+    code: "xaab", {"aa": 5, "ab": 7} -> [0, 1, 3, 4]. Atoms are characters or bytes."""
+    size = len(text)
+    get = codes.get
+    if size > SCAN_ATOMS:
+        return merge_by_queue(size, lambda i, _, k: get(text[i:k], NEVER), lambda *_: None)
+    starts = list(range(size + 1))
+    waiting = [get(text[i : i + 2], NEVER) for i in range(size - 1)]
+    while waiting and (best := min(waiting)) != NEVER:
+        i = waiting.index(best)
+        del starts[i + 1], waiting[i]
+        if i:
+            waiting[i - 1] = get(text[starts[i - 1] : starts[i + 1]], NEVER)
+        if i < len(waiting):
+            waiting[i] = get(text[starts[i] : starts[i + 2]], NEVER)
+    return starts
+
+
+def merge_by_queue(
+    size: int, code: Callable[[int, int, int], int], join: Callable[[int, int], None]
+) -> list[int]:
+    """First atoms of the parts that are left of `size` atoms, and `size`.
+
+    `code(i, j, k)`: of merging the parts [i, j) and [j, k), or `NEVER`. `join(i, code)` is told of
+    each merge made. Every pair there ever was is kept under its code by its first atom; one is out
+    of date when the pair that begins there has another code now.
+    """
+    after = list(range(1, size + 2))
+    before = list(range(-1, size))
+    order: list[int] = []
+    waiting: dict[int, Places] = {}
+
+    def offer(i: int, j: int, k: int) -> None:
+        if (found := code(i, j, k)) != NEVER:
+            if found not in waiting:
+                waiting[found] = Places()
+                heappush(order, found)
+            waiting[found].push(i)
+
+    for i in range(size - 1):
+        offer(i, i + 1, i + 2)
+    while order:
+        least = order[0]
+        i = waiting[least].pop()
+        if i < 0:
+            del waiting[heappop(order)]
+            continue
+        j = after[i]
+        if not j or j == size or code(i, j, after[j]) != least:
+            continue
+        join(i, least)
+        k = after[i] = after[j]
+        after[j] = 0
+        before[k] = i
+        if k < size:
+            offer(i, k, after[k])
+        if before[i] >= 0:
+            offer(before[i], i, k)
+    return [*(i for i in range(size) if after[i]), size]
+
+
+class Places:
+    """Numbers, least first. Those that come in ascending order, as nearly all do, cost O(1)."""
+
+    __slots__ = ("_ascending", "_others")
+
+    def __init__(self) -> None:
+        self._ascending: deque[int] = deque()
+        self._others: list[int] = []
+
+    def push(self, number: int) -> None:
+        """Add a number."""
+        if not self._ascending or number >= self._ascending[-1]:
+            self._ascending.append(number)
+        else:
+            heappush(self._others, number)
+
+    def pop(self) -> int:
+        """Take the least; -1 if there is none."""
+        if self._others and not (self._ascending and self._ascending[0] <= self._others[0]):
+            return heappop(self._others)
+        return self._ascending.popleft() if self._ascending else -1
+
+
+def touched(spans: Sequence[Span], piece: str) -> list[Span]:
+    """Spans in bytes as code points, every touched one covered: "é", [(7, 1, 2)] -> [(7, 0, 1)]."""
+    if piece.isascii():
+        return list(spans)
+    owner = [i for i, character in enumerate(piece) for _ in character.encode("utf-8")]
+    return [(id_, owner[start], owner[stop - 1] + 1) for id_, start, stop in spans]
+
+
+class Remembering:
+    """A memo of pre-tokens for models that define `_ids`: it is emptied when it is full.
+
+    Safe to share between threads: each step on the dict is one operation of the interpreter, and
+    the worst a race does is to compute a pre-token twice.
+    """
+
+    def __init__(self) -> None:
+        self._memo = Memo(self._ids)
+
+    def _ids(self, piece: str) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def encode(self, piece: str) -> tuple[int, ...]:
+        """Ids of one pre-token; of "", none."""
+        return self._memo[piece]
+
+    def encode_all(self, pieces: Sequence[str]) -> list[int]:
+        """Ids of all pre-tokens in order."""
+        return list(chain.from_iterable(map(self._memo.__getitem__, pieces)))
+
+
+class Memo(dict[str, tuple[int, ...]]):
+    """Ids of the last pre-tokens, at most `PIECES` of at most `CHARACTERS` each.
+
+    A dict that computes what it lacks is asked without a Python call for what it has.
+    """
+
+    PIECES = 1 << 16
+    CHARACTERS = 64
+
+    def __init__(self, ids: Callable[[str], tuple[int, ...]]) -> None:
+        super().__init__()
+        self._compute = ids
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        ids = self._compute(piece)
+        if len(piece) <= self.CHARACTERS:
+            if len(self) >= self.PIECES:
+                self.clear()
+            self[piece] = ids
+        return ids

@@ -1,0 +1,158 @@
+"""What every model offers to the pipeline, and how it is read from a ``tokenizer.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from tokpar.errors import FileFormatError
+from tokpar.pure.formats import Merges, byte_alphabet
+from tokpar.pure.merging import Span as Span
+from tokpar.pure.pairs import PairBPE, PairSettings
+from tokpar.pure.wordpiece import WordLevel, WordPiece
+
+Config = Mapping[str, Any]
+T = TypeVar("T")
+
+_MAX_ID = 2**32 - 1
+
+
+class Model(Protocol):
+    """Turns one pre-token, already normalized, into ids. Safe to share between threads.
+
+    Byte-level models take the piece as plain text too, and its UTF-8 bytes by themselves.
+    """
+
+    def encode(self, piece: str) -> Sequence[int]:
+        """Ids of one pre-token; of "", none. EngineError where the engine fails as well."""
+
+    def spans(self, piece: str) -> list[Span]:
+        """The same ids, each with the code points that it touches: a token that is only a part of a
+        character's bytes has the whole character. Empty where HF's are (0, 0)."""
+
+
+class EncodesAll(Model, Protocol):
+    """A model with a fast way for many pre-tokens; all models of `read_model` have it."""
+
+    def encode_all(self, pieces: Sequence[str]) -> list[int]:
+        """The ids of all pre-tokens, one after the other: what a pipeline should call, once for all
+        the pre-tokens of a segment. Those in the memo cost no call of a Python function."""
+
+
+def read_model(config: Config, byte_level: bool) -> EncodesAll:
+    """The "model" object of a ``tokenizer.json``. `byte_level`: its pre-tokenizer is ByteLevel.
+
+    FileFormatError names the part that is unsupported or broken, without the path of the file.
+    """
+    if not isinstance(config, Mapping):
+        raise FileFormatError(f"model: expected an object, got {type(config).__name__}")
+    kind = config.get("type", _untold_kind(config))
+    if kind == "BPE":
+        return _read_bpe(config, byte_level)
+    if byte_level:
+        raise FileFormatError(f"model type = {kind!r} after ByteLevel is not supported here")
+    if kind not in ("WordPiece", "WordLevel"):
+        raise FileFormatError(f"model type = {kind!r} is not supported here")
+    ids = _read_ids(config)
+    if kind == "WordPiece":
+        return WordPiece(
+            ids,
+            _setting(config, "unk_token", "[UNK]"),
+            _setting(config, "max_input_chars_per_word", 100),
+            _setting(config, "continuing_subword_prefix", "##"),
+        )
+    return WordLevel(ids, _setting(config, "unk_token", "<unk>"))
+
+
+def _untold_kind(config: Config) -> str | None:
+    """The kind of a model of an old file, which does not tell it."""
+    if "merges" in config:
+        return "BPE"
+    return "WordPiece" if "max_input_chars_per_word" in config else None
+
+
+def _setting(config: Config, key: str, default: T) -> T:
+    """A setting of the type of its default; the default if it is missing or null."""
+    value = config.get(key)
+    if value is None:
+        return default
+    if type(value) is not type(default) or (isinstance(value, int) and value < 0):
+        kind = type(default).__name__
+        raise FileFormatError(f"model {key}: expected {kind}, got {value!r}")
+    return value
+
+
+def _read_ids(config: Config) -> dict[str, int]:
+    ids = config.get("vocab")
+    if not isinstance(ids, dict):
+        raise FileFormatError("model vocab: expected an object of tokens and ids")
+    taken: dict[int, str] = {}
+    for token, id_ in ids.items():
+        if type(id_) is not int or not 0 <= id_ <= _MAX_ID:
+            raise FileFormatError(
+                f"model vocab: expected an object of tokens and ids, {token!r} has id {id_!r}"
+            )
+        if id_ in taken:
+            raise FileFormatError(
+                f"model vocab: two tokens have one id: {taken[id_]!r} and {token!r} have {id_}"
+            )
+        taken[id_] = token
+    return ids
+
+
+def _read_bpe(config: Config, byte_level: bool) -> PairBPE:
+    if config.get("dropout"):
+        raise FileFormatError(f"model dropout = {config['dropout']!r}: ids would be random")
+    ids = _read_ids(config)
+    settings = PairSettings(
+        byte_level=byte_level,
+        ignore_merges=_setting(config, "ignore_merges", False),
+        byte_fallback=_setting(config, "byte_fallback", False),
+        fuse_unk=_setting(config, "fuse_unk", False),
+        unk_token=None if config.get("unk_token") is None else _setting(config, "unk_token", ""),
+        continuing_subword_prefix=_setting(config, "continuing_subword_prefix", ""),
+        end_of_word_suffix=_setting(config, "end_of_word_suffix", ""),
+    )
+    if byte_level:
+        _require_bytes(ids, settings)
+    merges = _read_merges(config.get("merges"), ids, settings.continuing_subword_prefix)
+    return PairBPE(ids, merges, settings)
+
+
+def _require_bytes(ids: Mapping[str, int], settings: PairSettings) -> None:
+    """Every byte must be a token, in each place of a word that it can have."""
+    prefix, suffix = settings.continuing_subword_prefix, settings.end_of_word_suffix
+    for before in {"", prefix}:
+        for after in {"", suffix}:
+            shown = {byte: before + char + after for char, byte in byte_alphabet().items()}
+            missing = sorted(byte for byte, token in shown.items() if token not in ids)
+            if missing:
+                raise FileFormatError(
+                    "model vocab: expected a token for each of the 256 bytes, "
+                    f"{len(missing)} are missing, the first is 0x{missing[0]:02x} "
+                    f"({shown[missing[0]]!r})"
+                )
+
+
+def _read_merges(lines: object, ids: Mapping[str, int], prefix: str) -> Merges:
+    """(left, right) -> (priority, merged), as ids. Of a pair listed twice the last line counts, as
+    in HF. `prefix`: of tokens that continue a word; the merged token has only that of the left."""
+    if not isinstance(lines, list):
+        raise FileFormatError("model merges: expected a list")
+    merges: Merges = {}
+    for number, line in enumerate(lines):
+        if isinstance(line, str) and line.startswith("#version"):
+            continue
+        where = f"model merges, entry {number}"
+        pair = line.split(" ") if isinstance(line, str) else line
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(p) is str for p in pair)):
+            raise FileFormatError(f"{where}: expected two tokens, got {line!r}")
+        left, right = pair
+        if not right.startswith(prefix):
+            raise FileFormatError(f"{where}: {right!r} does not begin with {prefix!r}")
+        try:
+            key = ids[left], ids[right]
+            merges[key] = (number, ids[left + right[len(prefix) :]])
+        except KeyError as error:
+            raise FileFormatError(f"{where}: {error} is not in the vocabulary") from None
+    return merges

@@ -1,0 +1,256 @@
+"""Normalizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23.
+
+A normalizer is called with a text and returns the normalized one. `trace` tells where the latter's
+characters come from: the index of one character of the text for each; it is only called when
+somebody asks where tokens lie. Classes of characters are the engine's, not Python's (see
+`tokpar.pure.classes`); a Replace with a regex has the meaning that all engines give to it, or is
+refused (see `tokpar.pure.patterns`).
+
+>>> strip_and_lower = read_normalizer({"type": "Sequence", "normalizers": [
+...     {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Lowercase"}]})
+>>> strip_and_lower(" Straße "), strip_and_lower.trace(" Straße ")
+('straße', [1, 2, 3, 4, 5, 6])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tokpar.errors import FileFormatError
+from tokpar.pure import forms
+from tokpar.pure.classes import present, recent_lowercase, single, white
+from tokpar.pure.forms import Form
+from tokpar.pure.parts import Json, chosen, flag, kind, pattern_of, stages, string
+from tokpar.pure.patterns import AnyPattern, replaced, spans
+
+
+class Normalizer(Protocol):
+    """text -> normalized text."""
+
+    def __call__(self, text: str) -> str: ...
+
+    def trace(self, text: str) -> Sequence[int]:
+        """Index into `text` for each character of the normalized text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One normalizer after the other."""
+
+    stages: tuple[Normalizer, ...]
+
+    def __call__(self, text: str) -> str:
+        for stage in self.stages:
+            text = stage(text)
+        return text
+
+    def trace(self, text: str) -> Sequence[int]:
+        found: Sequence[int] = range(len(text))
+        for stage in self.stages:
+            found = [found[i] for i in stage.trace(text)]
+            text = stage(text)
+        return found
+
+
+@dataclass(frozen=True)
+class UnicodeForm:
+    """NFC, NFD, NFKC or NFKD."""
+
+    form: Form
+
+    def __call__(self, text: str) -> str:
+        return forms.normalized(self.form, text)
+
+    def trace(self, text: str) -> Sequence[int]:
+        return forms.trace(self.form, text)
+
+
+class Lowercase:
+    """Each character for itself: a final sigma is not known, "ΑΣ" -> "ασ"."""
+
+    def __call__(self, text: str) -> str:
+        lower = text.replace("Σ", "σ").lower()
+        recent = recent_lowercase()
+        if lower.isascii() or recent.keys().isdisjoint(map(ord, set(lower))):
+            return lower
+        return lower.translate(recent)
+
+    def trace(self, text: str) -> Sequence[int]:
+        return [i for i, char in enumerate(text) for _ in char.lower()]
+
+
+@dataclass(frozen=True)
+class Without:
+    """Takes out all characters of a class."""
+
+    name: str
+
+    def __call__(self, text: str) -> str:
+        gone = present(self.name, text)
+        return text.translate(dict.fromkeys(map(ord, gone))) if gone else text
+
+    def trace(self, text: str) -> Sequence[int]:
+        gone = single(self.name).match
+        return [i for i, char in enumerate(text) if not gone(char)]
+
+
+class Spaced:
+    """A space for each white character: "a\\n\\tb" -> "a  b"."""
+
+    def __call__(self, text: str) -> str:
+        other = [ord(char) for char in present("white", text) if char != " "]
+        return text.translate(dict.fromkeys(other, " ")) if other else text
+
+    def trace(self, text: str) -> Sequence[int]:
+        return range(len(text))
+
+
+class ChineseApart:
+    """A space on either side of each Chinese character: "a中" -> "a 中 "."""
+
+    def __call__(self, text: str) -> str:
+        chinese = present("chinese", text)
+        return text.translate({ord(char): f" {char} " for char in chinese}) if chinese else text
+
+    def trace(self, text: str) -> Sequence[int]:
+        chinese = single("chinese").match
+        return [i for i, char in enumerate(text) for _ in range(3 if chinese(char) else 1)]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Takes white characters from the ends."""
+
+    left: bool
+    right: bool
+
+    def __call__(self, text: str) -> str:
+        text = text.lstrip(white()) if self.left else text
+        return text.rstrip(white()) if self.right else text
+
+    def trace(self, text: str) -> Sequence[int]:
+        start = len(text) - len(text.lstrip(white())) if self.left else 0
+        return range(start, start + len(self(text)))
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """Puts something before every text but the empty one."""
+
+    prefix: str
+
+    def __call__(self, text: str) -> str:
+        return self.prefix + text if text else text
+
+    def trace(self, text: str) -> Sequence[int]:
+        return [0] * len(self.prefix) + list(range(len(text))) if text else []
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Every match becomes `content`, whose characters all come from the match's last one."""
+
+    pattern: AnyPattern
+    content: str
+
+    def __call__(self, text: str) -> str:
+        return replaced(self.pattern, self.content, text)
+
+    def trace(self, text: str) -> Sequence[int]:
+        found: list[int] = []
+        end = 0
+        for start, stop in spans(self.pattern, text):
+            found += [*range(end, start), *([stop - 1] * len(self.content))]
+            end = stop
+        return [*found, *range(end, len(text))]
+
+
+@dataclass(frozen=True)
+class ReplaceString:
+    """Replace of a string, as fast as `str.replace` is."""
+
+    old: str
+    new: str
+
+    def __call__(self, text: str) -> str:
+        return text.replace(self.old, self.new)
+
+    def trace(self, text: str) -> Sequence[int]:
+        return Replace(re.compile(re.escape(self.old)), self.new).trace(text)
+
+
+def bert_normalizer(
+    *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool | None, lowercase: bool
+) -> Chain:
+    """BertNormalizer; `strip_accents` None means as `lowercase`."""
+    chain: list[Normalizer] = [Without("removed"), Spaced()] if clean_text else []
+    if handle_chinese_chars:
+        chain.append(ChineseApart())
+    if lowercase if strip_accents is None else strip_accents:
+        chain += [UnicodeForm("NFD"), Without("nonspacing")]
+    if lowercase:
+        chain.append(Lowercase())
+    return Chain(tuple(chain))
+
+
+def read_normalizer(config: Json | None) -> Normalizer | None:
+    """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
+    FileFormatError names the part that is not supported."""
+    read = [_read(stage) for stage in stages(config, "normalizer", "normalizers")]
+    return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
+
+
+def _read(stage: Mapping[str, Any]) -> Normalizer:
+    reader = _READERS.get(kind(stage))
+    if reader is None:
+        raise FileFormatError(f"normalizer {kind(stage)} is not supported here")
+    return reader(stage)
+
+
+def _bert(stage: Json) -> Chain:
+    where = "normalizer BertNormalizer"
+    accents = None if stage.get("strip_accents") is None else flag(stage, "strip_accents", where)
+    return bert_normalizer(
+        clean_text=flag(stage, "clean_text", where),
+        handle_chinese_chars=flag(stage, "handle_chinese_chars", where),
+        strip_accents=accents,
+        lowercase=flag(stage, "lowercase", where),
+    )
+
+
+def _strip(stage: Json) -> Strip:
+    where = "normalizer Strip"
+    return Strip(flag(stage, "strip_left", where), flag(stage, "strip_right", where))
+
+
+def _replace(stage: Json) -> Replace | ReplaceString:
+    where = "normalizer Replace"
+    pattern = pattern_of(stage, where)
+    content = string(stage, "content", where)
+    if isinstance(pattern, str):
+        return ReplaceString(pattern, content)
+    return Replace(pattern, content)
+
+
+def _prepend(stage: Json) -> Prepend:
+    return Prepend(string(stage, "prepend", "normalizer Prepend"))
+
+
+def _form(stage: Json) -> UnicodeForm:
+    names: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+    return UnicodeForm(chosen(stage, "type", names, "normalizer"))
+
+
+_READERS: dict[str, Callable[[Json], Normalizer]] = {
+    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD"), _form),
+    "BertNormalizer": _bert,
+    "Lowercase": lambda stage: Lowercase(),
+    "Prepend": _prepend,
+    "Replace": _replace,
+    "Strip": _strip,
+    "StripAccents": lambda stage: Without("mark"),
+}

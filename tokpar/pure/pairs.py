@@ -1,0 +1,137 @@
+"""Byte-pair encoding by explicit priority of pairs, as HF's `models.BPE` does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tokpar.errors import EngineError
+from tokpar.pure.formats import Merges, byte_alphabet
+from tokpar.pure.merging import (
+    ID_BITS,
+    Codes,
+    Remembering,
+    Span,
+    merge_ids,
+    merge_ids_in_place,
+    touched,
+)
+
+
+def byte_token(byte: int) -> str:
+    """How vocabularies with byte fallback spell a byte: 10 -> "<0x0A>"."""
+    return f"<0x{byte:02X}>"
+
+
+def pair_codes(merges: Merges) -> Codes:
+    """Merges as `merge_ids` wants them."""
+    return {pair: priority << ID_BITS | merged for pair, (priority, merged) in merges.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PairSettings:
+    """The switches of HF's BPE, by HF's names. `byte_level`: tokens are spelt in the alphabet of
+    `byte_alphabet`, and a piece is taken as its UTF-8 bytes."""
+
+    byte_level: bool = False
+    ignore_merges: bool = False
+    byte_fallback: bool = False
+    fuse_unk: bool = False
+    unk_token: str | None = None
+    continuing_subword_prefix: str = ""
+    end_of_word_suffix: str = ""
+
+
+class PairBPE(Remembering):
+    """BPE by explicit priority of pairs, with all that HF's `models.BPE` can do but dropout.
+
+    Ids are those of HF, oddities included: a character that is neither a token nor has an unknown
+    token is left out, and what stood around it may merge; an unknown character waits until the next
+    known one, so that tokens of byte fallback between the two come first. Spans are where the
+    characters are; HF counts lengths, and is off after either of the two.
+
+    >>> merges = {(0, 1): (0, 2)}
+    >>> PairBPE({"a": 0, "b": 1, "ab": 2}, merges, PairSettings()).encode("aabb")
+    (0, 2, 1)
+    """
+
+    def __init__(self, vocab: Mapping[str, int], merges: Merges, settings: PairSettings) -> None:
+        super().__init__()
+        self._vocab = vocab
+        self._codes = pair_codes(merges)
+        self._settings = settings
+        self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
+        self._shown = {byte: shown for shown, byte in byte_alphabet().items()}
+        self._byte_ids = None
+        if settings.byte_level and not self._dressed:
+            self._byte_ids = [vocab[self._shown[byte]] for byte in range(256)]
+
+    def spans(self, piece: str) -> list[Span]:
+        """(id, start, stop) of each token; code points of the piece."""
+        shown = self._show(piece)
+        if self._settings.ignore_merges and shown in self._vocab:
+            return [(self._vocab[shown], 0, len(piece))]
+        atoms = list(self._atoms(shown))
+        merged = merge_ids_in_place([atom[0] for atom in atoms], self._codes)
+        firsts = [*(first for _, first in merged), len(atoms)]
+        spans = []
+        for (id_, first), stop in zip(merged, firsts[1:], strict=True):
+            inside = atoms[first:stop]
+            spans.append((id_, min(a[1] for a in inside), max(a[2] for a in inside)))
+        return touched(spans, piece) if self._settings.byte_level else spans
+
+    def _ids(self, piece: str) -> tuple[int, ...]:
+        if self._settings.ignore_merges and (shown := self._show(piece)) in self._vocab:
+            return (self._vocab[shown],)
+        return tuple(merge_ids(self._start(piece), self._codes))
+
+    def _start(self, piece: str) -> list[int]:
+        """Ids of the atoms; in the usual case by one lookup each."""
+        if self._byte_ids is not None:
+            return [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
+        if self._dressed or not self._vocab.keys() >= set(piece):
+            return [atom[0] for atom in self._atoms(self._show(piece))]
+        return [*map(self._vocab.__getitem__, piece)]
+
+    def _show(self, piece: str) -> str:
+        if not self._settings.byte_level:
+            return piece
+        return piece.encode("utf-8").decode("latin-1").translate(self._shown)
+
+    def _atoms(self, shown: str) -> Iterator[Span]:
+        """Spans in the order in which HF's merging has them."""
+        waiting: Span | None = None
+        for i, character in enumerate(shown):
+            token = self._dress(character, i == 0, i == len(shown) - 1)
+            id_ = self._vocab.get(token)
+            if id_ is None and (fallback := self._fallback(token)):
+                yield from ((byte_id, i, i + 1) for byte_id in fallback)
+                continue
+            if id_ is None and self._settings.unk_token is None:
+                continue
+            if waiting and (id_ is not None or not self._settings.fuse_unk):
+                yield waiting
+                waiting = None
+            if id_ is not None:
+                yield id_, i, i + 1
+            else:
+                waiting = (self._unknown(), waiting[1] if waiting else i, i + 1)
+        if waiting:
+            yield waiting
+
+    def _dress(self, character: str, first: bool, last: bool) -> str:
+        prefix = "" if first else self._settings.continuing_subword_prefix
+        return prefix + character + (self._settings.end_of_word_suffix if last else "")
+
+    def _fallback(self, token: str) -> list[int]:
+        """Ids of the token's bytes; none if they are not all there."""
+        if not self._settings.byte_fallback:
+            return []
+        ids = [self._vocab.get(byte_token(byte), -1) for byte in token.encode("utf-8")]
+        return [] if -1 in ids else ids
+
+    def _unknown(self) -> int:
+        token = self._settings.unk_token
+        if token is None or token not in self._vocab:
+            raise EngineError(f"the unknown token {token!r} is needed but not in the vocabulary")
+        return self._vocab[token]

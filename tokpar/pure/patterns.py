@@ -1,0 +1,132 @@
+"""Regexes that mean the same to every engine, and what is done with their matches.
+
+They run on the `regex` module, which knows a newer Unicode than the engines the vocabularies were
+made for: a character assigned recently may be a letter here and nothing there. Matches are those of
+HF or tiktoken on code points whose class all of them agree on: ASCII, Latin, Greek, Cyrillic,
+Hebrew, Arabic, Indic scripts, Thai, Chinese, Japanese, Korean, emoji and everything else that has
+been in Unicode for long; nothing is promised on the others.
+
+Where the engines' syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind,
+sets in sets ...) it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal, TypeAlias
+
+import regex
+
+from tokpar.errors import EngineError, FileFormatError
+
+Engine = Literal["oniguruma", "fancy-regex"]
+AnyPattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]
+Slice = tuple[int, int]
+"""Positions [start, stop)."""
+
+Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+BEHAVIORS: tuple[Behavior, ...] = (
+    "Removed",
+    "Isolated",
+    "MergedWithPrevious",
+    "MergedWithNext",
+    "Contiguous",
+)
+
+_CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
+_AGREED = regex.compile(
+    rf"""
+    (?: {_CHARACTER}
+      | \[ \^? (?: {_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^ | -(?=\]) )+ \]
+      | \( (?: \?[:=!] | \?i: (?= [sdmtlver'|\[\]]+ \) ) | (?!\?) )
+      | \)
+      | (?: [?*+] | \{{\d+(?:,\d*)?\}} ) [?+]?+
+      | [^\\\[\](){{}}?*+^$]
+    )*+
+    """,
+    regex.VERBOSE,
+)
+_DIFFERS_IN_ONIGURUMA = regex.compile(r"\{\d+(?:,\d*)?\}[+?]")
+
+
+def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
+    """`pattern` with the meaning it has in `engine`; FileFormatError if that is not certain."""
+    agreed = pattern
+    if engine == "fancy-regex":
+        agreed = agreed.replace(r"|\s++$|", r"|\s++(?![\s\S])|")
+    known = _AGREED.match(agreed).end()
+    if engine == "oniguruma" and (differs := _DIFFERS_IN_ONIGURUMA.search(agreed)):
+        known = min(known, differs.start())
+    if known < len(agreed):
+        raise FileFormatError(
+            f"pattern {pattern!r}: {agreed[known : known + 12]!r} is not among what all regex "
+            "engines are known to read in the same way"
+        )
+    try:
+        return regex.compile(agreed, regex.V0)
+    except regex.error as error:
+        raise FileFormatError(f"pattern {pattern!r}: {error}") from error
+
+
+def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
+    """All matches. EngineError at one of nothing: engines do not agree on where they go on."""
+    for match in pattern.finditer(text):
+        start, stop = match.span()
+        if start == stop:
+            raise EngineError(f"{pattern.pattern!r} matched nothing", 0, len(text))
+        yield start, stop
+
+
+def replaced(pattern: AnyPattern, content: str, text: str) -> str:
+    """`text` with every match replaced by `content`, literally."""
+    parts, end = [], 0
+    for start, stop in spans(pattern, text):
+        parts += [text[end:start], content]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
+    """What is left of a text of `length` characters that is split at `matches`.
+
+    With matches (1, 2) and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each
+    by itself; "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before
+    or after it, of several matches in a row only the nearest. `invert`: gaps are the matches.
+    """
+    parts = _tiled(matches, length, invert)
+    if behavior == "Removed":
+        return [part for part, matched in parts if not matched]
+    if behavior == "Isolated":
+        return [part for part, _ in parts]
+    if behavior == "MergedWithNext":
+        mirrored = [((-stop, -start), matched) for (start, stop), matched in reversed(parts)]
+        merged = _merged(mirrored, behavior="MergedWithPrevious")
+        return [(-stop, -start) for start, stop in reversed(merged)]
+    return _merged(parts, behavior)
+
+
+def _tiled(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Slice, bool]]:
+    """Matches and the gaps between them, and which of the two each is."""
+    parts, end = [], 0
+    for start, stop in matches:
+        if start > end:
+            parts.append(((end, start), invert))
+        parts.append(((start, stop), not invert))
+        end = stop
+    if end < length:
+        parts.append(((end, length), invert))
+    return parts
+
+
+def _merged(parts: list[tuple[Slice, bool]], behavior: Behavior) -> list[Slice]:
+    found: list[Slice] = []
+    before = False
+    for part, matched in parts:
+        joins = matched == before if behavior == "Contiguous" else matched and not before
+        if joins and found:
+            found[-1] = (found[-1][0], part[1])
+        else:
+            found.append(part)
+        before = matched
+    return found

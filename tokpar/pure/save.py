@@ -1,0 +1,291 @@
+"""Byte-level vocabularies, written as ``tokenizer.json`` or ``.tiktoken``; what a format cannot
+express is an OptionError that names it.
+
+A ``tokenizer.json`` lists pairs, a ``.tiktoken`` file ranks. From ranks to pairs: merging the bytes
+of a token by ranks either ends in that token, and its last merge is the pair to list, or in other
+tokens, and then no merge makes it anywhere. For what merges inside a token, in any text, is a
+beginning of what merges in the token alone, until the token is made: no merge has crossed its
+edges, and the best pair of the text is the best one inside. So there is one pair per token, with
+the rank of the token as its priority, and the ids are equal on every text.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.pure.bpe import Rule, merge_by_heap, rank_rule
+from tokpar.pure.formats import GPT2_PATTERN, Merges, Ranks, Vocabulary, byte_alphabet
+from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.patterns import compile_pattern
+from tokpar.types import AddedToken
+
+Target = str | os.PathLike[str]
+
+_R50K, _CL100K = (KNOWN_ENCODINGS[name].pattern for name in ("r50k_base", "cl100k_base"))
+_FOR_ONIGURUMA = {
+    _R50K: GPT2_PATTERN,
+    _CL100K: _CL100K.replace("{1,3}+", "{1,3}").replace(r"\s++$", r"\s++(?![\s\S])"),
+}
+"""The same matches, without what Oniguruma reads in another way: nothing follows the digits in
+their alternative, so that possessive or not is one, and `$` is an end of line there. The cl100k of
+the Hugging Face files in use is an older pattern, which divides "\\n " at the end of a text."""
+_COVERING = frozenset(
+    {*_FOR_ONIGURUMA.values(), *(known.pattern for known in KNOWN_ENCODINGS.values())}
+)
+"""Patterns that leave nothing out, so that gaps need not be kept or dropped."""
+
+
+def write_tokenizer_json(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> None:
+    """Write a ``tokenizer.json`` with the same ids. OptionError if there can be none.
+
+    `covering`: the patterns are known to match everything (as ``facts.tiles`` says of a loaded
+    tokenizer). Without, those that are not known by name are written so that gaps are removed,
+    which Hugging Face reads and `read_tokenizer_json` may not.
+    """
+    content = tokenizer_json(vocabulary, covering=covering)
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> dict[str, Any]:
+    """Write a ``.tiktoken`` file with the same ids. OptionError if there can be none.
+
+    `covering`: as in `write_tokenizer_json`; without, a pattern whose gaps are kept is refused
+    unless it is known by name.
+    Returns what the file does not hold, as settings of `tokpar.load`: `pat_str`, `special_tokens`.
+    """
+    settings = rank_settings(vocabulary, covering=covering)
+    lines = (
+        base64.b64encode(token) + b" %d\n" % rank
+        for token, rank in sorted(vocabulary.tokens.items(), key=lambda item: item[1])
+    )
+    Path(path).write_bytes(b"".join(lines))
+    return settings
+
+
+def merges_of_ranks(ranks: Ranks) -> Merges:
+    """The pair that makes each token which merging can make: (left, right) -> (rank, rank)."""
+    return {pair: (rank, rank) for pair, rank in _last_pairs(ranks)}
+
+
+def _last_pairs(ranks: Ranks) -> Iterator[tuple[tuple[int, int], int]]:
+    rule = rank_rule(ranks)
+    for token, rank in ranks.items():
+        last: list[tuple[int, int]] = []
+        atoms = [ranks[bytes([byte])] for byte in token]
+        if merge_by_heap(atoms, _noting(rule, rank, last)) == [rank] and last:
+            yield last[0], rank
+
+
+def _noting(rule: Rule, rank: int, pairs: list[tuple[int, int]]) -> Rule:
+    """`rule`, which adds to `pairs` each pair that makes `rank`."""
+
+    def noted(left: int, right: int) -> tuple[int, int] | None:
+        found = rule(left, right)
+        if found is not None and found[1] == rank:
+            pairs.append((left, right))
+        return found
+
+    return noted
+
+
+# tokenizer.json
+
+
+def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
+    """The content that `write_tokenizer_json` writes."""
+    shown = _shown_tokens(vocabulary)
+    merges = vocabulary.merges
+    if vocabulary.semantics == "ranks":
+        merges = merges_of_ranks(vocabulary.tokens)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_described(token) for token in vocabulary.added],
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer(vocabulary, covering),
+        "post_processor": None,
+        "decoder": _byte_level(use_regex=True),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": vocabulary.whole_piece,
+            "vocab": {text: id_ for id_, text in sorted(shown.items())},
+            "merges": _merge_lines(merges, shown),
+        },
+    }
+
+
+def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
+    """The model's vocabulary as the file shows it, by id.
+
+    Added tokens are put there only where engines would number them in another way: after the
+    vocabulary, one by one.
+    """
+    char_of = {byte: char for char, byte in byte_alphabet().items()}
+    shown = {id_: "".join(char_of[b] for b in token) for token, id_ in vocabulary.tokens.items()}
+    if _numbered_by_engines(vocabulary.added, shown):
+        return shown
+    alphabet = byte_alphabet()
+    for token in vocabulary.added:
+        if shown.get(token.id, token.content) != token.content:
+            raise OptionError(f"added token {token.content!r}: id {token.id} is another token's")
+        if not token.content.isascii() and all(char in alphabet for char in token.content):
+            raise OptionError(
+                f"added token {token.content!r}: a tokenizer.json cannot keep its id "
+                f"{token.id}, because its model would read the content as a token of bytes"
+            )
+        shown[token.id] = token.content
+    if len(set(shown.values())) != len(shown):
+        raise OptionError("an added token is spelt like a token of the model, with another id")
+    return shown
+
+
+def _numbered_by_engines(added: tuple[AddedToken, ...], shown: Mapping[int, str]) -> bool:
+    id_of = {text: id_ for id_, text in shown.items()}
+    next_id = len(shown)
+    for token in added:
+        if token.id != id_of.get(token.content, next_id):
+            return False
+        next_id = max(next_id, token.id + 1)
+    return True
+
+
+def _described(token: AddedToken) -> dict[str, Any]:
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return {"id": token.id, "content": token.content} | {
+        flag: getattr(token, flag) for flag in flags
+    }
+
+
+def _merge_lines(merges: Merges, shown: Mapping[int, str]) -> list[list[str]]:
+    """Best first. A pair of tokens that are not made of bytes can never meet and is left out."""
+    return [
+        [shown[left], shown[right]]
+        for left, right in sorted(merges, key=lambda pair: merges[pair][0])
+        if left in shown and right in shown
+    ]
+
+
+def _pre_tokenizer(vocabulary: Vocabulary, covering: bool) -> dict[str, Any]:
+    patterns = [_for_oniguruma(p, vocabulary.semantics) for p in vocabulary.patterns]
+    use_regex = patterns[-1:] == [GPT2_PATTERN]
+    splits = [
+        {
+            "type": "Split",
+            "pattern": {"Regex": pattern},
+            "behavior": "Isolated" if keep else "Removed",
+            "invert": not keep,
+        }
+        for pattern in (patterns[:-1] if use_regex else patterns)
+        for keep in [vocabulary.keep_gaps or covering or pattern in _COVERING]
+    ]
+    last = _byte_level(use_regex)
+    return {"type": "Sequence", "pretokenizers": [*splits, last]} if splits else last
+
+
+def _for_oniguruma(pattern: str, semantics: str) -> str:
+    """The pattern as Hugging Face's engine must be given it."""
+    if semantics == "ranks":
+        pattern = _FOR_ONIGURUMA.get(pattern, pattern)
+        compile_pattern(pattern, "fancy-regex")
+    try:
+        compile_pattern(pattern, "oniguruma")
+    except FileFormatError as error:
+        raise OptionError(f"a tokenizer.json cannot express this: {error}") from error
+    return pattern
+
+
+def _byte_level(use_regex: bool) -> dict[str, Any]:
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": use_regex,
+    }
+
+
+# .tiktoken
+
+
+def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
+    """`pat_str` and `special_tokens` of a ``.tiktoken`` file with the same ids. OptionError if
+    there can be none."""
+    for token in vocabulary.added:
+        _require_plain(token)
+    pattern = _single_pattern(vocabulary, covering)
+    if vocabulary.semantics == "pairs":
+        _require_ranks(vocabulary)
+    special_tokens = {token.content: token.id for token in vocabulary.added}
+    return {"pat_str": pattern, "special_tokens": special_tokens}
+
+
+def _require_plain(token: AddedToken) -> None:
+    flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
+    flags += [] if token.special else ["special=False"]
+    if flags:
+        raise OptionError(
+            f"added token {token.content!r}: a .tiktoken encoding has no {', '.join(flags)}"
+        )
+
+
+def _single_pattern(vocabulary: Vocabulary, covering: bool) -> str:
+    if len(vocabulary.patterns) != 1:
+        raise OptionError(
+            f"a .tiktoken encoding has one pattern, this vocabulary has {len(vocabulary.patterns)}"
+        )
+    [pattern] = vocabulary.patterns
+    if vocabulary.keep_gaps and not covering and pattern not in _COVERING:
+        raise OptionError(
+            "a .tiktoken encoding drops text that its pattern does not match, this vocabulary "
+            f"keeps it, and {pattern!r} is not known to match everything"
+        )
+    try:
+        compile_pattern(pattern, "fancy-regex")
+    except FileFormatError as error:
+        raise OptionError(f"a .tiktoken encoding cannot express this: {error}") from error
+    return pattern
+
+
+def _require_ranks(vocabulary: Vocabulary) -> None:
+    """That pairs merge as ids taken for ranks would."""
+    by_ranks = merges_of_ranks(vocabulary.tokens)
+    listed = {
+        pair: merged for pair, (_, merged) in sorted(vocabulary.merges.items(), key=_priority)
+    }
+    for (pair, merged), expected in zip(listed.items(), sorted(listed.values()), strict=True):
+        if merged != expected or by_ranks.get(pair) != (merged, merged):
+            raise OptionError(
+                f"the merge of ids {pair} is not what a rank can express: ranks are ids, the least "
+                "is merged first, and a token is made of one pair"
+            )
+    missing = next((pair for pair in by_ranks if pair not in listed), None)
+    if missing is not None:
+        raise OptionError(f"a .tiktoken encoding would merge ids {missing}, this vocabulary not")
+    _require_whole_pieces(vocabulary, {merged for _, merged in by_ranks.values()})
+
+
+def _priority(item: tuple[tuple[int, int], tuple[int, int]]) -> int:
+    return item[1][0]
+
+
+def _require_whole_pieces(vocabulary: Vocabulary, made: set[int]) -> None:
+    """That taking pre-tokens whole, as tiktoken does, makes no difference."""
+    for token, id_ in vocabulary.tokens.items():
+        if not vocabulary.whole_piece and len(token) > 1 and id_ not in made:
+            raise OptionError(
+                f"token {token!r} is made by no merge, but a .tiktoken encoding would use it for a "
+                "pre-token that equals it"
+            )

@@ -1,0 +1,143 @@
+"""A whole tokenizer in plain Python: added tokens, normalizer, pre-tokenizer, model, decoder.
+
+    text --added tokens (raw)--> segments --normalizer--> --added tokens (normalized)-->
+         --pre-tokenizer--> pieces --model--> ids --finish--> ids of the whole text
+
+`read_tokenizer` takes all of it from a parsed ``tokenizer.json``. Ids are those of Hugging Face's
+`tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokpar.pure.added import AddedTokens
+from tokpar.pure.decoders import Decoder, read_decoder
+from tokpar.pure.formats import read_added
+from tokpar.pure.model import EncodesAll, Span, read_model
+from tokpar.pure.normalizers import Normalizer, read_normalizer
+from tokpar.pure.pretokenize import Stages, is_byte_level, read_pre_tokenizer
+from tokpar.pure.traced import Traced
+from tokpar.types import AddedToken
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """The parts, in the order in which they are applied; `added` are searched before and after
+    `normalizer`. `spelling`: id -> token, as `decoder` wants it.
+
+    Safe to share between threads.
+    """
+
+    added: AddedTokens
+    normalizer: Normalizer | None
+    pre_tokenizer: Stages
+    model: EncodesAll
+    spelling: Mapping[int, str]
+    decoder: Decoder
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, before anything is applied to the whole."""
+        if self.pre_tokenizer.needs_origin:
+            return self._encode_traced(text)
+        ids: list[int] = []
+        for segment in self._segments(text):
+            if isinstance(segment, int):
+                ids.append(segment)
+            else:
+                ids += self.model.encode_all(self.pre_tokenizer.split(segment))
+        return ids
+
+    def spans(self, text: str) -> list[Span]:
+        """(id, start, stop) of each token, code points of `text`: where Hugging Face says it lies,
+        which is in whole characters, so that several tokens of one character share it."""
+        found: list[Span] = []
+        for segment, id_ in self._traced(text):
+            if id_ is not None:
+                found.append((id_, *segment.span(0, len(segment.text))))
+                continue
+            for piece in self.pre_tokenizer.trace(segment):
+                found += [
+                    (token, *piece.span(start, stop))
+                    for token, start, stop in self.model.spans(piece.text)
+                ]
+        return found
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`, added tokens included. LookupError for an id that is no token."""
+        try:
+            return self.decoder([self.spelling[id_] for id_ in ids])
+        except KeyError as error:
+            raise LookupError(f"there is no token with id {error}") from None
+
+    def _segments(self, text: str) -> Iterator[str | int]:
+        """Normalized segments, and ids of the added tokens between them."""
+        raw, normalized = self.added.raw, self.added.normalized
+        for start, stop, id_ in raw(text) if raw else [(0, len(text), None)]:
+            if id_ is not None:
+                yield id_
+                continue
+            segment = text[start:stop]
+            segment = self.normalizer(segment) if self.normalizer else segment
+            if normalized is None:
+                yield segment
+                continue
+            for left, right, inner in normalized(segment):
+                yield segment[left:right] if inner is None else inner
+
+    def _traced(self, text: str) -> Iterator[tuple[Traced, int | None]]:
+        """The same, with where it comes from."""
+        whole = Traced(text, range(len(text)))
+        raw, normalized = self.added.raw, self.added.normalized
+        for start, stop, id_ in raw(text) if raw else [(0, len(text), None)]:
+            segment = whole.part(start, stop)
+            if id_ is not None:
+                yield segment, id_
+                continue
+            if self.normalizer is not None:
+                changed = self.normalizer(segment.text)
+                segment = segment.changed(changed, self.normalizer.trace(segment.text))
+            if normalized is None:
+                yield segment, None
+                continue
+            for left, right, inner in normalized(segment.text):
+                yield segment.part(left, right), inner
+
+    def _encode_traced(self, text: str) -> list[int]:
+        ids: list[int] = []
+        for segment, id_ in self._traced(text):
+            if id_ is not None:
+                ids.append(id_)
+            else:
+                pieces = self.pre_tokenizer.trace(segment)
+                ids += self.model.encode_all([piece.text for piece in pieces])
+        return ids
+
+
+def read_tokenizer(config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer that a parsed ``tokenizer.json`` describes.
+    FileFormatError names the part that is not supported, without the path of the file."""
+    normalizer = read_normalizer(config.get("normalizer"))
+    before_model = config.get("pre_tokenizer")
+    pre_tokenizer = read_pre_tokenizer(before_model)
+    model = read_model(config["model"], is_byte_level(before_model))
+    vocab: Mapping[str, int] = config["model"]["vocab"]
+    added = read_added(config, vocab)
+    return Tokenizer(
+        AddedTokens(added, normalizer),
+        normalizer,
+        pre_tokenizer,
+        model,
+        {id_: token for token, id_ in vocab.items()} | _spelled(added, normalizer),
+        read_decoder(config.get("decoder")),
+    )
+
+
+def _spelled(added: Iterable[AddedToken], normalizer: Normalizer | None) -> dict[int, str]:
+    """Added tokens as decoders get them: those that are found in normalized text, normalized."""
+    return {
+        token.id: normalizer(token.content) if normalizer and token.normalized else token.content
+        for token in added
+    }

@@ -1,0 +1,38 @@
+"""A text that knows where its characters come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Traced(NamedTuple):
+    """`origin[i]`: which code point of the original text `text[i]` stands for.
+
+    That one code point is all that Hugging Face keeps of the past of a character; a token's span
+    reaches from the origin of its first character to that of its last one, inclusive.
+    """
+
+    text: str
+    origin: Sequence[int]
+
+    def part(self, start: int, stop: int) -> Traced:
+        """The characters [start, stop)."""
+        return Traced(self.text[start:stop], self.origin[start:stop])
+
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        """Code points of the original from the character `start` to the one before `stop`; of no
+        characters, none at the start of the text."""
+        if start == stop:
+            return self.origin[0], self.origin[0]
+        return self.origin[start], self.origin[stop - 1] + 1
+
+    def prefixed(self, prefix: str) -> Traced:
+        """With a prefix that comes from where the first character comes from."""
+        return Traced(prefix + self.text, [self.origin[0]] * len(prefix) + list(self.origin))
+
+    def changed(self, text: str, indices: Sequence[int]) -> Traced:
+        """After a change that made `text`; `indices` as a normalizer's `trace` gives them."""
+        if indices == range(len(self.text)):
+            return Traced(text, self.origin)
+        return Traced(text, [self.origin[i] for i in indices])
