@@ -26,7 +26,7 @@ OVERLAP_CHARS = 512
 @dataclass(frozen=True)
 class LoptSplitter:
     """Chunks text[Lc * (i - 1) : Lc * i + Lo], Lc doubled in each attempt after the first; without
-    `chunk_chars` Lc is twice the size of other strategies' chunks, since each seam costs a match.
+    `chunk_chars` Lc is four times the size of other strategies' chunks: each seam costs a match.
 
     `plan_cuts`: look for a certified cut in each overlap, and let an overlap without one reach on
     to the next, so that on ordinary text nothing is ever tried again.
@@ -38,7 +38,7 @@ class LoptSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
         facts = facts_of(tokenizer)
-        size = (self.chunk_chars or 2 * chunk_chars_for(tokenizer, len(text))) << attempt
+        size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
         if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
             return [Chunk(0, len(text), 0, len(text))]
         inside = inside_of(tokenizer)
