@@ -9,10 +9,11 @@ import tiktoken
 
 import tokpar
 from tests.seams import part, plain_settings, serial
+from tests.test_section_0 import byte_level
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
-from tokpar.methods.acceptance import Licences, by_word, longest_match
+from tokpar.methods.acceptance import Licences, by_cut, by_word, longest_match
 from tokpar.methods.edges import Edge, chunks_over
 from tokpar.methods.joining import Join, join_pieces, locate_of, overlap_of
 from tokpar.methods.lopt import LoptSplitter
@@ -240,6 +241,26 @@ def test_a_dummy_prefix_is_absorbed_inside_an_overlap() -> None:
     assert encoding.report.repairs == 0
     assert {seam.theorem for seam in encoding.seams} == {"6.4"}
     assert encoding.ids.tolist() == serial(part("llama_style"), text)
+
+
+@pytest.mark.parametrize("text", ["1111111111", "x 1111111 y", "11 11111111", "a1111\n1111b"])
+def test_any_two_chunks_are_joined_right_or_not_at_all(text: str) -> None:
+    """Digits go by threes from where a chunk begins: a cut of the text need not be one of a chunk,
+    although both sides may have a token edge there (window lemma)."""
+    tokenizer = byte_level([("1", "1")])
+    adapter = tokpar.load(tokenizer)
+    licences, locate = Licences.of(text, adapter), locate_of(adapter)
+    joined = 0
+    for a in range(1, len(text)):
+        for b in range(a + 1, len(text) + 1):
+            pair = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
+            left, right = SerialExecutor().map(text, pair, adapter, False)
+            join = by_cut(overlap_of(text, pair, (left, right), locate), licences)
+            if join is not None:
+                joined += 1
+                ids = [*left.ids[: join.left].tolist(), *right.ids[join.right :].tolist()]
+                assert ids == serial(tokenizer, text), (a, b, join)
+    assert joined
 
 
 def test_part_is_an_encoding() -> None:
