@@ -11,7 +11,7 @@ import tiktoken
 import tokpar
 from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.interfaces import facts_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 
 
 @functools.cache
@@ -61,8 +61,14 @@ def every_lossless(size: int) -> Iterator[tuple[str, dict[str, Any]]]:
 def assert_lossless(tokenizer: Any, text: str, sizes: tuple[int, ...] = (1, 2, 3, 7, 64)) -> None:
     """Every lossless strategy gives the serial ids, however small the chunks, and the checker
     agrees."""
-    expected = serial(tokenizer, text)
     adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
+    assert_adapter_lossless(adapter, serial(tokenizer, text), text, sizes)
+
+
+def assert_adapter_lossless(
+    adapter: TokenizerAdapter, expected: list[int], text: str, sizes: tuple[int, ...]
+) -> None:
+    """The same of an adapter, given the ids that its serial call should make."""
     for strategy, options in (each for size in sizes for each in every_lossless(size)):
         with tokpar.Encoder(adapter, strategy=strategy, executor="serial", **options) as encoder:
             encoding = encoder.encode(text)

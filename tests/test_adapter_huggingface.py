@@ -72,7 +72,7 @@ def transformers_tokenizer(tokenizer: Tokenizer, **options: Any) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
 
 
-@pytest.mark.parametrize("source", [None, 3, "gpt2", "a/vocab.txt", b"x.json", object(), Path("x")])
+@pytest.mark.parametrize("source", [None, 3, "gpt2", "a/vocab.csv", b"x.json", object(), Path("x")])
 def test_other_sources_are_left_to_others(source: object) -> None:
     assert load(source) is None
 

@@ -196,7 +196,7 @@ def test_special_tokens_given_for_ranks_are_all_matched() -> None:
     assert tokenizer.decode([64, 100300]) == "a<|x|>"
 
 
-@pytest.mark.parametrize("source", [b"x.json", 5, "vocab.txt", "cl100k_base", None])
+@pytest.mark.parametrize("source", [b"x.json", 5, "vocab.csv", "cl100k_base", None])
 def test_another_kind_of_source_is_left_to_others(source: Any) -> None:
     assert load(source) is None
 

@@ -12,7 +12,7 @@ import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer
 
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.bpe import RankBPE, ScoreBPE, merge_by_scanning, pair_rule, rank_rule
@@ -29,7 +29,7 @@ from tokpar.pure.merging import (
 )
 from tokpar.pure.model import EncodesAll, read_model
 from tokpar.pure.pairs import pair_codes
-from tokpar.pure.wordpiece import WordPiece, read_vocab_txt
+from tokpar.pure.wordpiece import WordPiece
 
 VOCAB = Path(__file__).parent / "vocab"
 ALPHABET = byte_alphabet()
@@ -401,11 +401,20 @@ def test_of_no_atoms_there_are_no_parts() -> None:
 
 def test_the_memo_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memo, "PIECES", 10)
-    model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2})
+    memo = Memo(lambda piece: (7,) * len(piece))
     for size in range(200):
-        assert len(model.encode("a" * size)) == (size if size <= 100 else 1)
-        assert len(model._memo) <= 10
-        assert all(len(piece) <= Memo.CHARACTERS for piece in model._memo)
+        assert memo.encode("a" * size) == (7,) * size
+        assert len(memo) <= 10
+        assert all(len(piece) <= Memo.CHARACTERS for piece in memo)
+
+
+def test_a_model_remembers_short_pieces_only() -> None:
+    model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2})
+    for size in range(2, 101):
+        ids, again = model.encode("a" * size), model.encode("a" * size)
+        assert ids == again == (1, *[2] * (size - 1))
+        assert (ids is again) == (size <= Memo.CHARACTERS)
+    assert model.encode("a" * 101) == (0,)
 
 
 # ------------------------------------------------------------------------------- bad input
@@ -463,29 +472,3 @@ def test_a_model_of_an_old_file_is_known_by_its_parts() -> None:
     assert read_model(old, False).encode("ab") == (2,)
     words_ = {"vocab": {"[UNK]": 0, "a": 1}, "max_input_chars_per_word": 3}
     assert read_model(words_, False).encode("aa") == (0,)
-
-
-def test_a_vocab_txt_is_read_as_hf_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_text("[PAD]\n[UNK]\r\na \n##é\nx\u2028y\nx\x1c\n", encoding="utf-8", newline="")
-    assert read_vocab_txt(path) == models.WordPiece.read_file(str(path))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"a\nb\na\n", "line 3: 'a' is already on line 1"),
-        (b"a\n\nb\n", "line 2: expected a token, the line is empty"),
-        (b"a\n\xff\n", "expected UTF-8 text"),
-        (b"", "the file is empty"),
-        (b'{\n  "version": "1.0"', "line 1: expected one token per line, got '{'"),
-        (b"IQ== 0\nIg== 1\n", "line 1: expected one token per line, got 'IQ== 0'"),
-    ],
-)
-def test_a_broken_vocab_txt_is_named(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_bytes(content)
-    with pytest.raises(FileFormatError) as caught:
-        read_vocab_txt(path)
-    assert message in str(caught.value)
-    assert str(path) in str(caught.value)

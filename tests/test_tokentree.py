@@ -30,11 +30,11 @@ from tokpar.interfaces import Decodes, EncodesWhole, Finishes, HasFacts, HasSpec
 from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_tokenizer_json
 from tokpar.pure.save import merges_of_ranks
+from tokpar.pure.tokenizer import exact_model
 from tokpar.pure.tokentree import (
     Comparison,
     Difference,
     TokenTree,
-    exact_model,
     lengths_by_prefix,
 )
 

@@ -1,4 +1,5 @@
-"""Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`.
+"""Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`,
+and the `vocab.txt` of BERT.
 
 Chunks are encoded on a private copy without truncation, padding and post-processor. It shares the
 caller's model, whose vocabulary is large and which encoding does not change; the caller's object
@@ -7,10 +8,13 @@ itself is only ever asked to encode and decode.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,7 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import Caller, caller_of, id_array, is_panic, raise_panic
 from tokpar.adapters.hf_copy import CUSTOM, facts_of_copy, finish_like, private_copy, serialized
 from tokpar.adapters.hf_finish import NativeRefusesError
+from tokpar.adapters.settings import flags
 from tokpar.errors import OptionError
 from tokpar.kernels import (
     IdArray,
@@ -28,6 +33,7 @@ from tokpar.kernels import (
     has_surrogate,
     spans_from_lengths,
 )
+from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
@@ -36,15 +42,24 @@ _LONG = 1 << 18
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """An adapter of a `tokenizers.Tokenizer`, of a transformers fast tokenizer, or of the file
-    named by a path that ends in ``.json``; None for anything else.
+    named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for anything
+    else.
 
-    The only setting is `add_special_tokens` (True). Raises OptionError for others,
-    FileNotFoundError, and FileFormatError for a file that is no `tokenizer.json`.
+    Settings: `add_special_tokens` (True), and of a ``.txt`` file `lowercase` (True; False for a
+    cased vocabulary). Raises OptionError for others, FileNotFoundError, and FileFormatError for a
+    file that is no `tokenizer.json` or `vocab.txt`.
     """
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".txt":
+        return _of_vocab_txt(Path(source), **flags(settings, ("add_special_tokens", "lowercase")))
     caller = caller_of(source)
     if caller is None:
         return None
-    return HuggingFaceTokenizer(replace(caller, add_special_tokens=_setting(settings)))
+    return HuggingFaceTokenizer(replace(caller, **flags(settings, ("add_special_tokens",))))
+
+
+def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceTokenizer:
+    own = Tokenizer.from_str(json.dumps(bert_config(path, lowercase)))
+    return HuggingFaceTokenizer(Caller(own, fixed=True, **settings))
 
 
 def from_json(config: str, encode_special_tokens: bool) -> HuggingFaceTokenizer:
@@ -52,16 +67,6 @@ def from_json(config: str, encode_special_tokens: bool) -> HuggingFaceTokenizer:
     own = Tokenizer.from_str(config)
     own.encode_special_tokens = encode_special_tokens
     return HuggingFaceTokenizer(Caller(own, fixed=True))
-
-
-def _setting(settings: Mapping[str, Any]) -> bool:
-    unknown = sorted(settings.keys() - {"add_special_tokens"})
-    if unknown:
-        raise OptionError(f"unknown setting {unknown[0]!r}; known: add_special_tokens")
-    value = settings.get("add_special_tokens", True)
-    if not isinstance(value, bool):
-        raise OptionError(f"add_special_tokens must be True or False, got {value!r}")
-    return value
 
 
 class HuggingFaceTokenizer:
@@ -161,6 +166,14 @@ class HuggingFaceTokenizer:
         except NativeRefusesError:
             self._check_ids(ids, text)
             return self.encode_whole(text)
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        finish = self._finish
+        if finish.unknown is not None or finish.truncation is not None or finish.padding is not None:
+            return None
+        return finish.prefix, finish.suffix
 
     def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
         """As the batch call of the engine: padded to the longest where the settings say so.

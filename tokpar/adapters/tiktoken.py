@@ -19,7 +19,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.pure import spans_by_length
+from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
@@ -95,6 +95,7 @@ class TiktokenTokenizer:
     """The adapter; see `load`."""
 
     releases_gil = True
+    around = NOTHING_AROUND
 
     def __init__(
         self, encoding: tiktoken.Encoding, allowed_special: Specials, disallowed_special: Specials
@@ -140,6 +141,11 @@ class TiktokenTokenizer:
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
         )
+
+    @property
+    def forbidden(self) -> frozenset[str]:
+        """The disallowed special tokens."""
+        return self._disallowed
 
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""

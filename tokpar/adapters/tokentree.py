@@ -7,18 +7,17 @@ An approximation of the BPE that its vocabulary was made for, and an exact token
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from tokpar.adapters import pure
+from tokpar.adapters.pure_arrays import NOTHING_AROUND, ids_of
 from tokpar.kernels import IdArray, SpanArray
-from tokpar.pure.formats import Vocabulary, read_tokenizer_json
-from tokpar.pure.tokentree import Pieces, TokenTree
+from tokpar.pure.formats import Vocabulary, vocabulary_of
+from tokpar.pure.tokenizer import tokenizer_of
+from tokpar.pure.tokentree import TokenTree
 from tokpar.types import Facts
 
 UNDIVIDED = (
@@ -39,18 +38,20 @@ def load(source: object, *, engine: str | None = None, **settings: Any) -> TreeT
     if isinstance(exact, pure.PureTokenizer):
         return TreeTokenizer(exact.spec()[1]["vocabulary"])
     if exact is not None and isinstance(source, (str, os.PathLike)):
-        return TreeTokenizer(read_tokenizer_json(source))  # says what is more than byte-level BPE
+        config = exact.spec()[1]["config"]
+        return TreeTokenizer(vocabulary_of(config, source))  # says what is not byte-level BPE
     return None
 
 
 class TreeTokenizer:
     """The adapter; see `load`. All but the ids is as in `PureTokenizer`, its exact twin."""
 
+    around = NOTHING_AROUND
+
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._exact = pure.PureTokenizer(vocabulary)
-        self._pieces = Pieces(vocabulary)
-        self._tree = TokenTree(vocabulary.tokens)
+        self._tokenizer = tokenizer_of(vocabulary, TokenTree(vocabulary.tokens))
 
     @property
     def name(self) -> str:
@@ -69,14 +70,7 @@ class TreeTokenizer:
 
     def encode(self, text: str) -> IdArray:
         """Ids of `text`, added tokens included; uint32, (n,)."""
-        self.check_text(text)
-        ids = array("I")
-        for part in self._pieces.of(text):
-            if isinstance(part, int):
-                ids.append(part)
-            else:
-                ids.extend(self._tree.encode_all(part))
-        return np.array(ids, dtype=np.uint32)
+        return ids_of(self._tokenizer, text)
 
     def encode_whole(self, text: str) -> IdArray:
         """The same as `encode`: nothing is applied to the whole."""

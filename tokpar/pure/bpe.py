@@ -24,8 +24,8 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from tokpar.pure.formats import Merges, Ranks, Vocabulary
-from tokpar.pure.merging import Remembering, Span, merge_text, touched
+from tokpar.pure.merging import Memo, Span, merge_text, touched
+from tokpar.pure.vocabulary import Merges, Ranks, Vocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""
@@ -134,7 +134,7 @@ class ByteBPE:
         return tuple(merge([self._bytes[byte] for byte in piece], self._rule))
 
 
-class RankBPE(Remembering):
+class RankBPE:
     """BPE by rank of the merged bytes (tiktoken). `ranks` has all 256 single bytes.
 
     >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
@@ -143,7 +143,8 @@ class RankBPE(Remembering):
     """
 
     def __init__(self, ranks: Ranks) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         self._ranks = ranks
 
     def spans(self, piece: str) -> list[Span]:
@@ -166,7 +167,7 @@ class RankBPE(Remembering):
         return [(self._ranks[data[i:j]], i, j) for i, j in pairwise(starts)]
 
 
-class ScoreBPE(Remembering):
+class ScoreBPE:
     """BPE in SentencePiece's order: best score, then leftmost. Pieces are of kind "normal" only.
 
     `pieces`: text -> (id, score). Characters that are no piece become `unk_id`, neighbours of them
@@ -182,7 +183,8 @@ class ScoreBPE(Remembering):
         unk_id: int,
         byte_ids: Sequence[int] | None = None,
     ) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         self._pieces = {text: id_ for text, (id_, _) in pieces.items()}
         scores = sorted({-score for _, score in pieces.values()})
         order = {score: number for number, score in enumerate(scores)}

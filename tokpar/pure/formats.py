@@ -1,4 +1,4 @@
-"""Vocabulary files, read into one plain value or refused.
+"""Vocabulary files, read into one plain value, a `Vocabulary`, or refused.
 
 Two kinds of file hold the same thing in two ways. A ``tokenizer.json`` of the byte-level BPE kind
 lists its merges, best first. A ``.tiktoken`` file lists tokens only, and a token's rank is both its
@@ -13,64 +13,23 @@ import binascii
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import FileFormatError
 from tokpar.pure.parts import kind, stages
+from tokpar.pure.vocabulary import GPT2_PATTERN as GPT2_PATTERN
+from tokpar.pure.vocabulary import Merges as Merges
+from tokpar.pure.vocabulary import Ranks as Ranks
+from tokpar.pure.vocabulary import Vocabulary as Vocabulary
+from tokpar.pure.vocabulary import byte_alphabet as byte_alphabet
+from tokpar.pure.vocabulary import rank_vocabulary as rank_vocabulary
+from tokpar.pure.vocabulary import require_free_ids as require_free_ids
 from tokpar.types import AddedToken
 
-Ranks = dict[bytes, int]
-Merges = dict[tuple[int, int], tuple[int, int]]
 Source = str | os.PathLike[str]
 
-GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""What HF's ByteLevel pre-tokenizer splits by."""
-
 _MAX_ID = 2**32 - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Vocabulary:
-    """All that byte-level BPE needs to know.
-
-    `tokens`: id of each token that merging can make, by its bytes; all 256 single bytes are there.
-    `semantics`: "pairs" if `merges` decides, "ranks" if the least id of the merged bytes does.
-    `merges`: (left id, right id) -> (priority, merged id); empty for "ranks".
-    `patterns`: each splits every piece of the one before. `keep_gaps`: text that a pattern does not
-    match is a piece of its own (HF "Isolated"), else it is dropped (tiktoken).
-    `whole_piece`: a pre-token that is a token is never taken apart, even if merging cannot make it.
-    `added`: matched in the text before everything else.
-    """
-
-    name: str
-    tokens: Ranks
-    semantics: Literal["pairs", "ranks"]
-    patterns: tuple[str, ...]
-    merges: Merges
-    keep_gaps: bool
-    whole_piece: bool
-    added: tuple[AddedToken, ...] = ()
-
-
-def rank_vocabulary(
-    name: str, ranks: Ranks, pattern: str, special_tokens: Mapping[str, int]
-) -> Vocabulary:
-    """The vocabulary of a tiktoken encoding; all of `special_tokens` are matched in the text."""
-    require_free_ids(ranks, special_tokens)
-    added = tuple(AddedToken(content, id_) for content, id_ in special_tokens.items())
-    return Vocabulary(name, ranks, "ranks", (pattern,), {}, False, True, added)
-
-
-def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
-    """OptionError if a special token has the id of another token."""
-    taken = {rank: token for token, rank in ranks.items()}
-    for content, id_ in special_tokens.items():
-        if id_ in taken:
-            raise OptionError(
-                f"special token {content!r} has id {id_}, which is the rank of {taken[id_]!r}"
-            )
 
 
 def read_ranks(path: Source) -> Ranks:
@@ -119,15 +78,6 @@ def _require_all_bytes(tokens: Mapping[bytes, int], where: str) -> None:
             f"{where}: expected a token for each of the 256 bytes, {len(missing)} are missing, "
             f"the first is 0x{missing[0]:02x}"
         )
-
-
-def byte_alphabet() -> dict[str, int]:
-    """The printable character that HF's ByteLevel shows each byte as: {"!": 0x21, ...,
-    "Ġ": 0x20}, in the order of HF's own table."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = sorted(set(range(256)) - set(shown))
-    alphabet = {chr(byte): byte for byte in shown}
-    return alphabet | {chr(256 + i): byte for i, byte in enumerate(hidden)}
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:

@@ -148,32 +148,13 @@ def touched(spans: Sequence[Span], piece: str) -> list[Span]:
     return [(id_, owner[start], owner[stop - 1] + 1) for id_, start, stop in spans]
 
 
-class Remembering:
-    """A memo of pre-tokens for models that define `_ids`: it is emptied when it is full.
-
-    Safe to share between threads: each step on the dict is one operation of the interpreter, and
-    the worst a race does is to compute a pre-token twice.
-    """
-
-    def __init__(self) -> None:
-        self._memo = Memo(self._ids)
-
-    def _ids(self, piece: str) -> tuple[int, ...]:
-        raise NotImplementedError
-
-    def encode(self, piece: str) -> tuple[int, ...]:
-        """Ids of one pre-token; of "", none."""
-        return self._memo[piece]
-
-    def encode_all(self, pieces: Sequence[str]) -> list[int]:
-        """Ids of all pre-tokens in order."""
-        return list(chain.from_iterable(map(self._memo.__getitem__, pieces)))
-
-
 class Memo(dict[str, tuple[int, ...]]):
-    """Ids of the last pre-tokens, at most `PIECES` of at most `CHARACTERS` each.
+    """Ids of the last pre-tokens, at most `PIECES` of at most `CHARACTERS` each; emptied when full.
+    Models take their `encode` and `encode_all` from one that they give their `_ids`.
 
-    A dict that computes what it lacks is asked without a Python call for what it has.
+    A dict that computes what it lacks is asked without a Python call for what it has. Safe to share
+    between threads: each step on it is one operation of the interpreter, and the worst a race does
+    is to compute a pre-token twice.
     """
 
     PIECES = 1 << 16
@@ -190,3 +171,11 @@ class Memo(dict[str, tuple[int, ...]]):
                 self.clear()
             self[piece] = ids
         return ids
+
+    def encode(self, piece: str) -> tuple[int, ...]:
+        """Ids of one pre-token; of "", none."""
+        return self[piece]
+
+    def encode_all(self, pieces: Sequence[str]) -> list[int]:
+        """Ids of all pre-tokens in order."""
+        return list(chain.from_iterable(map(self.__getitem__, pieces)))

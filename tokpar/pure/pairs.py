@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokpar.errors import EngineError
-from tokpar.pure.formats import Merges, byte_alphabet
 from tokpar.pure.merging import (
     ID_BITS,
     Codes,
-    Remembering,
+    Memo,
     Span,
     merge_ids,
     merge_ids_in_place,
     touched,
 )
+from tokpar.pure.vocabulary import Merges, byte_alphabet
 
 
 def byte_token(byte: int) -> str:
@@ -42,7 +42,7 @@ class PairSettings:
     end_of_word_suffix: str = ""
 
 
-class PairBPE(Remembering):
+class PairBPE:
     """BPE by explicit priority of pairs, with all that HF's `models.BPE` can do but dropout.
 
     Ids are those of HF, oddities included: a character that is neither a token nor has an unknown
@@ -56,7 +56,8 @@ class PairBPE(Remembering):
     """
 
     def __init__(self, vocab: Mapping[str, int], merges: Merges, settings: PairSettings) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         self._vocab = vocab
         self._codes = pair_codes(merges)
         self._settings = settings

@@ -41,16 +41,30 @@ _COVERING = frozenset(
 """Patterns that leave nothing out, so that gaps need not be kept or dropped."""
 
 
-def write_tokenizer_json(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> None:
+def write_tokenizer_json(
+    vocabulary: Vocabulary, path: Target, *, covering: bool = False, compact: bool = False
+) -> None:
     """Write a ``tokenizer.json`` with the same ids. OptionError if there can be none.
 
     `covering`: the patterns are known to match everything (as ``facts.tiles`` says of a loaded
     tokenizer). Without, those that are not known by name are written so that gaps are removed,
-    which Hugging Face reads and `read_tokenizer_json` may not.
+    which Hugging Face reads and `read_tokenizer_json` may not. `compact`: all on one line, as the
+    bundled tokenizer is stored.
     """
+    if compact:
+        data = compact_json(vocabulary, covering=covering)
+    else:
+        content = tokenizer_json(vocabulary, covering=covering)
+        data = json.dumps(content, ensure_ascii=False, indent=2).encode("utf-8") + b"\n"
+    _write_whole(path, data)
+
+
+def compact_json(vocabulary: Vocabulary, *, covering: bool = False) -> bytes:
+    """The bytes that `write_tokenizer_json` writes with `compact`; a merge is "left right"."""
     content = tokenizer_json(vocabulary, covering=covering)
-    text = json.dumps(content, ensure_ascii=False, indent=2)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8") + b"\n"
 
 
 def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> dict[str, Any]:
@@ -65,8 +79,19 @@ def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False)
         base64.b64encode(token) + b" %d\n" % rank
         for token, rank in sorted(vocabulary.tokens.items(), key=lambda item: item[1])
     )
-    Path(path).write_bytes(b"".join(lines))
+    _write_whole(path, b"".join(lines))
     return settings
+
+
+def _write_whole(path: Target, data: bytes) -> None:
+    """Write the file completely, or leave what was there, whatever interrupts it."""
+    target = Path(path).resolve()
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def merges_of_ranks(ranks: Ranks) -> Merges:
@@ -112,7 +137,7 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(vocabulary, covering),
         "post_processor": None,
-        "decoder": _byte_level(use_regex=True),
+        "decoder": _byte_level(use_regex=True) | {"add_prefix_space": True},  # HF's own default
         "model": {
             "type": "BPE",
             "dropout": None,

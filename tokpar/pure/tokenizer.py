@@ -5,6 +5,7 @@
 
 `read_tokenizer` takes all of it from a parsed ``tokenizer.json``. Ids are those of Hugging Face's
 `tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
+`tokenizer_of` makes one of a byte-level `Vocabulary`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokpar.pure.added import AddedTokens
+from tokpar.pure.bpe import RankBPE
 from tokpar.pure.decoders import Decoder, read_decoder
 from tokpar.pure.formats import read_added
 from tokpar.pure.model import EncodesAll, Span, read_model
 from tokpar.pure.normalizers import Normalizer, read_normalizer
-from tokpar.pure.pretokenize import Stages, is_byte_level, read_pre_tokenizer
+from tokpar.pure.pairs import PairBPE, PairSettings
+from tokpar.pure.patterns import Engine
+from tokpar.pure.pretokenize import PreTokenizer, Stages, is_byte_level, read_pre_tokenizer
 from tokpar.pure.traced import Traced
+from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.types import AddedToken
 
 
@@ -40,15 +45,25 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, before anything is applied to the whole."""
-        if self.pre_tokenizer.needs_origin:
-            return self._encode_traced(text)
         ids: list[int] = []
-        for segment in self._segments(text):
-            if isinstance(segment, int):
-                ids.append(segment)
+        for part in self.parts(text):
+            if isinstance(part, int):
+                ids.append(part)
             else:
-                ids += self.model.encode_all(self.pre_tokenizer.split(segment))
+                ids += self.model.encode_all(part)
         return ids
+
+    def parts(self, text: str) -> Iterator[int | Sequence[str]]:
+        """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> ["a", " b"], 1."""
+        if self.pre_tokenizer.needs_origin:
+            for traced, id_ in self._traced(text):
+                if id_ is not None:
+                    yield id_
+                else:
+                    yield [piece.text for piece in self.pre_tokenizer.trace(traced)]
+            return
+        for segment in self._segments(text):
+            yield segment if isinstance(segment, int) else self.pre_tokenizer.split(segment)
 
     def spans(self, text: str) -> list[Span]:
         """(id, start, stop) of each token, code points of `text`: where Hugging Face says it lies,
@@ -105,15 +120,29 @@ class Tokenizer:
             for left, right, inner in normalized(segment.text):
                 yield segment.part(left, right), inner
 
-    def _encode_traced(self, text: str) -> list[int]:
-        ids: list[int] = []
-        for segment, id_ in self._traced(text):
-            if id_ is not None:
-                ids.append(id_)
-            else:
-                pieces = self.pre_tokenizer.trace(segment)
-                ids += self.model.encode_all([piece.text for piece in pieces])
-        return ids
+
+def tokenizer_of(vocabulary: Vocabulary, model: EncodesAll | None = None) -> Tokenizer:
+    """The tokenizer of a byte-level vocabulary, with its BPE or another model.
+    It has no spelling: the bytes of `vocabulary.tokens` are what its ids decode to."""
+    engine: Engine = "fancy-regex" if vocabulary.semantics == "ranks" else "oniguruma"
+    return Tokenizer(
+        AddedTokens(vocabulary.added),
+        None,
+        PreTokenizer(vocabulary.patterns, engine, vocabulary.keep_gaps),
+        exact_model(vocabulary) if model is None else model,
+        {},
+        "".join,
+    )
+
+
+def exact_model(vocabulary: Vocabulary) -> EncodesAll:
+    """The BPE that a vocabulary was made for."""
+    if vocabulary.semantics == "ranks":
+        return RankBPE(vocabulary.tokens)
+    char_of = {byte: char for char, byte in byte_alphabet().items()}
+    shown = {"".join(char_of[b] for b in token): id_ for token, id_ in vocabulary.tokens.items()}
+    settings = PairSettings(byte_level=True, ignore_merges=vocabulary.whole_piece)
+    return PairBPE(shown, vocabulary.merges, settings)
 
 
 def read_tokenizer(config: Mapping[str, Any]) -> Tokenizer:

@@ -19,12 +19,9 @@ from itertools import accumulate, pairwise
 from operator import add
 from time import process_time
 
-from tokpar.pure.added import AddedTokens
-from tokpar.pure.bpe import RankBPE
-from tokpar.pure.formats import Vocabulary, byte_alphabet
-from tokpar.pure.merging import Remembering, Span, touched
-from tokpar.pure.pairs import PairBPE, PairSettings
-from tokpar.pure.pretokenize import PreTokenizer
+from tokpar.pure.merging import Memo, Span, touched
+from tokpar.pure.tokenizer import tokenizer_of
+from tokpar.pure.vocabulary import Vocabulary
 
 _PREFIX = 3
 _SHORT = (2, 1)
@@ -40,7 +37,7 @@ def lengths_by_prefix(tokens: Iterable[bytes]) -> dict[bytes, tuple[int, ...]]:
     return {prefix: (*sorted(lengths, reverse=True), *_SHORT) for prefix, lengths in found.items()}
 
 
-class TokenTree(Remembering):
+class TokenTree:
     """Encodes one pre-token at a time. O(n * L) for n bytes and tokens of at most L different
     lengths under one prefix. `tokens` has all 256 single bytes.
 
@@ -50,7 +47,8 @@ class TokenTree(Remembering):
     """
 
     def __init__(self, tokens: Mapping[bytes, int]) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         self._tokens = tokens
         self._lengths = lengths_by_prefix(tokens)
 
@@ -79,32 +77,6 @@ class TokenTree(Remembering):
                     edges.append(start)
                     break
         return edges
-
-
-class Pieces:
-    """From text to what the model is given, by the added tokens and patterns of a vocabulary."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        ranks = vocabulary.semantics == "ranks"
-        self._segments = AddedTokens(vocabulary.added).segments
-        self._split = PreTokenizer(
-            vocabulary.patterns, "fancy-regex" if ranks else "oniguruma", vocabulary.keep_gaps
-        ).split
-
-    def of(self, text: str) -> list[int | list[str]]:
-        """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> [["a", " b"], 1]."""
-        segments = self._segments(text)
-        return [part if isinstance(part, int) else self._split(part) for part in segments]
-
-
-def exact_model(vocabulary: Vocabulary) -> RankBPE | PairBPE:
-    """The BPE that a vocabulary was made for."""
-    if vocabulary.semantics == "ranks":
-        return RankBPE(vocabulary.tokens)
-    char_of = {byte: char for char, byte in byte_alphabet().items()}
-    shown = {"".join(char_of[b] for b in token): id_ for token, id_ in vocabulary.tokens.items()}
-    settings = PairSettings(byte_level=True, ignore_merges=vocabulary.whole_piece)
-    return PairBPE(shown, vocabulary.merges, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +128,16 @@ class Comparison:
     """TokenTree and true BPE over the same vocabulary, pre-tokens and added tokens."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._pieces = Pieces(vocabulary)
-        self._bpe = exact_model(vocabulary)
+        exact = tokenizer_of(vocabulary)
+        self._parts = exact.parts
+        self._bpe = exact.model
         self._tree = TokenTree(vocabulary.tokens)
         self._length_of = {id_: len(token) for token, id_ in vocabulary.tokens.items()}
 
     def of(self, text: str) -> Difference:
         """What differs in one text."""
         started = process_time()
-        parts = self._pieces.of(text)
+        parts = list(self._parts(text))
         split = process_time()
         pieces = [piece for part in parts if not isinstance(part, int) for piece in part]
         added = sum(isinstance(part, int) for part in parts)
@@ -186,7 +159,7 @@ class Comparison:
         )
 
     def _shared(self, piece: str) -> int:
-        bpe, tree = self._bpe.encode(piece), self._tree.encode(piece)
+        bpe, tree = tuple(self._bpe.encode(piece)), self._tree.encode(piece)
         return len(bpe) if bpe == tree else len(self._spans(bpe) & self._spans(tree))
 
     def _spans(self, ids: Iterable[int]) -> set[tuple[int, int]]:

@@ -7,24 +7,14 @@ unknown token. Nothing is ever undone: "abc" with "ab", "a", "##bc" is unknown.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
-from pathlib import Path
 
-from tokpar.errors import EngineError, FileFormatError
+from tokpar.errors import EngineError
 from tokpar.pure.linmaxmatch import LinearMatcher
-from tokpar.pure.merging import Remembering, Span
-
-_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')
-"""How JSON and ``.tiktoken`` files begin."""
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""What engines strip from the end of a line; `str.rstrip` strips U+001C to U+001F too."""
+from tokpar.pure.merging import Memo, Span
 
 
-class WordPiece(Remembering):
+class WordPiece:
     """WordPiece as in HF.
 
     `linear`: words that are no token are matched with failure links. Measured on BERT's vocabulary:
@@ -44,7 +34,8 @@ class WordPiece(Remembering):
         continuing_subword_prefix: str = "##",
         linear: bool = False,
     ) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         prefix = continuing_subword_prefix
         self._first = vocab
         self._later = {t[len(prefix) :]: id_ for t, id_ in vocab.items() if t.startswith(prefix)}
@@ -86,7 +77,7 @@ class WordPiece(Remembering):
         return tokens
 
 
-class WordLevel(Remembering):
+class WordLevel:
     """One id per word, or that of the unknown token.
 
     >>> WordLevel({"[UNK]": 0, "yes": 1}, "[UNK]").encode("no")
@@ -94,7 +85,8 @@ class WordLevel(Remembering):
     """
 
     def __init__(self, vocab: Mapping[str, int], unk_token: str) -> None:
-        super().__init__()
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
         self._vocab = vocab
         self._unk_token = unk_token
 
@@ -114,32 +106,3 @@ def unknown_id(vocab: Mapping[str, int], token: str) -> int:
     if token not in vocab:
         raise EngineError(f"the unknown token {token!r} is needed but not in the vocabulary")
     return vocab[token]
-
-
-def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Tokens of BERT's ``vocab.txt``, one per line; the number of the line, from 0, is the id.
-
-    Raises FileFormatError for a file that is not UTF-8, an empty line, or a token that is listed
-    twice, with the number of the line, from 1.
-    """
-    try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: expected UTF-8 text ({error})") from error
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if _OTHER_FORMAT.match(text):
-        raise FileFormatError(f"{path}, line 1: expected one token per line, got {lines[0][:60]!r}")
-    ids: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        token = line.rstrip(_BLANKS)
-        where = f"{path}, line {number + 1}"
-        if not token:
-            raise FileFormatError(f"{where}: expected a token, the line is empty")
-        if token in ids:
-            raise FileFormatError(f"{where}: {token!r} is already on line {ids[token] + 1}")
-        ids[token] = number
-    if not ids:
-        raise FileFormatError(f"{path}: expected one token per line, the file is empty")
-    return ids

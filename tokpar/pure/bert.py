@@ -1,0 +1,129 @@
+"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it.
+
+The rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokpar.errors import FileFormatError
+
+SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
+
+_EXPECTED = "expected one token of a BERT vocabulary per line"
+_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')
+"""How JSON and ``.tiktoken`` files begin."""
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What engines strip from the end of a line; `str.rstrip` strips U+001C to U+001F too."""
+
+
+def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
+    """A parsed ``tokenizer.json`` that makes of the vocabulary what `BertTokenizerFast` does.
+
+    `lowercase` takes accents off too, as in BERT. Raises FileFormatError as `read_vocab_txt` does,
+    and for a vocabulary without one of `REQUIRED`.
+    """
+    ids = read_vocab_txt(path)
+    _require_tokens(ids, path)
+    special = sorted(SPECIAL & ids.keys(), key=ids.__getitem__)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(token, ids[token]) for token in special],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": _template(ids),
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": ids,
+        },
+    }
+
+
+def _added(token: str, id_: int) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id_, "content": token, **flags, "special": True}
+
+
+def _template(ids: Mapping[str, int]) -> dict[str, Any]:
+    """[CLS] a [SEP], and for a pair of texts [CLS] a [SEP] b [SEP]."""
+    first = [_part("SpecialToken", "[CLS]", 0), _part("Sequence", "A", 0)]
+    end = _part("SpecialToken", "[SEP]", 0)
+    second = [_part("Sequence", "B", 1), _part("SpecialToken", "[SEP]", 1)]
+    return {
+        "type": "TemplateProcessing",
+        "single": [*first, end],
+        "pair": [*first, end, *second],
+        "special_tokens": {
+            token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+            for token in ("[CLS]", "[SEP]")
+        },
+    }
+
+
+def _part(kind: str, id_: str, type_id: int) -> dict[str, Any]:
+    return {kind: {"id": id_, "type_id": type_id}}
+
+
+def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> None:
+    missing = [token for token in REQUIRED if token not in ids]
+    if not missing:
+        return
+    for line, number in ids.items():
+        if len(line.split()) > 1:
+            raise FileFormatError(f"{path}, line {number + 1}: {_EXPECTED}, got {line[:60]!r}")
+    raise FileFormatError(
+        f"{path}: {_EXPECTED}, {', '.join(REQUIRED)} among them; none of the {len(ids)} lines is "
+        f"{' or '.join(missing)}"
+    )
+
+
+def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
+    """Tokens of BERT's ``vocab.txt``, one per line; the number of the line, from 0, is the id.
+
+    Raises FileFormatError for a file that is not UTF-8, an empty line, or a token that is listed
+    twice, with the number of the line, from 1.
+    """
+    data = Path(path).read_bytes()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(f"{path}, line {number}: expected UTF-8 text ({error})") from error
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if _OTHER_FORMAT.match(text):
+        raise FileFormatError(f"{path}, line 1: {_EXPECTED}, got {lines[0][:60]!r}")
+    ids: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        token = line.rstrip(_BLANKS)
+        where = f"{path}, line {number + 1}"
+        if not token:
+            raise FileFormatError(f"{where}: {_EXPECTED}, the line is empty")
+        if token in ids:
+            first = ids[token] + 1
+            raise FileFormatError(f"{where}: {_EXPECTED}, {token!r} is already on line {first}")
+        ids[token] = number
+    if not ids:
+        raise FileFormatError(f"{path}: {_EXPECTED}, the file is empty")
+    return ids
