@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
+import inspect
 import io
+import pkgutil
 import re
 import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tokpar import pure
 from tokpar.cli import main
+from tokpar.pure import decoders, normalizers, pretokenize
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
+INNER = {
+    "automaton",
+    "following",
+    "incremental_dictionary",
+    "incremental_forest",
+    "incremental_search",
+    "merging",
+}
+"""Modules of tokpar/pure that only serve others of it: their classes are nobody's to call."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,32 @@ def test_the_examples_of_a_page_run_in_order(
             run_python(block, page, names)
         else:
             run_console(block, page)
+
+
+def public_names(package: ModuleType) -> Iterator[str]:
+    """Classes and readers (`read_...`) that a package's modules but the inner ones define, no
+    underscore in front."""
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.name in INNER:
+            continue
+        module = importlib.import_module(f"{package.__name__}.{found.name}")
+        for name, value in vars(module).items():
+            counts = inspect.isclass(value) or name.startswith("read_")
+            if counts and not name.startswith("_") and value.__module__ == module.__name__:
+                yield name
+
+
+def kinds_read() -> Iterator[str]:
+    """Kinds of parts of a tokenizer.json that the readers know by name."""
+    for module in (normalizers, pretokenize, decoders):
+        yield from module._READERS
+
+
+def test_pure_md_names_every_class_reader_and_kind_of_the_pure_tokenizers() -> None:
+    page = (ROOT / "docs" / "pure.md").read_text(encoding="utf-8")
+    code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", page, re.DOTALL | re.MULTILINE))
+    wanted = {*public_names(pure), *kinds_read()}
+    assert sorted(wanted - set(re.findall(r"\w+", code))) == []
 
 
 def test_there_are_examples_of_both_kinds() -> None:

@@ -19,9 +19,10 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     """Which tokenizer, and the settings that belong to it."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, .tiktoken ...")
+    add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, vocab.txt ...")
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--no-special-tokens", action="store_true", help="leave out [CLS], <s> and the like")
+    add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
     add(
         "--allowed-special",
         action="append",
@@ -128,6 +129,8 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if arguments.no_special_tokens:
         settings["add_special_tokens"] = False
+    if arguments.no_lowercase:
+        settings["lowercase"] = False
     if arguments.allowed_special is not None:
         settings["allowed_special"] = _allowed(arguments.allowed_special)
     return settings | rank_settings(arguments)

@@ -88,6 +88,8 @@ CL100K_TIKTOKEN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
+CL100K_SAVED = CL100K_TIKTOKEN.replace("{1,3}+", "{1,3}").replace(r"\s++$", r"\s++(?![\s\S])")
+"""As `tokpar.pure.save` writes it: nothing in it has a meaning of its own in Oniguruma."""
 QWEN2 = CL100K.replace("{1,3}", "")
 _UPPER = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -191,7 +193,11 @@ RECIPES = (
         universal="any",
     ),
     Recipe("cl100k", ((ALL, (CL100K,)), (ALL, (CL100K_MIDDLE,))), CL100K_CLASSES),
-    Recipe("cl100k_tiktoken", ((POSSESSIVE, (CL100K_TIKTOKEN,)),), CL100K_CLASSES),
+    Recipe(
+        "cl100k_tiktoken",
+        ((POSSESSIVE, (CL100K_TIKTOKEN,)), (ALL, (CL100K_SAVED,))),
+        CL100K_CLASSES,
+    ),
     Recipe("qwen2", ((ALL, (QWEN2,)),), CL100K_CLASSES),
     Recipe("o200k", ((ALL, (O200K,)),), O200K_CLASSES),
     Recipe("tekken", ((ALL, (TEKKEN,)),), TEKKEN_CLASSES),
