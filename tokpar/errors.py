@@ -7,6 +7,7 @@ TokparError
 +-- EngineError       (RuntimeError)  an engine raised or panicked; says on which slice
 +-- LossyError        (ValueError)    an approximate strategy was asked for without consent
 +-- PluginError       (ValueError)    two plugins of one name, or one of the wrong shape
++-- ConformanceError  (AssertionError)  a part that breaks its contract; names each failed check
 """
 
 from __future__ import annotations
@@ -52,3 +53,11 @@ class LossyError(TokparError, ValueError):
 
 class PluginError(TokparError, ValueError):
     """A plugin that cannot be used as it is."""
+
+
+class ConformanceError(TokparError, AssertionError):
+    """A part failed checks of `tokpar.testing`; `checks` are their names."""
+
+    def __init__(self, message: str, checks: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.checks = tuple(checks)

@@ -6,7 +6,7 @@ when a tokenizer is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -187,10 +187,54 @@ class FinishesBatch(Protocol):
 
 
 @runtime_checkable
+class Surrounds(Protocol):
+    """Tells when all that finishing does is to put the same ids around every text."""
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids before and after a text; None where `finish` may also cut, pad or look at it."""
+        ...
+
+
+@runtime_checkable
 class ChecksText(Protocol):
-    """Refuses texts that the engine's own call refuses, with the same error, before splitting."""
+    """Refuses texts that the engine's own call refuses, with the same error, before splitting.
+
+    A stream is checked chunk by chunk: what is refused must be a single character, or one of the
+    contents that `Forbids` tells.
+    """
 
     def check_text(self, text: str) -> None: ...
+
+
+@runtime_checkable
+class Forbids(Protocol):
+    """Tells which contents `check_text` refuses wherever they stand."""
+
+    @property
+    def forbidden(self) -> Collection[str]: ...
+
+
+class EagerModel(Protocol):
+    """Turns one pre-token after the other into ids while its bytes arrive."""
+
+    def feed(self, data: bytes) -> list[int]:
+        """More bytes of the pre-token; the ids that are final now and were not before."""
+        ...
+
+    def finish(self) -> list[int]:
+        """The pre-token ends here; its other ids."""
+        ...
+
+
+@runtime_checkable
+class EncodesEagerly(Protocol):
+    """Need not see the end of a pre-token to give the first of its ids."""
+
+    def eager_model(self) -> EagerModel:
+        """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
+        first ids of a pre-token may depend on its end, however far that is."""
+        ...
 
 
 @runtime_checkable

@@ -171,7 +171,7 @@ class HuggingFaceTokenizer:
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids that `finish` puts before and after a text; None where it may cut or pad."""
         finish = self._finish
-        if finish.unknown is not None or finish.truncation is not None or finish.padding is not None:
+        if finish.unknown or finish.truncation is not None or finish.padding is not None:
             return None
         return finish.prefix, finish.suffix
 

@@ -67,6 +67,15 @@ Config = tuple[int, bool, int, int]
 
 def build(tree: Alt, atoms: Iterable[str]) -> Graph:
     """The state graph of `tree` on all strings over `atoms`; the pattern must be covering."""
+    graph = explore(tree, atoms)
+    for state, had, _, _ in _configs(graph):
+        if not had and not graph.matched[state][-1]:
+            raise UnsupportedPatternError("some text has no match at its start")
+    return graph
+
+
+def explore(tree: Alt, atoms: Iterable[str]) -> Graph:
+    """The same of any pattern that does not match the empty string."""
     symbols = _symbols(tree, sorted(atoms))
     program = _Compiler().run(tree)
     states: dict[tuple[int, ...], int] = {(0,): 0}
@@ -88,9 +97,9 @@ def build(tree: Alt, atoms: Iterable[str]) -> Graph:
         matched.append(tuple(flags))
         if len(order) > MAX_STATES:
             raise UnsupportedPatternError(f"more than {MAX_STATES} machine states")
-    graph = Graph(symbols, tuple(target), tuple(matched), _live(target, matched))
-    _require_covering(graph)
-    return graph
+    if any(matched[0]):
+        raise UnsupportedPatternError("the pattern matches the empty string")
+    return Graph(symbols, tuple(target), tuple(matched), _live(target, matched))
 
 
 def first_piece(graph: Graph, word: Iterable[str]) -> int:
@@ -229,14 +238,6 @@ def _configs(graph: Graph) -> set[Config]:
                 found.add(config)
                 todo.append(config)
     return found
-
-
-def _require_covering(graph: Graph) -> None:
-    if any(graph.matched[0]):
-        raise UnsupportedPatternError("the pattern matches the empty string")
-    for state, had, _, _ in _configs(graph):
-        if not had and not graph.matched[state][-1]:
-            raise UnsupportedPatternError("some text has no match at its start")
 
 
 def _stable(graph: Graph, state: int, had: bool, right: tuple[int, ...]) -> bool:

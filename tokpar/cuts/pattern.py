@@ -8,7 +8,7 @@ provably the same as greedy ones. Anything else raises `UnsupportedPatternError`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 END = "END"
 """Stands for "end of text" in look-ahead sets."""
@@ -47,9 +47,12 @@ class Chars:
 
 @dataclass(frozen=True)
 class Ahead:
-    """Succeeds when the next atom, or END, is in `allowed`; consumes nothing."""
+    """Succeeds when the next atom, or END, is in `allowed`; consumes nothing. `source` is the regex
+    spelling of the class that must follow, or with `negated` must not; "" if only END may."""
 
     allowed: frozenset[str]
+    source: str = field(default="", compare=False)
+    negated: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,8 @@ class _Parser:
         item = self.single(fold)
         if not isinstance(item, Chars) or not self.take(")"):
             raise self.error("look-ahead over more than one character")
-        return Ahead((frozenset(self.atoms) | {END}) - item.atoms if negated else item.atoms)
+        allowed = (frozenset(self.atoms) | {END}) - item.atoms if negated else item.atoms
+        return Ahead(allowed, item.source, negated)
 
     def bracket(self, fold: bool) -> frozenset[str]:
         negated = self.take("^")

@@ -189,6 +189,8 @@ def by_cut(
     """A certified cut in the overlap (K1-K3, window lemma) where both sides agree on enough tokens.
     The cut is the proof; how many tokens beside it must agree is a matter of the method."""
     for seam in licences.cuts(overlap):
+        if seam.position <= last:
+            continue
         join = overlap.join(seam, int(overlap.edges[seam.position - overlap.start]))
         if join is None:
             continue
@@ -229,7 +231,7 @@ def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
         return None
     for i, j in zip(*overlap.matched(), strict=True):
         start, stop = overlap.left_spans[i].tolist()
-        if start >= 0 and a + stop <= min(b, len(text) - 1):
+        if start >= 0 and last < a + stop <= min(b, len(text) - 1):
             witness = (
                 ("left_start", overlap.left.start),
                 ("left_stop", b),

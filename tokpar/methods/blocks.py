@@ -8,6 +8,7 @@ from typing import Literal
 
 from tokpar.cuts.inside import inside_of
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.edges import Edge, at_cut, chunks_over
 from tokpar.methods.merging import OverlapMerger, serial_plan
@@ -34,7 +35,8 @@ class BlocksSplitter:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
         facts = facts_of(tokenizer)
         size = self.chunk_chars << attempt
-        if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
+        refused = self.plan_cuts and facts.unprovable is not None
+        if size >= len(text) or refused or has_surrogate(text):
             return [Chunk(0, len(text), 0, len(text))]
         inside = inside_of(tokenizer)
         plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None

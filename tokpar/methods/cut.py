@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import concatenate_ids
+from tokpar.methods.edges import absorbed
 from tokpar.methods.options import require_count
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
@@ -74,9 +75,9 @@ class CutMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> Joined | Unjoined:
-        failed = [i for i, c in enumerate(chunks) if i and (c.cut is None or c.cut.rule is None)]
+        failed = [i for i in range(1, len(chunks)) if not meet_at_cut(chunks[i - 1], chunks[i])]
         if failed:
-            return Unjoined(tuple(failed), "the cut was not certified by the planner")
+            return Unjoined(tuple(failed), "the chunks do not meet at a cut that is certified")
         seams: list[Seam] = []
         before = len(pieces[0].ids)
         for chunk, piece in zip(chunks[1:], pieces[1:], strict=True):
@@ -86,14 +87,22 @@ class CutMerger:
         return Joined(concatenate_ids([piece.ids for piece in pieces]), tuple(seams))
 
 
+def meet_at_cut(left: Chunk, right: Chunk) -> bool:
+    """The two chunks end and begin, without overlap, at a cut that the planner has certified."""
+    cut = right.cut
+    if cut is None or cut.rule is None:
+        return False
+    return (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
+
+
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
     """The chunks that these seams cut the text into, without overlap."""
     edges = [0, *(seam.position for seam in seams), len(text)]
     cuts: list[Seam | None] = [None, *seams]
     chunks = []
     for start, stop, cut in zip(edges[:-1], edges[1:], cuts, strict=True):
-        absorbed = 0 if cut is None else int(dict(cut.witness).get("absorbed", 0))
-        chunks.append(Chunk(start + absorbed, stop, start, stop, absorbed, cut=cut))
+        left_out = absorbed(cut)
+        chunks.append(Chunk(start + left_out, stop, start, stop, left_out, cut=cut))
     return chunks
 
 

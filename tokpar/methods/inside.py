@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tokpar.cuts.inside import Inside, Region, inside_of
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.cut import CutMerger
+from tokpar.methods.cut import CutMerger, meet_at_cut
 from tokpar.methods.joining import Join, Overlap, join_pieces, locate_of, overlap_of
 from tokpar.methods.regions import Regions, is_inside
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
@@ -27,7 +27,7 @@ class InsideMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> Joined | Unjoined:
-        if all(chunk.cut is None or chunk.cut.rule is not None for chunk in chunks):
+        if all(meet_at_cut(left, right) for left, right in pairwise(chunks)):
             return CutMerger().merge(text, chunks, pieces, tokenizer)
         regions = Regions(text, inside_of(tokenizer))
         joins: list[Join | None] = []
@@ -78,7 +78,7 @@ def _joined(
     if cut is None:
         return None
     if cut.rule is not None:
-        return Join(cut, len(sides[0].ids), 0)
+        return Join(cut, len(sides[0].ids), 0) if meet_at_cut(*pair) else None
     region = regions.of(cut)
     if region is None:
         return None

@@ -14,6 +14,7 @@ from typing import Literal
 from tokpar.cuts.inside import inside_of
 from tokpar.errors import OptionError
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import LeastMatch, by_match, certified
 from tokpar.methods.merging import OverlapMerger, planned_cut, serial_plan
 from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
@@ -39,7 +40,8 @@ class LoptSplitter:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
         facts = facts_of(tokenizer)
         size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
-        if size >= len(text) or (self.plan_cuts and facts.unprovable is not None):
+        refused = self.plan_cuts and facts.unprovable is not None
+        if size >= len(text) or refused or has_surrogate(text):
             return [Chunk(0, len(text), 0, len(text))]
         inside = inside_of(tokenizer)
         plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None

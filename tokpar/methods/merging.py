@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tokpar.cuts.inside import Inside
 from tokpar.interfaces import Plan, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import Accept, Licences
 from tokpar.methods.edges import FAR, absorbed
 from tokpar.methods.inside import loose
@@ -98,6 +99,8 @@ def planned_cut(inside: Inside, text: str, start: int, overlap_chars: int) -> Se
 def serial_plan(text: str, tokenizer: TokenizerAdapter) -> Plan:
     """Why a text was not split."""
     why = facts_of(tokenizer).unprovable
+    if why is None and has_surrogate(text):
+        why = "the text holds a lone surrogate"
     return Plan("serial", why or f"{len(text):,} code points fit one chunk")
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tokpar.cuts.inside import Inside, inside_of
 from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
 from tokpar.methods.edges import Edge, at_cut, chunks_over
@@ -39,7 +40,7 @@ class RecursiveSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
         facts = facts_of(tokenizer)
-        if self.plan_cuts and facts.unprovable is not None:
+        if (self.plan_cuts and facts.unprovable is not None) or has_surrogate(text):
             return [Chunk(0, len(text), 0, len(text))]
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)

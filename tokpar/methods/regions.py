@@ -27,7 +27,10 @@ class Regions:
     known: dict[tuple[int, int], Region | None] = field(default_factory=dict)
 
     def of(self, seam: Seam) -> Region | None:
+        """The region that a seam's witness names; None if it names none, or there is none."""
         named = dict(seam.witness)
+        if not {"start", "stop"} <= named.keys():
+            return None
         key = int(named["start"]), int(named["stop"])
         if key not in self.known:
             self.known[key] = self.inside.region(self.text, *key)

@@ -1,0 +1,427 @@
+"""tokpar's own parts keep their contracts, and what a failure says can be read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.fakes import PanicsOn, RaisesOn, WordHash
+from tests.tokenizers_drawn import named_tokenizers
+from tests.toy import Toy
+from tokpar.cli import main
+from tokpar.cli.conform import corpus
+from tokpar.data.hostile import hostile_texts, surrogate_texts
+from tokpar.executors.native import NativeExecutor
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.executors.serial import SerialExecutor
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.hooks import load_plugin
+from tokpar.kernels import IdArray, has_surrogate
+from tokpar.registry import build_strategy, registry
+from tokpar.testing import (
+    ConformanceError,
+    check_executor,
+    check_merger,
+    check_splitter,
+    check_strategy,
+    check_tokenizer,
+)
+from tokpar.testing.pools import vocabulary_words
+from tokpar.testing.shrinking import simplest, smallest
+
+EXAMPLES = 15
+VOCAB = Path(__file__).parent / "vocab"
+PLUGIN = Path(__file__).parents[1] / "plugins" / "tokpar-example"
+NAMES = sorted(named_tokenizers())
+BYTE_LEVEL = ("deepseek_part", "default")
+LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
+SMALL: dict[str, dict[str, Any]] = {
+    "cut": {"chunk_chars": 3},
+    "auto": {"chunk_chars": 4},
+    "lopt": {"chunk_chars": 9, "overlap_chars": 12},
+    "blocks": {"chunk_chars": 12, "overlap_chars": 10},
+    "recursive": {"depth": 3},
+    "delimiter": {"chunk_chars": 5},
+    "overlap": {"chunk_chars": 7, "overlap_chars": 4},
+    "serial": {},
+}
+
+
+def path_of(name: str) -> Path:
+    data = Path(tokpar.__file__).parent / "data"
+    return data / "default.json" if name == "default" else VOCAB / f"{name}.json"
+
+
+def built(name: str, **options: Any) -> Any:
+    return build_strategy(registry().strategy(name), SMALL[name] | options)
+
+
+# ------------------------------------------------------------------------------- own parts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
+    check_tokenizer(named_tokenizers()[name], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", [*BYTE_LEVEL, "bert_part", "llama_style"])
+def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
+    pure = tokpar.load(path_of(name), engine="pure")
+    check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", BYTE_LEVEL)
+def test_token_trees_conform(name: str) -> None:
+    check_tokenizer(tokpar.load(path_of(name), engine="tokentree"), examples=EXAMPLES)
+
+
+def test_special_tokens_that_are_allowed_are_added_tokens() -> None:
+    encoding = named_tokenizers()["cl100k_part"]
+    check_tokenizer(tokpar.load(encoding, allowed_special="all"), examples=EXAMPLES)
+
+
+def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
+    check_tokenizer(WordHash(), WordHash(), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        SerialExecutor,
+        lambda: ThreadExecutor(3),
+        lambda: ThreadExecutor(1),
+        lambda: NativeExecutor(2),
+        lambda: NativeExecutor(1),
+        lambda: ProcessExecutor(2),
+    ],
+    ids=["serial", "threads", "threads 1", "native", "native 1", "processes"],
+)
+def test_the_executors_conform(make: Callable[[], Any]) -> None:
+    check_executor(make(), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_splitters_conform(name: str) -> None:
+    check_splitter(built(name)[0], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["lopt", "blocks", "recursive"])
+def test_the_published_splitters_conform_too(name: str) -> None:
+    check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("tokenizer", ["default", "bert_part", "llama_style", "tekken_part"])
+@pytest.mark.parametrize("name", ["cut", "auto", "lopt", "blocks"])
+def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
+    check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["delimiter", "overlap"])
+def test_the_approximate_mergers_do_not(name: str) -> None:
+    with pytest.raises(ConformanceError, match="merge: "):
+        check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
+
+
+@pytest.mark.parametrize("tokenizer", ["default", "metaspace_unigram"])
+@pytest.mark.parametrize("name", SMALL)
+def test_the_strategies_conform(name: str, tokenizer: str) -> None:
+    check_strategy(name, named_tokenizers()[tokenizer], examples=EXAMPLES)
+
+
+def test_every_strategy_there_is_was_checked() -> None:
+    assert SMALL.keys() == {record.name for record in tokpar.strategies()}
+
+
+# What the kit found when it was first run
+
+
+@pytest.mark.parametrize("name", LOSSLESS)
+def test_a_surrogate_pair_is_encoded_in_one_call(name: str) -> None:
+    """tiktoken joins it, so no byte length of a chunk is that of its tokens."""
+    encoding, text = named_tokenizers()["cl100k_part"], "aa\ud83d\ude00a"
+    found = tokpar.encode(text, encoding, strategy=name, executor="serial", **SMALL[name])
+    assert found == encoding.encode(text)
+
+
+# ------------------------------------------------------------------------------- failures
+
+
+TOY = Toy()
+
+
+class DropsTheLast:
+    """Only what must be there, and wrong: the last id of long texts is left out."""
+
+    name = "drops"
+
+    def encode(self, text: str) -> IdArray:
+        ids = TOY.encode(text)
+        return ids[:-1] if len(text) > 20 else ids
+
+
+FAILURE = """\
+drops does not conform: 1 of 18 checks failed
+
+reference: the ids are those of toy, for code points that all engines classify alike \
+(correction 0'.1)
+    text      'aaaaaaaaaaaaaaaaaaaaa' (21 code points)
+    found     ids differ from number 20 on (21 expected, 20 got), at code point 20 of the text
+    expected  ... 97 'a' 97 'a' 97 'a' >97 'a'<
+    got       ... 97 'a' 97 'a' 97 'a' >end<"""
+
+
+def test_a_failure_reads_like_this() -> None:
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(DropsTheLast(), Encodes(), examples=0)
+    assert str(error.value) == FAILURE
+    assert error.value.checks == ("reference",)
+
+
+class Encodes(Toy):
+    """The toy without what is applied to the whole."""
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        return ids
+
+
+def test_every_failed_check_is_named_at_once() -> None:
+    class Wrong:
+        name = ""
+
+        def encode(self, text: str) -> Any:
+            return [len(text)]
+
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(Wrong(), examples=0)
+    assert error.value.checks == ("name", "encode: array")
+    with pytest.raises(ConformanceError) as first:
+        check_tokenizer(Wrong(), examples=0, fail_fast=True)
+    assert first.value.checks == ("name",)
+
+
+def test_a_failure_is_a_failed_assertion_and_an_error_of_tokpar() -> None:
+    assert issubclass(ConformanceError, AssertionError)
+    assert issubclass(ConformanceError, tokpar.TokparError)
+
+
+def test_texts_of_the_caller_are_looked_at() -> None:
+    class Allergic:
+        name = "allergic"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([len(text), "xyzzy" in text], dtype=np.uint32)
+
+    class Calm:
+        name = "calm"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([len(text), 0], dtype=np.uint32)
+
+    check_tokenizer(Allergic(), Calm(), examples=0)
+    for text in ("a xyzzy b", "long " * 1000 + "xyzzy" + " long" * 1000):
+        with pytest.raises(ConformanceError, match=r"'xyzzy' \(5 code points\)"):
+            check_tokenizer(Allergic(), Calm(), texts=[text], examples=0)
+
+
+def test_texts_refused_by_the_tokenizer_are_set_aside_but_everyday_ones_must_pass() -> None:
+    check_tokenizer(RaisesOn(), examples=0)
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(RaisesOn(marker="quick"), examples=0)
+    assert error.value.checks == ("encode: plain texts",)
+    with pytest.raises(ConformanceError, match="raised Panic"):
+        check_tokenizer(PanicsOn(), examples=0, fail_fast=True)
+
+
+def test_where_engines_differ_on_unicode_ids_are_compared_only_if_asked() -> None:
+    class Old:
+        name = "old"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([ord(c) for c in text if c != "\U00016139"], dtype=np.uint32)
+
+    class New:
+        name = "new"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array([ord(c) for c in text], dtype=np.uint32)
+
+    check_tokenizer(Old(), New(), texts=["\U00016139"], examples=0)
+    with pytest.raises(ConformanceError, match="reference"):
+        check_tokenizer(Old(), New(), texts=["\U00016139"], examples=0, all_unicode=True)
+
+
+# ------------------------------------------------------------------------------- texts, shrinking
+
+
+@given(st.text("abcx", min_size=1, max_size=200), st.integers(1, 3))
+def test_the_smallest_text_fails_and_needs_each_of_its_characters(text: str, least: int) -> None:
+    def fails(some: str) -> bool:
+        return some.count("x") >= least
+
+    found = smallest(text, fails) if fails(text) else "x" * least
+    assert found == "x" * least
+
+
+def test_a_smallest_list_of_texts_keeps_its_order() -> None:
+    def fails(some: Sequence[str]) -> bool:
+        return "b" in some and "d" in some[list(some).index("b") :]
+
+    assert smallest(("a", "b", "c", "d", "e"), fails) == ("b", "d")
+
+
+def test_characters_that_do_not_matter_become_simple_ones() -> None:
+    assert simplest("zé中", lambda text: len(text) >= 3) == "aaa"
+    assert simplest("qq é 1", lambda text: "é" in text and len(text) > 1) in ("aé", "éa")
+
+
+def test_fixed_texts_can_be_written_as_utf8_and_the_others_cannot() -> None:
+    assert len(hostile_texts()) > 100
+    assert not any(map(has_surrogate, hostile_texts()))
+    assert all(map(has_surrogate, surrogate_texts()))
+
+
+def test_words_of_the_vocabulary_are_found_with_and_without_a_list_of_tokens() -> None:
+    listed = vocabulary_words(tokpar.load(named_tokenizers()["default"]))
+    decoded = vocabulary_words(tokpar.load(named_tokenizers()["bert_part"]))
+    assert all(tokpar.load().encode(word).size == 1 for word in listed)
+    assert len(listed) > 40
+    assert "the" in decoded
+    assert vocabulary_words(WordHash()) == ()
+
+
+WITHOUT_HYPOTHESIS = """
+import sys
+sys.modules["hypothesis"] = None
+import tokpar
+try:
+    import tokpar.testing
+except ImportError as error:
+    print(error)
+from tokpar.cli import main
+print(main(["conform", "default"]))
+"""
+
+
+def test_without_hypothesis_the_error_says_what_to_install() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, check=True
+    )
+    said = "pip install 'tokpar[testing]'"
+    assert said in done.stdout
+    assert done.stdout.endswith("\n2\n")
+    assert said in done.stderr
+
+
+# ------------------------------------------------------------------------------- tokpar conform
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main(["conform", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_conform_checks_an_engine_on_the_bundled_file(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "pure", "--examples", 0)
+    assert (code, err) == (0, "")
+    assert out.startswith("pure:default conforms: ")
+    assert out.endswith("ids compared with huggingface:BPE\n")
+
+
+def test_conform_exits_with_1_and_shows_the_smallest_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, "tokentree", "--examples", 0, "--fail-fast")
+    assert code == 1
+    assert "does not conform" in out
+    assert "\nreference: the ids are those of huggingface:BPE" in out
+
+
+def test_conform_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("tokentree", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
+    code, out, _ = run(capsys, *arguments, "--examples", 0)
+    got = json.loads(out)
+    assert (code, got["conforms"], got["failed"]) == (1, False, ["reference"])
+    assert got["checks"][-1] == "reference"
+    assert got["reference"] == "huggingface:BPE"
+
+
+def test_conform_names_each_check_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    path = path_of("bert_part")
+    _, _, err = run(capsys, path, "--examples", 0, "--progress", "--reference", "none")
+    assert err.startswith("check 1: name\ncheck 2: encode")
+
+
+def test_conform_encodes_the_texts_of_a_corpus(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
+    rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
+    plain.write_text("word " * 2000, encoding="utf-8")
+    assert list(corpus(str(rows))) == ["one\u2028two", "three"]
+    code, out, _ = run(capsys, "default", rows, plain, "--examples", 0, "--json")
+    got = json.loads(out)
+    assert (code, got["corpus_texts"]) == (0, 3)
+    assert "strategy auto: long texts" in got["checks"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonsense",), "unknown tokenizer 'nonsense'"),
+        (("pure", "--engine", "pure"), "'pure' is an engine"),
+        (("default", "--tokenizer", "default"), "--tokenizer goes with the name of an engine"),
+        (("default", "--reference", "warp"), "unknown engine 'warp'"),
+        (("default", "--examples", "-1"), "--examples must be at least 0, got -1"),
+        (("default", "gone.txt"), "gone.txt"),
+    ],
+)
+def test_conform_refuses(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_corpus_row_without_a_text_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n{"txt": "b"}\n', encoding="utf-8")
+    code, _, err = run(capsys, "default", path)
+    assert code == 2
+    assert f'{path}:2: expected a JSON object with a str as "text"' in err
+
+
+# ------------------------------------------------------------------------------- the example plugin
+
+
+def test_the_test_of_a_plugin_is_at_most_ten_lines_and_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(PLUGIN / "src"))
+    test = PLUGIN / "tests" / "test_letters.py"
+    source = test.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 10
+    names: dict[str, Any] = {}
+    exec(compile(source, test.name, "exec"), names)
+    names["test_letters_conform"]()
+
+
+def test_the_example_plugin_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PLUGIN / "src"))
+    plugin = load_plugin("example", "here", "", lambda: import_module("tokpar_example"))
+    assert plugin.problem is None
+    assert [(kind, offered.name) for kind, offered in plugin.offers] == [("tokenizer", "letters")]

@@ -1,0 +1,68 @@
+"""`tokpar stream`: ids while the text arrives."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tokpar
+from tokpar.cli import main
+
+TEXT = "The words of an añb, 中文 and 12345 more.\r\n\n" * 3000
+
+
+def ids_of(text: str) -> list[int]:
+    return tokpar.encode(text).ids.tolist()
+
+
+def printed(out: str) -> list[int]:
+    return [int(id_) for line in out.splitlines() for id_ in line.split()]
+
+
+def test_a_file_gives_the_ids_that_encode_gives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(TEXT.encode())
+    assert main(["stream", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert printed(out) == ids_of(TEXT)
+    assert out.count("\n") > 1
+
+
+def test_standard_input_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert main(["stream"]) == 0
+    assert printed(capsys.readouterr().out) == ids_of(TEXT)
+
+
+def test_ids_are_printed_before_the_text_ends() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tokpar", "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"one two thr")
+        process.stdin.flush()
+        first = process.stdout.readline().decode()
+        process.stdin.write("ee añ".encode()[:-1])
+        process.stdin.flush()
+        rest = process.communicate("añ".encode()[-1:])[0].decode()
+    assert printed(first) == ids_of("one two")
+    assert printed(first + rest) == ids_of("one two three añ")
+
+
+@pytest.mark.parametrize("data", [b"good \xff bad", b"good \xc3"])
+def test_what_is_no_utf_8_is_refused(
+    data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(data)
+    assert main(["stream", str(path)]) == 2
+    assert f"{path}: expected UTF-8 text, got the byte" in capsys.readouterr().err

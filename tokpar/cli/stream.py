@@ -1,0 +1,63 @@
+"""Print the ids of a text while it arrives, each as soon as nothing that follows can change it.
+
+Reads what is there, encodes, prints one line of ids, and reads on; all lines together are the ids
+that `tokpar encode` prints. How soon depends on the tokenizer: see docs/streaming.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+from tokpar.cli.options import blamed_on, declare_tokenizer, tokenizer_of
+from tokpar.cli.source import STDIN, Source
+from tokpar.errors import FileFormatError
+
+BYTES = 1 << 16
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        nargs="?",
+        default=STDIN,
+        metavar="FILE",
+        help='UTF-8 text; "-" is standard input, the default',
+    )
+    declare_tokenizer(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.encoder import stream
+
+    with blamed_on(Source(arguments.file, "")):
+        for ids in stream(_texts(arguments.file), tokenizer_of(arguments)):
+            print(*ids.tolist(), flush=True)
+    return 0
+
+
+def _texts(name: str) -> Iterator[str]:
+    """What has arrived, again and again; a character that is not complete waits for its end."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
+        read = getattr(file, "read1", file.read)
+        while data := read(BYTES):
+            yield _decoded(decoder, data, name)
+    yield _decoded(decoder, b"", name, final=True)
+
+
+def _decoded(
+    decoder: codecs.IncrementalDecoder, data: bytes, name: str, final: bool = False
+) -> str:
+    try:
+        return decoder.decode(data, final)
+    except UnicodeDecodeError as error:
+        where = "standard input" if name == STDIN else name
+        byte = error.object[error.start]
+        raise FileFormatError(
+            f"{where}: expected UTF-8 text, got the byte 0x{byte:02x} ({error.reason})"
+        ) from None

@@ -1,0 +1,271 @@
+"""Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
+
+A sequence of Splits is a row of `Splitter`s. Each is told the characters that certainly belong to
+the piece it is in, and where that piece ends, and tells the next one the same of its own pieces.
+Classes of characters are those of the module `regex`, which is asked about every code point.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.cuts.known import SHARED, SINGLES
+from tokpar.cuts.machine import Graph, explore
+from tokpar.cuts.pattern import END, Ahead, Alt, Atom, Chars, Node, Repeat, Seq, parse
+from tokpar.cuts.tables import load_atoms
+from tokpar.cuts.unfinished import Beginnings
+
+CODE_POINTS = 0x110000
+SURROGATES = slice(0xD800, 0xE000)
+
+_WIDE = "utf-32-le"
+_RECORDS, _SURE, _DEAD, _CLOSED = 1, 2, 4, 8
+
+
+class Sink(Protocol):
+    """Takes texts in parts."""
+
+    def feed(self, text: str) -> None:
+        """More of the text."""
+        ...
+
+    def end(self) -> None:
+        """The text ends here; what follows is another one."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The states of one pattern, 0 being the start, as flat tables: entry state * width + symbol
+    belongs to reading that symbol there.
+
+    `after`: the next state. `signs`: what is known then; a match ends before the character
+    (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no match can end later than those
+    seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends where
+    the text does. `symbol_of`: uint8, (0x110000,).
+    """
+
+    symbol_of: NDArray[np.uint8]
+    width: int
+    after: tuple[int, ...]
+    signs: tuple[int, ...]
+    at_end: tuple[bool, ...]
+
+    def symbols(self, wide: bytes) -> bytes:
+        """One byte for each character of a text in UTF-32."""
+        symbols: NDArray[np.uint8] = self.symbol_of[np.frombuffer(wide, dtype="<u4")]
+        return symbols.tobytes()
+
+
+class Splitter:
+    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too.
+
+    Only a longer match can take the place of the longest so far, so all before the end of that
+    belongs to the piece and is passed on; from there on the text is kept until the match is final,
+    and then read again.
+    """
+
+    def __init__(self, machine: Machine, sink: Sink) -> None:
+        self._machine, self._sink = machine, sink
+        self._wide, self._symbols = bytearray(), bytearray()
+        self._state = self._read = 0
+        self._found = self._in_gap = False
+
+    def feed(self, text: str) -> None:
+        wide = text.encode(_WIDE)
+        self._wide += wide
+        self._symbols += self._machine.symbols(wide)
+        self._run()
+
+    def end(self) -> None:
+        while self._symbols or self._found:
+            if self._machine.at_end[self._state]:
+                self._pass_on(0, len(self._symbols))
+                self._forget(len(self._symbols))
+                self._found = True
+            self._forget(self._end_piece(0))
+            self._state = self._read = 0
+            self._run()
+        self._end_gap()
+
+    def _run(self) -> None:
+        """Read what has arrived. Afterwards the buffer begins at the first character that is not
+        passed on, which is behind the longest match so far, or where the piece begins."""
+        machine, symbols = self._machine, self._symbols
+        after, signs, width = machine.after, machine.signs, machine.width
+        state, place, passed, end = self._state, self._read, 0, 0
+        while place < len(symbols):
+            step = state * width + symbols[place]
+            state, sign = after[step], signs[step]
+            if sign & _RECORDS:
+                end, self._found = place, True
+            place += 1
+            if sign & _SURE:
+                end, self._found = place, True
+            if sign & (_DEAD | _CLOSED):
+                self._pass_on(passed, end)
+                place = passed = end = self._end_piece(end)
+                state = 0
+        self._pass_on(passed, end)
+        self._forget(end)
+        self._state, self._read = state, place - end
+
+    def _pass_on(self, start: int, stop: int) -> None:
+        if stop > start:
+            self._end_gap()
+            self._sink.feed(self._text(start, stop))
+
+    def _end_piece(self, end: int) -> int:
+        """End the match at `end`, or make the character there part of a gap if nothing matches;
+        returns where the next piece begins."""
+        if self._found:
+            self._found = False
+            self._sink.end()
+            return end
+        self._in_gap = True
+        self._sink.feed(self._text(end, end + 1))
+        return end + 1
+
+    def _end_gap(self) -> None:
+        if self._in_gap:
+            self._in_gap = False
+            self._sink.end()
+
+    def _text(self, start: int, stop: int) -> str:
+        return self._wide[4 * start : 4 * stop].decode(_WIDE)
+
+    def _forget(self, count: int) -> None:
+        del self._symbols[:count], self._wide[: 4 * count]
+
+
+class TokenSplitter:
+    """Finds added tokens that look at nothing beside them, leftmost first, then the longest."""
+
+    def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
+        contents = sorted(ids, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, contents)))
+        self._beginnings = Beginnings(frozenset(contents))
+        self._ids, self._sink, self._found = ids, sink, found
+        self._text = ""
+
+    def feed(self, text: str) -> None:
+        self._text += text
+        self._take(self._beginnings.first)
+
+    def end(self) -> None:
+        self._take(lambda text, start: len(text))
+        self._sink.end()
+
+    def _take(self, limit_from: Callable[[str, int], int]) -> None:
+        """Pass on all before the place where a token that is not complete may begin."""
+        text, place = self._text, 0
+        limit = limit_from(text, 0)
+        while (match := self._pattern.search(text, place)) and match.start() < limit:
+            if match.start() > place:
+                self._sink.feed(text[place : match.start()])
+            self._sink.end()
+            self._found(self._ids[match[0]])
+            place = match.end()
+            limit = max(limit, limit_from(text, place))
+        if place < limit:
+            self._sink.feed(text[place:limit])
+        self._text = text[max(place, limit) :]
+
+
+@lru_cache(maxsize=32)
+def machine_for(pattern: str) -> Machine:
+    """The machine of a Split. UnsupportedPatternError if it cannot be built."""
+    tree = parse(pattern, "regex", _atoms())
+    class_of, members = _classes(sorted(set(_sources(tree))))
+    names = [str(number) for number in range(int(class_of.max()) + 1)]
+    graph = explore(_renamed(tree, members, frozenset(names)), names)
+    symbol = np.zeros(len(names), dtype=np.uint8)
+    for column, group in enumerate(graph.symbols):
+        symbol[[int(name) for name in group]] = column
+    return _flattened(graph, symbol[class_of])
+
+
+def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
+    """A row of Splits that ends in `sink`. Raises UnsupportedPatternError."""
+    for pattern in reversed(patterns):
+        sink = Splitter(machine_for(pattern), sink)
+    return sink
+
+
+def _flattened(graph: Graph, symbol_of: NDArray[np.uint8]) -> Machine:
+    sure = [all(row) for row in graph.matched]
+    closed = [not any(graph.live[q] for q in row) for row in graph.target]
+    after: list[int] = []
+    signs: list[int] = []
+    for row, matched in zip(graph.target, graph.matched, strict=True):
+        for state, records in zip(row, matched, strict=False):
+            sign = _SURE | _CLOSED * closed[state] if sure[state] else 0
+            after.append(state)
+            signs.append(sign | _RECORDS * records | _DEAD * (not graph.live[state]))
+    at_end = tuple(row[-1] for row in graph.matched)
+    return Machine(symbol_of, len(graph.symbols), tuple(after), tuple(signs), at_end)
+
+
+def _atoms() -> list[Atom]:
+    """An alphabet to parse with; only the shape of the tree is used."""
+    known = {**SINGLES, **SHARED}
+    return [Atom(name, known[name][0], ranges) for name, ranges in load_atoms().items()]
+
+
+def _sources(node: Node) -> Iterator[str]:
+    """The spellings of all classes, those of look-aheads included."""
+    if isinstance(node, (Chars, Ahead)):
+        if node.source:
+            yield node.source
+    elif isinstance(node, Repeat):
+        yield from _sources(node.item)
+    else:
+        for child in node.items if isinstance(node, Seq) else node.options:
+            yield from _sources(child)
+
+
+def _classes(sources: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, frozenset[str]]]:
+    """The code points parted into classes that no source tells apart: the number of each code
+    point's class, shape (0x110000,), and the names of the classes that each source matches."""
+    import regex
+
+    points = np.delete(np.arange(CODE_POINTS, dtype="<u4"), SURROGATES)
+    text = points.tobytes().decode(_WIDE)
+    key = np.zeros(CODE_POINTS, dtype=np.int64)
+    for bit, source in enumerate(sources):
+        mask = np.zeros(len(points), dtype=np.bool_)
+        for match in regex.finditer(f"(?:{source})+", text):
+            mask[slice(*match.span())] = True
+        key[points[mask]] |= 1 << bit
+    key[SURROGATES] = key[0]  # they never come: no class of their own
+    keys, class_of = np.unique(key, return_inverse=True)
+    members = {
+        source: frozenset(str(n) for n, key in enumerate(keys.tolist()) if key >> bit & 1)
+        for bit, source in enumerate(sources)
+    }
+    return class_of, members
+
+
+def _renamed(tree: Alt, members: Mapping[str, frozenset[str]], names: frozenset[str]) -> Alt:
+    """The tree over these classes instead of the atoms it was parsed with."""
+
+    def told(node: Node) -> Node:
+        if isinstance(node, Chars):
+            return Chars(members[node.source], node.source)
+        if isinstance(node, Ahead):
+            inside = members.get(node.source, frozenset({END}))
+            return Ahead((names | {END}) - inside if node.negated else inside)
+        if isinstance(node, Repeat):
+            return Repeat(told(node.item), node.low, node.high)
+        if isinstance(node, Seq):
+            return Seq(tuple(map(told, node.items)))
+        return Alt(tuple(map(told, node.options)))
+
+    return Alt(tuple(map(told, tree.options)))

@@ -1,0 +1,106 @@
+"""Certified cuts of a text that is still arriving (proofs/stream.md).
+
+A cut is final when nothing its rule looks at can be changed by what follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from tokpar.cuts.added import LONGEST_STRIPPED_RUN, maybe_space
+from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.normalized import replaced_string
+from tokpar.types import Seam
+
+
+@dataclass(frozen=True)
+class Beginnings:
+    """Tells where a text may end in the middle of one of these contents."""
+
+    contents: frozenset[str]
+
+    def first(self, text: str, start: int = 0) -> int:
+        """Least place from `start` on whence the text is the beginning of a longer content:
+        "<s>" in "a <s" -> 2; the length of the text if there is none. Code points."""
+        for place in range(max(start, len(text) - self._reach + 1), len(text)):
+            if text[place:] in self._proper:
+                return place
+        return len(text)
+
+    @cached_property
+    def _reach(self) -> int:
+        return max(map(len, self.contents), default=1)
+
+    @cached_property
+    def _proper(self) -> frozenset[str]:
+        return frozenset(text[:size] for text in self.contents for size in range(1, len(text)))
+
+
+@dataclass(frozen=True, eq=False)
+class UnfinishedText:
+    """The final cuts of texts whose end has not arrived, by one tokenizer's rules."""
+
+    finder: CutFinder
+
+    def horizon(self, text: str) -> int:
+        """Whatever follows `text`, `certify` says of each place up to here what it says now."""
+        most = len(text) - self._looks_ahead
+        if self._plain:
+            return max(0, min(most, self._beginnings.first(text) - self._beside))
+        last = min(most, len(text) - self.finder.added.reach)
+        return max(0, _last_solid(text, last) - self._beside)
+
+    def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
+        """The last certified cut in (after, horizon], places in code points."""
+        for place in range(horizon, after, -1):
+            if self._twice_space and maybe_space(text[place]) and maybe_space(text[place - 1]):
+                continue
+            seam = self.finder.certify(text, place)
+            if seam is not None:
+                return seam
+        return None
+
+    @cached_property
+    def _looks_ahead(self) -> int:
+        """What is read lies before place + this, in code points, runs of white space apart."""
+        stages = self.finder.normalized.stages
+        if not stages:
+            return 1 + self._beside
+        changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
+        moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
+        return 2 + len(stages) + changed + moved
+
+    @cached_property
+    def _beside(self) -> int:
+        """Behind its place the absorb rule looks at two more characters and their tokens."""
+        return 2 if self.finder.facts.scheme == "dummy" else 0
+
+    @cached_property
+    def _plain(self) -> bool:
+        """No added token looks at what is beside it."""
+        tokens = self.finder.added.tokens
+        return not any(token.lstrip or token.rstrip or token.single_word for token in tokens)
+
+    @cached_property
+    def _twice_space(self) -> bool:
+        """Between two spaces tokens of the normalized text are not followed to a final answer."""
+        return bool(self.finder.normalized.tokens)
+
+    @cached_property
+    def _beginnings(self) -> Beginnings:
+        return Beginnings(frozenset(token.content for token in self.finder.added.tokens))
+
+
+def _last_solid(text: str, last: int) -> int:
+    """The last place up to `last` with a character that is surely no white space; 0 if there is
+    none among as many as a stripping token may look at."""
+    if last <= 0:
+        return 0
+    first = max(0, last - LONGEST_STRIPPED_RUN)
+    return max(0, first + len(text[first : last + 1].rstrip(_spaces())) - 1)
+
+
+@lru_cache(maxsize=1)
+def _spaces() -> str:
+    return "".join(filter(maybe_space, map(chr, range(0xD800))))

@@ -1,0 +1,217 @@
+"""Ids of a text while it arrives, each as soon as nothing that follows can change it.
+
+Between certified cuts of what has arrived the tokenizer itself encodes (proofs/stream.md). A
+tokenizer that encodes eagerly gives ids inside pre-tokens, too. Where nothing is certified the
+whole text is encoded when it has come to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import numpy as np
+
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.online import Sink, TokenSplitter, splitters
+from tokpar.cuts.pattern import UnsupportedPatternError
+from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.errors import EngineError, OptionError
+from tokpar.interfaces import (
+    ChecksText,
+    EagerModel,
+    EncodesEagerly,
+    Finishes,
+    Forbids,
+    Surrounds,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.kernels import IdArray, has_surrogate
+from tokpar.types import AddedToken, Facts
+
+Around = tuple[IdArray, IdArray]
+_NONE: IdArray = np.empty(0, dtype=np.uint32)
+
+MEMO_PIECES = 1 << 16
+MEMO_LENGTH = 32
+
+
+def stream(
+    chunks: Iterable[str], tokenizer: TokenizerAdapter, whole: Callable[[str], IdArray]
+) -> Iterator[IdArray]:
+    """Arrays of ids, none empty; together the ids of the text that the chunks make up.
+
+    `whole` encodes a whole text, finishing included: what is done at the end where no id is final
+    before. Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that
+    is no str, and what encoding the text would raise, as soon as the part that is to blame is seen.
+    """
+    if isinstance(chunks, str):
+        raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
+    around = _around(tokenizer)
+    if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
+        return _at_the_end(_strings(chunks), whole)
+    checked = _checked(_strings(chunks), tokenizer)
+    eager = _eager_ids(checked, tokenizer)
+    ids = _between_cuts(checked, tokenizer) if eager is None else eager
+    return _surrounded(ids, around)
+
+
+def _around(tokenizer: TokenizerAdapter) -> Around | None:
+    if isinstance(tokenizer, Surrounds):
+        return tokenizer.around
+    return None if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
+
+
+def _surrounded(ids: Iterator[IdArray], around: Around) -> Iterator[IdArray]:
+    before, after = around
+    yield from filter(len, (before,))
+    yield from filter(len, ids)
+    yield from filter(len, (after,))
+
+
+def _strings(chunks: Iterable[str]) -> Iterator[str]:
+    start = 0
+    for number, chunk in enumerate(chunks):
+        if not isinstance(chunk, str):
+            raise OptionError(
+                f"chunk {number}, at code point {start:,} of the text, must be a str, "
+                f"got {type(chunk).__name__}"
+            )
+        start += len(chunk)
+        yield chunk
+
+
+def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str]:
+    """The chunks, each of them checked, with the end of those before as far as it matters."""
+    if not isinstance(tokenizer, ChecksText):
+        yield from chunks
+        return
+    contents = tokenizer.forbidden if isinstance(tokenizer, Forbids) else ()
+    reach = max(map(len, contents), default=1)
+    tail, start = "", 0
+    for chunk in chunks:
+        seen = tail + chunk
+        try:
+            tokenizer.check_text(seen)
+        except OptionError as error:
+            where = f"the chunk at code point {start:,} of the text"
+            raise OptionError(f"{where}: {error}") from error
+        start += len(chunk)
+        tail = seen[max(0, len(seen) - reach + 1) :]
+        yield chunk
+
+
+def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
+    ids = whole("".join(chunks))
+    if len(ids):
+        yield ids
+
+
+def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
+    """What lies before the last final cut is encoded by itself; the rest is a text of its own."""
+    unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
+    # `text` stays a plain local variable, which CPython extends in place
+    text, start, tried, certifiable = "", 0, 0, True
+    for chunk in chunks:
+        text += chunk
+        certifiable = certifiable and not has_surrogate(chunk)
+        if not certifiable:
+            continue
+        horizon = unfinished.horizon(text)
+        seam = unfinished.last_cut(text, tried, horizon)
+        if seam is None:
+            tried = max(tried, horizon)
+            continue
+        with _placed(start):
+            ids = tokenizer.encode(text[: seam.position])
+        taken = seam.position + int(dict(seam.witness).get("absorbed", 0))
+        text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
+        yield ids
+    with _placed(start):
+        ids = tokenizer.encode(text)
+    yield ids
+
+
+@contextmanager
+def _placed(start: int) -> Iterator[None]:
+    """The place of an EngineError counted from the start of the whole text."""
+    try:
+        yield
+    except EngineError as error:
+        raise EngineError(str(error), start + error.start, start + error.stop) from error
+
+
+def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray] | None:
+    """Ids inside pre-tokens, too; None if the tokenizer cannot give them."""
+    facts = facts_of(tokenizer)
+    if not isinstance(tokenizer, EncodesEagerly) or not _known_online(facts):
+        return None
+    ids: list[int] = []
+    try:
+        merging = _Merging(tokenizer.eager_model(), ids)
+        sink = _with_tokens(facts, splitters(facts.patterns, merging), ids)
+    except (OptionError, UnsupportedPatternError):
+        return None
+    return _fed(chunks, sink, merging, ids)
+
+
+def _known_online(facts: Facts) -> bool:
+    """The pre-tokens are those of `regex`, gaps included, and nothing is changed before."""
+    plain = not any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
+    return plain and facts.engine == "regex" and facts.scheme == "regex" and facts.tiles
+
+
+def _with_tokens(facts: Facts, sink: Sink, ids: list[int]) -> Sink:
+    """Tokens with normalized=false are found first, the others in what is left."""
+    for normalized in (True, False):
+        tokens = [t for t in facts.added_tokens if t.normalized is normalized]
+        if tokens:
+            sink = TokenSplitter(_ids_of(tokens), sink, ids.append)
+    return sink
+
+
+def _ids_of(tokens: Iterable[AddedToken]) -> dict[str, int]:
+    return {token.content: token.id for token in tokens}
+
+
+class _Merging:
+    """The last in the row: pre-tokens become ids. One that is complete before `flush` is encoded at
+    once, and remembered."""
+
+    def __init__(self, model: EagerModel, ids: list[int]) -> None:
+        self._model, self._ids = model, ids
+        self._text, self._begun = "", False
+        self._remembered = lru_cache(MEMO_PIECES)(self._encoded)
+
+    def feed(self, text: str) -> None:
+        self._text += text
+
+    def end(self) -> None:
+        known = not self._begun and len(self._text) <= MEMO_LENGTH
+        self._ids += self._remembered(self._text) if known else self._encoded(self._text)
+        self._text, self._begun = "", False
+
+    def flush(self) -> None:
+        """Ids of the pre-token in progress, as far as they are final."""
+        self._ids += self._model.feed(self._text.encode())
+        self._text, self._begun = "", self._begun or bool(self._text)
+
+    def _encoded(self, rest: str) -> list[int]:
+        return self._model.feed(rest.encode()) + self._model.finish()
+
+
+def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging, ids: list[int]) -> Iterator[IdArray]:
+    for chunk in chunks:
+        sink.feed(chunk)
+        merging.flush()
+        yield _taken(ids)
+    sink.end()
+    yield _taken(ids)
+
+
+def _taken(ids: list[int]) -> IdArray:
+    taken = np.array(ids, dtype=np.uint32)
+    ids.clear()
+    return taken

@@ -1,0 +1,36 @@
+"""The conformance kit: an author's whole test is ``check_tokenizer(MyTokenizer())``.
+
+Each `check_*` runs all checks of a contract on hostile and drawn texts and raises one
+ConformanceError that names each failed check with the smallest text that shows it. Needs
+hypothesis.
+"""
+
+from __future__ import annotations
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "tokpar.testing draws its texts with hypothesis, which is not installed: "
+        "pip install 'tokpar[testing]'"
+    ) from error
+
+from tokpar.data.hostile import hostile_texts
+from tokpar.errors import ConformanceError
+from tokpar.testing.checks import Watch
+from tokpar.testing.executor import check_executor
+from tokpar.testing.merger import check_merger
+from tokpar.testing.splitter import check_splitter
+from tokpar.testing.strategy import check_strategy
+from tokpar.testing.tokenizer import check_tokenizer
+
+__all__ = [
+    "ConformanceError",
+    "Watch",
+    "check_executor",
+    "check_merger",
+    "check_splitter",
+    "check_strategy",
+    "check_tokenizer",
+    "hostile_texts",
+]

@@ -1,0 +1,175 @@
+"""What a check is, how it is run, and how what it found reads.
+
+A check looks at one text, or at several at once, and says nothing or what is wrong. It never
+draws anything itself, so a failing text can be made smaller by asking again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tokpar.errors import ConformanceError, EngineError
+from tokpar.executors.serial import PASSING
+from tokpar.testing.shrinking import simplest, smallest
+
+Pool = Literal["texts", "surrogates", "long"]
+Pools = Mapping[str, tuple[str, ...]]
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What is wrong: `what` in words, what was expected and got; `text` where a check of several
+    texts knows which one it is."""
+
+    what: str
+    expected: str = ""
+    got: str = ""
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One sentence of a contract and the function that tests it.
+
+    `look` gets a text, or all texts of the pool if `together`. What it raises is a complaint, too,
+    except `SetAsideError`. `repeatable`: it answers the same each time, so that a failing text
+    can be made smaller.
+    """
+
+    name: str
+    contract: str
+    look: Callable[[Any], Complaint | None]
+    together: bool = False
+    pool: Pool = "texts"
+    repeatable: bool = True
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A check that failed, and the smallest texts it fails on; None if it fails whatever the
+    text."""
+
+    check: Check
+    texts: tuple[str, ...] | None
+    complaint: Complaint
+
+
+class SetAsideError(Exception):
+    """This text tells nothing: the tokenizer itself refuses it."""
+
+
+def require(
+    subject: str,
+    checks: Iterable[Check],
+    pools: Pools,
+    watch: Watch | None = None,
+    fail_fast: bool = False,
+) -> None:
+    """Run the checks, with `fail_fast` up to the first that fails. Raises ConformanceError that
+    names each one that failed."""
+    found, run = [], 0
+    for check in checks:
+        if not pools[check.pool]:
+            continue
+        run += 1
+        if watch is not None:
+            watch(check.name)
+        failure = failure_of(check, pools[check.pool])
+        found += [] if failure is None else [failure]
+        if found and fail_fast:
+            break
+    if found:
+        names = [failure.check.name for failure in found]
+        raise ConformanceError(in_words(subject, found, run), names)
+
+
+def failure_of(check: Check, texts: Sequence[str]) -> Failure | None:
+    """What a check has against the texts, with the smallest that show it."""
+    if check.together:
+        return _failure_together(check, tuple(texts))
+    for text in texts:
+        complaint = ask(check, text)
+        if complaint is not None:
+            small = simplest(text, lambda some: ask(check, some) is not None)
+            return Failure(check, (small,), ask(check, small) or complaint)
+    return None
+
+
+def _failure_together(check: Check, texts: tuple[str, ...]) -> Failure | None:
+    complaint = ask(check, texts)
+    if complaint is None:
+        return None
+    if not check.repeatable:
+        shown = None if complaint.text is None else (complaint.text,)
+        return Failure(check, shown, complaint)
+    few = smallest(texts, lambda some: ask(check, some) is not None)
+    for i in range(len(few)):
+        ends = (few[:i], few[i + 1 :])
+        small = simplest(few[i], lambda t, e=ends: ask(check, (*e[0], t, *e[1])) is not None)  # type: ignore[misc]
+        few = (*ends[0], small, *ends[1])
+    return Failure(check, few or None, ask(check, few) or complaint)
+
+
+def ask(check: Check, texts: str | tuple[str, ...]) -> Complaint | None:
+    """The check's answer; what it raises becomes one."""
+    try:
+        return check.look(texts)
+    except PASSING:
+        raise
+    except SetAsideError:
+        return None
+    except BaseException as error:
+        return Complaint(f"raised {type(error).__name__}: {error}")
+
+
+def in_words(subject: str, failures: Sequence[Failure], checks: int) -> str:
+    """The text of the error: one paragraph for each failed check."""
+    head = f"{subject} does not conform: {len(failures)} of {checks} checks failed"
+    return "\n\n".join([head, *map(_paragraph, failures)])
+
+
+def _paragraph(failure: Failure) -> str:
+    complaint = failure.complaint
+    lines = [f"{failure.check.name}: {failure.check.contract}"]
+    lines += [f"    {name:<9} {value}" for name, value in _rows(failure, complaint) if value]
+    return "\n".join(lines)
+
+
+def _rows(failure: Failure, complaint: Complaint) -> Iterator[tuple[str, str]]:
+    texts = failure.texts
+    if texts is not None and len(texts) == 1:
+        yield "text", f"{shown(texts[0])} ({len(texts[0]):,} code points)"
+    elif texts is not None:
+        yield "texts", ", ".join(map(shown, texts[:8])) + (", ..." if len(texts) > 8 else "")
+        if complaint.text is not None:
+            yield "text", shown(complaint.text)
+    yield "found", complaint.what
+    yield "expected", complaint.expected
+    yield "got", complaint.got
+
+
+def shown(text: str, most: int = 200) -> str:
+    """The text as a Python literal, the middle of a long one left out."""
+    if len(text) <= most:
+        return ascii(text) if not text.isprintable() else repr(text)
+    return f"{text[: most // 2]!a} ... {text[-most // 2 :]!a}"
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call returns, or the error it raises; an EngineError stands for every panic."""
+    try:
+        return call()
+    except PASSING:
+        raise
+    except Exception as error:
+        return error
+    except BaseException as panic:
+        return EngineError(f"{type(panic).__name__}: {panic}")
+
+
+def named(complaint: Complaint | None, what: str) -> Complaint | None:
+    """The complaint with `what` in front of its words."""
+    return None if complaint is None else replace(complaint, what=f"{what}: {complaint.what}")

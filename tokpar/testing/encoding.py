@@ -1,0 +1,256 @@
+"""Checks of `encode` and `encode_many`: shape, the same ids each time, from any thread, in any
+process, and those of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+
+import numpy as np
+
+from tokpar.cuts.tables import load_atoms
+from tokpar.errors import TokparError
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.interfaces import (
+    EncodesMany,
+    Finishes,
+    HasSpec,
+    Locates,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.kernels import IdArray, SpanArray
+from tokpar.testing.checks import Check, Complaint, SetAsideError, named, outcome
+from tokpar.testing.compare import array_complaint, ids_differ, ids_of, pieces_differ, whole_ids
+from tokpar.testing.racing import at_once
+from tokpar.types import Chunk, Piece
+
+THREADS = 4
+PLAIN = ("", "a", " ", "\n", "the quick brown fox", "Hello, world! 123")
+
+
+def encode_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    """What every tokenizer must do."""
+    yield Check("name", "name is a str that is not empty", partial(name, tokenizer), together=True)
+    yield Check(
+        "encode: plain texts",
+        "encode takes any str; it may refuse a text, but not an everyday one",
+        partial(plain_texts, tokenizer),
+        together=True,
+    )
+    yield Check(
+        "encode: array",
+        "encode gives uint32 ids of shape (n,); a refusal is a ValueError or a TokparError",
+        partial(well_formed, tokenizer),
+    )
+    yield Check(
+        "encode: again",
+        "the ids of a text depend on nothing but the text, and stay as they were given",
+        partial(again, tokenizer),
+        together=True,
+    )
+    yield Check(
+        "encode: threads",
+        "encode may be called from several threads at once",
+        partial(threads, tokenizer),
+        together=True,
+        repeatable=False,
+    )
+
+
+def copy_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    """That a batch call, and the tokenizer built again, do the same."""
+    if isinstance(tokenizer, EncodesMany):
+        yield Check(
+            "encode_many",
+            "encode_many gives one piece per text, in order, each as encode of that text alone",
+            partial(encode_many, tokenizer),
+            together=True,
+        )
+    if isinstance(tokenizer, HasSpec):
+        yield Check(
+            "spec",
+            "spec() is a function and its arguments; calling it gives the same encode and facts",
+            partial(spec, tokenizer),
+            together=True,
+        )
+        yield Check(
+            "spec: fresh process",
+            "spec() can be pickled, and gives the same encode in a process of its own",
+            partial(fresh_process, tokenizer),
+            together=True,
+            repeatable=False,
+        )
+
+
+def reference_checks(
+    tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool
+) -> Iterator[Check]:
+    """That the ids are another tokenizer's."""
+    look = partial(like_reference, tokenizer, reference, all_unicode)
+    contract = f"the ids are those of {reference.name}"
+    if not all_unicode:
+        contract += ", for code points that all engines classify alike (correction 0'.1)"
+    yield Check("reference", contract, look)
+    yield Check("reference: long texts", contract, look, pool="long")
+
+
+def name(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    got = tokenizer.name
+    if isinstance(got, str) and got:
+        return None
+    return Complaint("name is no name", "a str", repr(got))
+
+
+def plain_texts(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    for text in PLAIN:
+        got = outcome(partial(tokenizer.encode, text))
+        if isinstance(got, Exception):
+            return Complaint("refused", "ids", f"{type(got).__name__}: {got}", text)
+    return None
+
+
+def well_formed(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    try:
+        return array_complaint(tokenizer.encode(text))
+    except (ValueError, TokparError):
+        return None
+
+
+def again(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """Forwards, then backwards, then each text twice, on the caller's own arrays."""
+    arrays = [_ids_or_none(tokenizer, text) for text in texts]
+    first = [None if ids is None else ids.copy() for ids in arrays]
+    for text, expected in zip(reversed(texts), reversed(first), strict=True):
+        for _ in range(2):
+            wrong = _same(expected, _ids_or_none(tokenizer, text), text, tokenizer)
+            if wrong is not None:
+                return named(wrong, "another call")
+    for text, expected, ids in zip(texts, first, arrays, strict=True):
+        wrong = _same(expected, ids, text, tokenizer)
+        if wrong is not None:
+            return named(wrong, "the array changed afterwards")
+    return None
+
+
+def threads(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    expected = [_ids_or_none(tokenizer, text) for text in texts]
+    turned = [
+        [*range(7 * n % len(texts), len(texts)), *range(7 * n % len(texts))] for n in range(THREADS)
+    ]
+
+    def work(number: int) -> list[IdArray | None]:
+        return [_ids_or_none(tokenizer, texts[k]) for k in turned[number]]
+
+    for order, got in zip(turned, at_once(work, THREADS), strict=True):
+        if isinstance(got, Exception):
+            return Complaint(f"a thread raised {type(got).__name__}: {got}")
+        for k, ids in zip(order, got, strict=True):
+            wrong = _same(expected[k], ids, texts[k], tokenizer)
+            if wrong is not None:
+                return named(wrong, f"with {THREADS} threads")
+    return None
+
+
+def encode_many(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    assert isinstance(tokenizer, EncodesMany)
+    usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
+    if len(tokenizer.encode_many([], False)):
+        return Complaint("no texts", "no pieces", "some")
+    alone = [Piece(ids_of(tokenizer, text), _spans(tokenizer, text)) for text in usual]
+    calls = [tokenizer.encode_many(usual, spans) for spans in (False, True)]
+    for spans, pieces in zip((False, True), calls, strict=True):
+        wrong = pieces_differ(alone, pieces, usual, tokenizer, spans)
+        if wrong is not None:
+            return named(wrong, f"spans={spans}")
+    return None
+
+
+def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    assert isinstance(tokenizer, HasSpec)
+    build, settings = tokenizer.spec()
+    twin = build(**settings)
+    for text in texts:
+        expected = _ids_or_none(tokenizer, text)
+        wrong = _same(expected, _ids_or_none(twin, text), text, tokenizer)
+        if wrong is not None:
+            return named(wrong, "built again")
+    return _facts_differ(tokenizer, twin)
+
+
+def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """In a worker of the executor "processes"."""
+    usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
+    chunks, start = [], 0
+    for text in usual:
+        chunks.append(Chunk(start, start + len(text), start, start + len(text)))
+        start += len(text)
+    with ProcessExecutor(1) as executor:
+        pieces = executor.map("".join(usual), chunks, tokenizer, False)
+    alone = [Piece(ids_of(tokenizer, text)) for text in usual]
+    return pieces_differ(alone, pieces, usual, tokenizer, False)
+
+
+def like_reference(
+    tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool, text: str
+) -> Complaint | None:
+    text = text if all_unicode else "".join(c for c in text if _frozen(c))
+    expected = outcome(partial(reference.encode, text))
+    got = outcome(partial(tokenizer.encode, text))
+    if isinstance(expected, Exception) or isinstance(got, Exception):
+        if isinstance(expected, Exception) and isinstance(got, Exception):
+            raise SetAsideError
+        return Complaint("only one of them refuses the text", _said(expected), _said(got))
+    wrong = ids_differ(np.asarray(expected), np.asarray(got), text, reference)
+    if wrong is None and isinstance(tokenizer, Finishes) and isinstance(reference, Finishes):
+        whole = whole_ids(reference, text)
+        wrong = named(ids_differ(whole, whole_ids(tokenizer, text), text, reference), "finished")
+    return wrong
+
+
+def _ids_or_none(tokenizer: TokenizerAdapter, text: str) -> IdArray | None:
+    try:
+        return ids_of(tokenizer, text)
+    except SetAsideError:
+        return None
+
+
+def _same(
+    expected: IdArray | None, got: IdArray | None, text: str, tokenizer: TokenizerAdapter
+) -> Complaint | None:
+    if expected is None or got is None:
+        if expected is got:
+            return None
+        return Complaint("sometimes refused", _said(expected), _said(got), text)
+    return ids_differ(expected, got, text, tokenizer)
+
+
+def _said(result: object) -> str:
+    if result is None or isinstance(result, Exception):
+        return "a refusal" if result is None else f"{type(result).__name__}: {result}"
+    return "ids"
+
+
+def _spans(tokenizer: TokenizerAdapter, text: str) -> SpanArray | None:
+    if not isinstance(tokenizer, Locates):
+        return None
+    return tokenizer.locate(ids_of(tokenizer, text), text)
+
+
+def _facts_differ(tokenizer: TokenizerAdapter, twin: TokenizerAdapter) -> Complaint | None:
+    own, other = facts_of(tokenizer), facts_of(twin)
+    for field in own.__dataclass_fields__:
+        expected, got = getattr(own, field), getattr(other, field)
+        if field != "tokens" and expected != got:
+            return Complaint(f"built again, its facts differ in {field}", repr(expected), repr(got))
+    return None
+
+
+@cache
+def _frozen_points() -> frozenset[int]:
+    ranges = (span for spans in load_atoms().values() for span in spans)
+    return frozenset(point for low, high in ranges for point in range(low, high + 1))
+
+
+def _frozen(character: str) -> bool:
+    return character.isascii() or ord(character) in _frozen_points()

@@ -1,0 +1,254 @@
+"""Checks of `facts`: what a tokenizer says of itself, against what it does. Proofs rest on facts,
+so one that lies gives wrong ids with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from tokpar.cuts.tables import family_named, recognise
+from tokpar.interfaces import Decodes, HasFacts, Locates, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray, SpanArray
+from tokpar.pure.added import AddedTokens
+from tokpar.testing.checks import Check, Complaint, SetAsideError, shown
+from tokpar.testing.compare import ids_differ, ids_of, spans_complaint, token
+from tokpar.types import AddedToken, Facts
+
+MOST_ADDED = 12
+"""Added tokens that are put between other texts; a vocabulary may have hundreds."""
+AROUND = ("", " ", "a", "  ", "\n", ".", " b")
+
+
+def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    """The facts that can be seen to hold or not; the others are in `cutting`."""
+    if not isinstance(tokenizer, HasFacts):
+        return
+    facts = tokenizer.facts
+    yield Check(
+        "facts",
+        "facts fit together, and are the same object each time (proofs are kept by identity)",
+        partial(fit_together, tokenizer),
+        together=True,
+    )
+    if facts.unprovable is None:
+        yield Check(
+            "facts.family",
+            "a provable regex tokenizer has engine and patterns of a family of the cut tables "
+            "(theorem 19 decides them)",
+            partial(family, tokenizer),
+            together=True,
+        )
+    if facts.added_tokens and _predictable(facts):
+        yield Check(
+            "facts.added_tokens",
+            "added tokens are found where their flags say, and what is between them is encoded "
+            "alone (theorem 6.1)",
+            partial(added_tokens, tokenizer),
+            together=True,
+        )
+    if facts.byte_level and _plain(facts) and isinstance(tokenizer, Decodes):
+        yield Check(
+            "facts.byte_level",
+            "nothing of a text is lost: decode(encode(text)) == text",
+            partial(round_trip, tokenizer),
+        )
+    if facts.tiles and isinstance(tokenizer, Locates):
+        yield from _tile_checks(tokenizer)
+
+
+def _tile_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    yield Check(
+        "facts.tiles",
+        "the tokens' bytes, in order, are the text's UTF-8 bytes, and an id always has the same",
+        partial(tiles, tokenizer, cache_of(tokenizer)),
+    )
+    yield Check(
+        "facts.longest_token",
+        "no token of the model is longer, in UTF-8 bytes (the window lemma, theorem 5)",
+        partial(longest_token, tokenizer),
+    )
+    if facts_of(tokenizer).tokens is not None:
+        yield Check(
+            "facts.tokens",
+            "tokens() holds the bytes of every token of the model (theorem 21)",
+            partial(tokens, tokenizer),
+        )
+
+
+def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    facts = facts_of(tokenizer)
+    if not isinstance(facts, Facts):
+        return Complaint("facts are no Facts", "tokpar.types.Facts", type(facts).__name__)
+    if facts.unprovable is None and facts_of(tokenizer) is not facts:
+        return Complaint("facts are another object on each access", "one object", "several")
+    rules = (
+        (not facts.tiles or facts.byte_level, "tiles=True needs byte_level=True"),
+        (not (facts.tiles and facts.normalizers), "tiles=True with a normalizer"),
+        (not facts.tiles or isinstance(tokenizer, Locates), "tiles=True needs locate(ids, text)"),
+        (facts.undivided is not None or facts.tiles, "undivided=None needs tiles=True"),
+        (facts.undivided is not None or facts.tokens, "undivided=None needs tokens"),
+        (facts.undivided is not None or facts.longest_token > 0, "undivided=None: longest_token"),
+        (facts.undivided is not None or facts.model == "BPE", "undivided=None is for BPE"),
+        (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
+    )
+    broken = [said for holds, said in rules if not holds]
+    return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
+
+
+def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    facts = facts_of(tokenizer)
+    if facts.scheme != "regex":
+        if facts.family is None or family_named(facts.family) is not None:
+            return None
+        return Complaint("no cut table has that name", got=repr(facts.family))
+    found = recognise(facts.engine, facts.patterns)
+    name = None if found is None else found.name
+    if facts.family == name is not None:
+        return None
+    expected = f"family={name!r}" if name else "unprovable: these patterns are of no known family"
+    got = f"family={facts.family!r}, engine={facts.engine!r}, patterns={facts.patterns!r}"
+    return Complaint("the family is not that of the patterns", expected, got)
+
+
+def round_trip(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    assert isinstance(tokenizer, Decodes)
+    back = tokenizer.decode(ids_of(tokenizer, text).tolist())
+    return None if back == text else Complaint("other text came back", shown(text), shown(back))
+
+
+def tiles(tokenizer: TokenizerAdapter, known: dict[int, bytes], text: str) -> Complaint | None:
+    ids, spans = _located(tokenizer, text)
+    whole, place = text.encode(), 0
+    for k, (id_, (start, stop)) in enumerate(zip(ids.tolist(), spans.tolist(), strict=True)):
+        if start != place or stop <= start:
+            return Complaint(f"span of id {k:,}", f"[{place}, more)", f"[{start}, {stop})")
+        place = stop
+        held = whole[start:stop]
+        own = _bytes_of(tokenizer, id_, known)
+        if own is not None and own != held:
+            return Complaint(f"bytes of id {k:,}, {token(tokenizer, id_)}", repr(own), repr(held))
+    if place != len(whole):
+        return Complaint("the last token ends early", f"{len(whole)} bytes", f"{place} bytes")
+    return None
+
+
+def longest_token(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    facts = facts_of(tokenizer)
+    added = {each.id for each in facts.added_tokens}
+    ids, spans = _located(tokenizer, text)
+    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
+        if stop - start > facts.longest_token and id_ not in added:
+            said = f"{token(tokenizer, id_)}, {stop - start} bytes"
+            return Complaint("a longer token", f"at most {facts.longest_token} bytes", said)
+    return None
+
+
+def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    facts = facts_of(tokenizer)
+    assert facts.tokens is not None
+    listed = facts.tokens()
+    added = {each.id for each in facts.added_tokens}
+    ids, spans = _located(tokenizer, text)
+    whole = text.encode()
+    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
+        if id_ not in added and whole[start:stop] not in listed:
+            said = f"{token(tokenizer, id_)}, {whole[start:stop]!r}"
+            return Complaint("neither in tokens() nor an added token", got=said)
+    return None
+
+
+def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """Each added token between other texts, as the rules of Hugging Face find it."""
+    facts = facts_of(tokenizer)
+    finder = AddedTokens(facts.added_tokens)
+    listed = None if facts.tokens is None else facts.tokens()
+    for each in facts.added_tokens[:MOST_ADDED]:
+        by_model = listed is None or each.content.encode() in listed
+        for left, right in product((*AROUND, each.content), repeat=2):
+            wrong = _placed(tokenizer, finder, each, left + each.content + right, by_model)
+            if wrong is not None:
+                return wrong
+    return None
+
+
+def _placed(
+    tokenizer: TokenizerAdapter,
+    finder: AddedTokens,
+    each: AddedToken,
+    text: str,
+    by_model: bool,
+) -> Complaint | None:
+    try:
+        got, segments = ids_of(tokenizer, text), _segments(finder, text)
+        parts = [_part(tokenizer, finder, segment) for segment in segments]
+    except SetAsideError:
+        return None
+    expected = np.concatenate([np.zeros(0, np.uint32), *parts])
+    wrong = ids_differ(expected.astype(np.uint32), got, text, tokenizer)
+    found = int((got == each.id).sum())
+    if wrong is None and not by_model and found != segments.count(each.id):
+        wrong = Complaint(f"id {each.id}", f"{segments.count(each.id)} times", f"{found} times")
+    if wrong is None:
+        return None
+    return Complaint(
+        f"{each.content!r} in {shown(text)}: {wrong.what}", wrong.expected, wrong.got, text
+    )
+
+
+def _segments(finder: AddedTokens, text: str) -> list[str | int]:
+    try:
+        return finder.segments(text)
+    except Exception as error:  # the engine would fail as well
+        raise SetAsideError from error
+
+
+def _part(tokenizer: TokenizerAdapter, finder: AddedTokens, segment: str | int) -> IdArray:
+    """Ids of a segment alone; set aside where an added token would be found in it only then, as
+    one with single_word=True at its edge."""
+    if isinstance(segment, int):
+        return np.array([segment], dtype=np.uint32)
+    if _segments(finder, segment) != [segment]:
+        raise SetAsideError
+    return ids_of(tokenizer, segment)
+
+
+def _predictable(facts: Facts) -> bool:
+    """Segments between added tokens are encoded as texts of their own."""
+    moved = facts.normalizers and any(each.normalized for each in facts.added_tokens)
+    return facts.unprovable is None and not moved and facts.scheme in ("regex", "whole", "bert")
+
+
+def _plain(facts: Facts) -> bool:
+    """Nothing is changed or stripped on the way to the model."""
+    strips = any(each.lstrip or each.rstrip for each in facts.added_tokens)
+    changed = facts.normalizers or facts.prefix_space or strips
+    return facts.unprovable is None and not changed
+
+
+def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray]:
+    """Ids and well-formed spans."""
+    assert isinstance(tokenizer, Locates)
+    ids = ids_of(tokenizer, text)
+    spans = tokenizer.locate(ids, text)
+    wrong = spans_complaint(spans, ids, text)
+    if wrong is not None:
+        raise ValueError(f"{wrong.what}: {wrong.expected} expected, got {wrong.got}")
+    return ids, spans
+
+
+def cache_of(tokenizer: TokenizerAdapter) -> dict[int, bytes]:
+    """Bytes of the added tokens by id, and then of every id that was seen to decode."""
+    return {each.id: each.content.encode() for each in facts_of(tokenizer).added_tokens}
+
+
+def _bytes_of(tokenizer: TokenizerAdapter, id_: int, known: dict[int, bytes]) -> bytes | None:
+    """What an id stands for by itself: the text it decodes to, if that is whole."""
+    if id_ not in known and isinstance(tokenizer, Decodes):
+        decoded = tokenizer.decode([id_])
+        if "\ufffd" in decoded:
+            return None
+        known[id_] = decoded.encode()
+    return known.get(id_)

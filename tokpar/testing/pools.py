@@ -1,0 +1,89 @@
+"""Which texts a run looks at: fixed ones, drawn ones and the caller's own; always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tokpar.data.hostile import hostile_texts, surrogate_texts
+from tokpar.errors import TokparError
+from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
+from tokpar.testing import texts as drawing
+from tokpar.testing.checks import Pool, Pools
+
+EXAMPLES = 60
+"""Texts drawn for a run, and half as many of the vocabulary's tokens."""
+LONG = 2000
+"""Texts above this many code points are only given to checks that are made for them."""
+MOST_ADDED = 50
+MOST_WORDS = 80
+
+
+def pools(tokenizer: TokenizerAdapter, own: Sequence[str], examples: int) -> Pools:
+    """The texts of a run. Contents of added tokens stand in the drawn ones, whole and in parts, and
+    so do tokens of the vocabulary, where they can be known: merges that compete need both."""
+    added = tuple(token.content for token in facts_of(tokenizer).added_tokens if token.content)
+    added = tuple(dict.fromkeys(added[:MOST_ADDED]))
+    short = [text for text in own if len(text) <= LONG]
+    drawn = _drawn(added, examples, "texts")
+    words = vocabulary_words(tokenizer)
+    spelled = _drawn(words, examples // 2, "texts") if words else ()
+    lone = (*surrogate_texts(), *_drawn(added, examples // 10, "surrogates"))
+    return {
+        "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn, *spelled))),
+        "surrogates": lone,
+        "long": tuple(text for text in own if len(text) > LONG),
+    }
+
+
+def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
+    """Tokens that are whole text, the longest and some of all lengths; of a tokenizer that does not
+    list them those that the fixed texts are made of."""
+    tokens = facts_of(tokenizer).tokens
+    found = _decoded(tokenizer) if tokens is None else {_text(token) for token in tokens()}
+    words = sorted((word for word in found if word and "\ufffd" not in word), key=_by_length)
+    some = words[:: max(1, len(words) // (MOST_WORDS // 2))]
+    return tuple(dict.fromkeys((*words[: MOST_WORDS // 2], *some)))
+
+
+def _by_length(word: str) -> tuple[int, str]:
+    return -len(word), word
+
+
+def _text(token: bytes) -> str:
+    return token.decode("utf-8", "replace")
+
+
+def _decoded(tokenizer: TokenizerAdapter) -> set[str]:
+    if not isinstance(tokenizer, Decodes):
+        return set()
+    try:
+        ids = {int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)}
+        return {str(tokenizer.decode([id_])) for id_ in ids}
+    except (LookupError, TypeError, ValueError, TokparError):  # the checks will tell
+        return set()
+
+
+@lru_cache(maxsize=32)
+def _drawn(contents: tuple[str, ...], examples: int, kind: Pool) -> tuple[str, ...]:
+    if examples < 1:
+        return ()
+    make = drawing.texts if kind == "texts" else drawing.surrogate_texts
+    found: list[str] = []
+
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(make(added=contents, max_size=400))
+    def draw(text: str) -> None:
+        found.append(text)
+
+    draw()
+    return tuple(found)

@@ -1,0 +1,163 @@
+"""`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tokpar.certificate.checker import seam_findings
+from tokpar.encoder import DEFAULT_TOKENIZER, load
+from tokpar.interfaces import Explains, Plan, Splitter, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
+from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
+from tokpar.testing.doubles import Unknown
+from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.types import Chunk
+
+MOST_ATTEMPTS = 64
+
+
+def check_splitter(
+    splitter: Splitter,
+    tokenizer: object = DEFAULT_TOKENIZER,
+    *,
+    texts: Sequence[str] = (),
+    examples: int = EXAMPLES,
+    watch: Watch | None = None,
+    fail_fast: bool = False,
+) -> None:
+    """Raise ConformanceError, which names each failed check with its smallest text, unless the
+    splitter keeps its contract; for `tokenizer` and for one of which nothing is known.
+
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. Let chunks be small: fixed
+    and drawn texts have at most 400 code points.
+    """
+    adapter = load(tokenizer)
+    checks = splitter_checks(splitter, adapter)
+    require(type(splitter).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)
+
+
+def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    """All checks of a splitter with one tokenizer."""
+    yield Check(
+        "split",
+        "the cores tile the text in order, each chunk holds its core and lies in the text",
+        partial(well_formed, splitter, tokenizer),
+    )
+    yield Check(
+        "split: unknown tokenizer",
+        "the same where nothing is known of the tokenizer; no rule licenses a cut then",
+        partial(well_formed, splitter, Unknown()),
+    )
+    yield Check(
+        "split: cuts",
+        "a cut that names rule K1, K2 or K3 is one that the certificate's checker licenses",
+        partial(licensed, splitter, tokenizer),
+    )
+    yield Check(
+        "split: lone surrogates",
+        "a text with lone surrogates is one chunk, so that it ends as in the serial call",
+        partial(surrogates, splitter, tokenizer),
+        pool="surrogates",
+    )
+    yield Check(
+        "split: attempts",
+        f"some attempt gives one chunk ({MOST_ATTEMPTS} are tried), and each keeps the contract",
+        partial(attempts, splitter, tokenizer),
+    )
+    yield Check(
+        "split: again",
+        "chunks depend on nothing but text, tokenizer and attempt",
+        partial(again, splitter, tokenizer),
+        together=True,
+    )
+    if isinstance(splitter, Explains):
+        yield Check("explain", "explain gives a Plan", partial(explain, splitter, tokenizer))
+
+
+def well_formed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    chunks = splitter.split(text, tokenizer, 0)
+    wrong = chunks_complaint(chunks, text)
+    if wrong is None and facts_of(tokenizer).unprovable is not None:
+        wrong = _finding(chunks, text, tokenizer)
+    return wrong
+
+
+def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
+    """What is wrong with the places of chunks."""
+    if not chunks or not all(isinstance(chunk, Chunk) for chunk in chunks):
+        return Complaint("no chunks", "a list of at least one Chunk", repr(chunks))
+    edge = 0
+    for k, chunk in enumerate(chunks):
+        if chunk.core_start != edge:
+            return _place(k, chunk, f"core_start={edge}")
+        edge = chunk.core_stop
+        if edge < chunk.core_start or (text and edge == chunk.core_start):
+            return _place(k, chunk, "a core of at least 1 code point")
+        outside = chunk.start < 0 or chunk.stop > len(text)
+        if outside or chunk.stop < edge or chunk.start - chunk.absorbed > chunk.core_start:
+            return _place(k, chunk, "0 <= start <= core_start < core_stop <= stop <= len(text)")
+        if (chunk.absorbed and chunk.start != chunk.core_start + chunk.absorbed) or (
+            chunk.kind not in ("text", "run") or (chunk.kind == "run") != (chunk.run is not None)
+        ):
+            return _place(k, chunk, "start == core_start + absorbed; run only for kind='run'")
+    if edge != len(text):
+        return _place(len(chunks) - 1, chunks[-1], f"core_stop={len(text)}, the text's end")
+    return None
+
+
+def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
+    return Complaint(f"chunk {k:,}", expected, repr(chunk))
+
+
+def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
+
+
+def _finding(chunks: Sequence[Chunk], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
+    """What the independent checker has against the licensed cuts; K4 to K8 need ids as well."""
+    cuts = [chunk.cut for chunk in chunks if chunk.cut is not None]
+    seams = [cut for cut in cuts if cut.rule in ("K1", "K2", "K3")]
+    for finding in seam_findings(seams, text, facts_of(tokenizer)):
+        got = "" if finding.seam is None else repr(seams[finding.seam])
+        return Complaint(f"the cut is not licensed: {finding.message}", got=got)
+    return None
+
+
+def surrogates(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    if not has_surrogate(text):
+        raise SetAsideError
+    chunks = splitter.split(text, tokenizer, 0)
+    if len(chunks) == 1:
+        return chunks_complaint(chunks, text)
+    return Complaint("cut", "1 chunk", f"{len(chunks)} chunks")
+
+
+def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    for attempt in range(MOST_ATTEMPTS):
+        chunks = splitter.split(text, tokenizer, attempt)
+        wrong = chunks_complaint(chunks, text)
+        if wrong is not None:
+            return Complaint(f"attempt {attempt}, {wrong.what}", wrong.expected, wrong.got)
+        if len(chunks) == 1:
+            return None
+    return Complaint("it goes on for ever", "1 chunk in the end", f"{len(chunks)} chunks")
+
+
+def again(
+    splitter: Splitter, tokenizer: TokenizerAdapter, texts: Sequence[str]
+) -> Complaint | None:
+    first = [splitter.split(text, tokenizer, 0) for text in texts]
+    for text, chunks in zip(reversed(texts), reversed(first), strict=True):
+        got = splitter.split(text, tokenizer, 0)
+        if got != chunks:
+            return Complaint("another call", repr(chunks), repr(got), text)
+    return None
+
+
+def explain(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    assert isinstance(splitter, Explains)
+    plan = splitter.explain(text, splitter.split(text, tokenizer, 0), tokenizer)
+    if isinstance(plan, Plan) and plan.plan:
+        return None
+    return Complaint("no plan in words", "a Plan", repr(plan))

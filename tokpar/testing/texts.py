@@ -1,0 +1,336 @@
+"""Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over.
+
+`texts()` mixes everything below; `texts(added=("<s>",))` also draws the contents of added tokens
+whole, cut, nested and overlapping; `surrogate_texts()` cannot be written as UTF-8. All of them
+join lists of fragments, so that a failing text shrinks to the few fragments that matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hypothesis import strategies as st
+
+Texts = st.SearchStrategy[str]
+
+SPACES = (
+    *map(chr, range(0x9, 0xE)),
+    " \x85\xa0\u1680",
+    *map(chr, range(0x2000, 0x200B)),
+    "\u2028\u2029\u202f\u205f\u3000",
+)
+WHITESPACE = "".join(SPACES)
+"""The 25 code points of the regex class \\s."""
+
+ALMOST_WHITESPACE = "\x1c\x1d\x1e\x1f\u200b\ufeff"
+"""What str.isspace, or a reader, takes for whitespace and \\s does not."""
+
+LENGTHS = sorted({1, 400, *(2**k + d for k in range(1, 9) for d in (-1, 0, 1))})
+RUN_CHARACTERS = "a1 \n \n=A-.\t0é中😀ا\0\u0301あ가_#\r３"
+LETTERS = "abABzxsté中あ가яΣاक"
+SUFFIXES = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'VE", "'Ll", "'Re", "’s", "’ll")
+SUFFIXES_ODD = ("'\u017f", "'\u212a", "''s", "' s", "'", "'l", "'sa", "'tis", "o'clock's")
+
+DIGITS = {
+    "ascii": "0123456789",
+    "fullwidth": "０１２３４５６７８９",
+    "devanagari": "०१२३४५६७८९",
+    "superscript": "¹²³⁴½¾",
+    "roman": "ⅠⅡⅧⅫⅷ",
+    "new": "1\U000125c4\U00016139",
+}
+
+HANGUL = (
+    "가",
+    "각",
+    "글",
+    "한국어",
+    "ㄱ",
+    "\u1100",
+    "\u1161",
+    "\u11a8",
+    "\u1100\u1161",
+    "가\u11a8",
+)
+JAPANESE = ("あ", "ア", "ー", "々", "漢字", "です。", "カ\u3099", "ガ", "ｶﾞ")
+CHINESE = (
+    "中",
+    "中文",
+    "亚洲AVx",
+    "\u9fa5",
+    "\u9fa6",
+    "龥",
+    "\u3400",
+    "\U00020000",
+    "\uf900",
+    "。",
+    "，",
+)
+EMOJI = (
+    "😀",
+    "👩‍👩‍👧",
+    "👍🏽",
+    "🇫🇷",
+    "🇫",
+    "❤️",
+    "❤️‍🔥",
+    "1️⃣",
+    "🏳️‍🌈",
+    "\u200d",
+    "\ufe0f",
+    "🏽",
+    "🫠",
+    "글 🫠中",
+)
+COMBINING = (
+    "e\u0301",
+    "\u00e9",
+    "\u0301",
+    "a\u0308\u0304",
+    "a\u0304\u0308",
+    "q\u0323\u0307",
+    "q\u0307\u0323",
+    "\u09c7\u09be",
+    "\u09cb",
+    "ﬁ",
+    "ǆ",
+    "\u212b",
+    "İ",
+    "ß",
+    "ΑΣ",
+    "\u2126",
+    "\u0344",
+    "\u302f",
+    "a\u0301\u0301\u0301",
+)
+SCRIPTS = (
+    "ภาษาไทย",
+    "กำ",
+    "हिन्दी",
+    "क्ष",
+    "العربية",
+    "لا",
+    "\u202bאב\u202c",
+    "\u200fשלום",
+    "\u2067x\u2069",
+    "русский",
+    "ελληνικά",
+    "ქართული",
+    "Ꮳ",
+    "ꭳ",
+)
+ODD = (
+    "\0",
+    "\x01",
+    "\x07",
+    "\x1b[0m",
+    "\x7f",
+    "\x80",
+    "\xad",
+    "\ufffd",
+    "\ufffe",
+    "\uffff",
+    "\ufdd0",
+    "\U0001fffe",
+    "\U0010ffff",
+    "\ue000",
+    "\u2060",
+    "\U000e0001",
+)
+NEW = (
+    "\U000125c4",  # a digit for `regex`, nothing for Oniguruma
+    "\U00016139",  # a digit for Oniguruma, nothing for older tables
+    "\u2e43",
+    "\u061d",
+    "\u017f",  # ſ, which (?i:s) matches
+    "\u212a",  # the Kelvin sign, which lowercases to k
+    "\U0001e900",
+    "\ua7dc",
+    "\u203f",
+)
+PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~«»“”…–。、¿€±▁|"
+LITERALS = (
+    "https://example.org/a/b?c=d&e=%20f#g",
+    "user.name+tag@mail.example.com",
+    "C:\\Users\\x\\y.txt",
+    "def f(x):\n    return x\n\n\tif x:\n        pass\n",
+    "if (a&&b) {\r\n\t\treturn a[i]->b;\r\n}\r\n",
+    "a,b,,c\n1,2.5,,-4\n",
+    '"x, ""y""",\t\n',
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "0xDEADbeef",
+    "aGVsbG8gd29ybGQsIHRoaXM=",
+    '{"a": [1, 2.5e-10, null], "b": "\\u00e9\\n"}',
+    "# Title\n\n- **bold** `code`\n\n| a | b |\n|---|:-:|\n",
+    "***\n---\n___\n",
+    "<p>a&nbsp;b</p>",
+    "1,234,567.89",
+    "3.14e-10",
+    "2026-01-31T23:59:59Z",
+    ".\n/",
+    " \n  \n",
+    "a\n \nb",
+    "\t中",
+)
+WORDS = (
+    "the",
+    " the",
+    "ab",
+    "aba",
+    "unbelievable",
+    "Hello",
+    "HELLO",
+    "camelCase",
+    "XMLHttp",
+    "a b",
+)
+
+
+def pick(*strategies: Texts) -> Texts:
+    """One of the strategies, each as likely as it is listed; `one_of` counts repetitions once."""
+    return st.sampled_from(range(len(strategies))).flatmap(lambda which: strategies[which])
+
+
+def of(characters: Sequence[str], *, max_size: int = 8) -> Texts:
+    """Up to `max_size` of the given strings, joined."""
+    return st.lists(st.sampled_from(characters), min_size=1, max_size=max_size).map("".join)
+
+
+def runs(characters: str = RUN_CHARACTERS) -> Texts:
+    """One character 1 to 400 times, often next to a power of two."""
+    lengths = st.one_of(st.sampled_from(LENGTHS), st.integers(1, 400))
+    return st.tuples(st.sampled_from(characters), lengths).map(lambda run: run[0] * run[1])
+
+
+def periodic() -> Texts:
+    """A word of 1 to 64 characters again and again, the last time perhaps cut."""
+    word = st.integers(1, 64).flatmap(
+        lambda period: st.text(LETTERS + " 1.", min_size=period, max_size=period)
+    )
+    return st.tuples(word, st.integers(1, 300)).map(lambda w: (w[0] * w[1])[: w[1]])
+
+
+def fibonacci_word(first: str, second: str, length: int) -> str:
+    """The start of the Fibonacci word: ("a", "b", 8) -> "abaababa"."""
+    shorter, longer = first, first + second
+    while len(longer) < length:
+        shorter, longer = longer, longer + shorter
+    return longer[:length]
+
+
+def thue_morse_word(first: str, second: str, length: int) -> str:
+    """The start of the Thue-Morse word, which holds no cube: ("a", "b", 8) -> "abbabaab"."""
+    return "".join((first, second)[n.bit_count() % 2] for n in range(length))
+
+
+def aperiodic() -> Texts:
+    """Fibonacci and Thue-Morse words over two drawn letters."""
+    letter = st.sampled_from(LETTERS + "1 ")
+    length = st.integers(1, 300)
+    return pick(
+        st.builds(fibonacci_word, letter, letter, length),
+        st.builds(thue_morse_word, letter, letter, length),
+    )
+
+
+def digits() -> Texts:
+    """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
+    kinds = st.sampled_from([*DIGITS.values(), "".join(DIGITS.values())])
+    short = kinds.flatmap(lambda kind: st.text(kind, min_size=1, max_size=20))
+    long = kinds.flatmap(lambda kind: st.text(kind, min_size=21, max_size=40))
+    return pick(short, long, st.tuples(short, short).map("".join))
+
+
+def whitespace() -> Texts:
+    """Spaces and newlines of every kind, and what only looks like them."""
+    usual = st.text(" \n\r\t", min_size=1, max_size=12)
+    return pick(usual, of(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
+
+
+def contractions() -> Texts:
+    """A word, an apostrophe ending and what may follow it, at every offset."""
+    word = st.text("aIdonTé中1 ", max_size=9)
+    return st.tuples(word, st.sampled_from(SUFFIXES + SUFFIXES_ODD), word).map("".join)
+
+
+def punctuation() -> Texts:
+    return st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
+
+
+def any_unicode() -> Texts:
+    """Any code points but surrogates."""
+    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+
+
+def scripts() -> Texts:
+    """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
+    return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
+
+
+def fragments() -> Texts:
+    """One piece of text of a single kind."""
+    usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
+    shapes = (whitespace(), digits(), punctuation(), contractions(), runs(), scripts(), scripts())
+    literals = (st.sampled_from(LITERALS), st.sampled_from(LITERALS))
+    return pick(*usual, *shapes, *literals, periodic(), aperiodic(), any_unicode())
+
+
+def overlapped(first: str, second: str) -> str:
+    """Both contents on their longest common part: ("<a>", ">b") -> "<a>b"."""
+    for size in range(min(len(first), len(second)), 0, -1):
+        if size < max(len(first), len(second)) and first.endswith(second[:size]):
+            return first + second[size:]
+    return first + second
+
+
+def added_fragments(added: Sequence[str]) -> Texts:
+    """Contents of added tokens: whole, cut on either side, nested, overlapping, surrounded."""
+    content = st.sampled_from(tuple(added))
+    at = st.integers(1, max(map(len, added)))
+    around = st.sampled_from(("", " ", "  ", "\n", "\t ", "a", "1", "_", "\u0301", "中", "\u3000"))
+    return pick(
+        content,
+        st.tuples(around, content, around).map("".join),
+        st.builds(lambda text, n: text[:n], content, at),
+        st.builds(lambda text, n: text[-n:], content, at),
+        st.builds(overlapped, content, content),
+        st.builds(lambda outer, n, inner: outer[:n] + inner + outer[n:], content, at, content),
+        st.builds(lambda text, n: text * n, content, st.integers(2, 5)),
+    )
+
+
+def lone_surrogates() -> Texts:
+    """Surrogates alone, doubled, in the wrong order, and as a pair of two code points."""
+    return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
+
+
+def cut(limit: int) -> Callable[[tuple[list[str], list[str], list[str], int]], str]:
+    """What joins three lists of fragments, repeats them, and cuts the text at `limit`."""
+
+    def join(drawn: tuple[list[str], list[str], list[str], int]) -> str:
+        text = "".join(fragment for part in drawn[:3] for fragment in part)
+        return (text[:400] if drawn[3] == 1 else text * drawn[3])[:limit]
+
+    return join
+
+
+def texts(*, added: Sequence[str] = (), surrogates: bool = False, max_size: int = 2000) -> Texts:
+    """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`.
+
+    `added`: contents of added tokens to draw whole and in parts. `surrogates`: also lone ones.
+    """
+    kinds = [fragments()] * 4
+    kinds += [added_fragments(added)] * 3 if added else []
+    kinds += [lone_surrogates()] if surrogates else []
+    fragment = pick(*kinds)
+    # three lists: longer on average than one, and yet each shrinks to nothing
+    some = st.lists(fragment, max_size=8)
+    times = st.sampled_from((1, 1, 1, 1, 1, 1, 2, 5, 60))
+    several = st.tuples(some, some, some, times).map(cut(max_size))
+    return st.one_of(some.map(lambda pieces: "".join(pieces)[: min(400, max_size)]), several)
+
+
+def surrogate_texts(*, added: Sequence[str] = (), max_size: int = 400) -> Texts:
+    """Nasty texts with at least one lone surrogate."""
+    side = texts(added=added, surrogates=True, max_size=max_size // 2)
+    return st.tuples(side, lone_surrogates(), side).map("".join)
