@@ -163,7 +163,8 @@ def test_another_archive_is_refused_with_both_hashes(tmp_path: Path) -> None:
     SDIST_VARIABLE not in os.environ,
     reason=f"set {SDIST_VARIABLE} to the file {train_default.SDIST_NAME} to rebuild",
 )
-def test_the_recipe_rebuilds_the_same_bytes() -> None:
+@pytest.mark.parametrize("trainer", ["train", "train_with_huggingface"])
+def test_the_recipe_rebuilds_the_same_bytes(trainer: str) -> None:
     pytest.importorskip("tokenizers")
     texts = train_default.training_texts(Path(os.environ[SDIST_VARIABLE]))
-    assert train_default.train(texts) == FILE.read_bytes()
+    assert getattr(train_default, trainer)(texts) == FILE.read_bytes()

@@ -23,11 +23,12 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spans"}),
     frozenset({"pure", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "methods"}),
-    frozenset({"pipeline"}),
+    frozenset({"pipeline", "streaming", "training"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"encoder"}),
     frozenset({""}),  # tokpar/__init__.py
-    frozenset({"cli", "bench", "testing", "__main__"}),
+    frozenset({"bench", "testing"}),
+    frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""
 

@@ -14,7 +14,8 @@ import tokpar
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 FAMILIES = ROOT / "tokpar" / "cuts" / "tables" / "families.json"
-PAGES = sorted([*PROOFS.glob("theorem-*.md"), PROOFS / "window-lemma.md"])
+NAMED = ("incremental-bpe.md", "stream.md", "window-lemma.md")
+PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 CLAIMS = sorted({*PROOFS.glob("*.md")} - {*PAGES, PROOFS / "README.md"})
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),

@@ -1,7 +1,7 @@
 """Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
 
 from tokpar.certificate import CheckReport, Finding
-from tokpar.encoder import Encoder, check, encode, load, plugins, strategies
+from tokpar.encoder import Encoder, check, encode, load, plugins, strategies, stream
 from tokpar.errors import (
     EngineError,
     FileFormatError,
@@ -11,6 +11,7 @@ from tokpar.errors import (
     TokparError,
     UnknownNameError,
 )
+from tokpar.training import train
 from tokpar.types import Encoding, Report, Seam
 
 __version__ = "0.1.0"
@@ -34,4 +35,6 @@ __all__ = [
     "load",
     "plugins",
     "strategies",
+    "stream",
+    "train",
 ]

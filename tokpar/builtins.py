@@ -18,7 +18,7 @@ from tokpar.interfaces import (
 )
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
-ADAPTERS = ("huggingface", "pure", "tiktoken", "tokentree")
+ADAPTERS = ("huggingface", "incremental", "pure", "tiktoken", "tokentree")
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower, or approximate."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import resources
@@ -31,7 +31,7 @@ from tokpar.interfaces import (
     Strategy,
     TokenizerAdapter,
 )
-from tokpar.kernels import SpanArray, frozen_ids
+from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
 from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
 from tokpar.spans import finished_spans, numbered
@@ -104,6 +104,13 @@ class Encoder:
             )
             for i, (encoding, ids) in enumerate(zip(unfinished, final, strict=True))
         ]
+
+    def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
+        """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
+        they are those of `encode`. See docs/streaming.md for what comes how soon."""
+        from tokpar import streaming
+
+        return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
 
     def count(self, text: str) -> int:
         """How many ids `encode` gives."""
@@ -234,12 +241,13 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, a path (tokenizer.json, .tiktoken), a registered name such as "default", or
-    any object with `name` and `encode(text)`.
+    tiktoken.Encoding, a path (tokenizer.json, .tiktoken, BERT's vocab.txt), a registered name such
+    as "default", or any object with `name` and `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
-    (`add_special_tokens`, `allowed_special`, ...). What is learned of an object is kept as long as
-    the object lives. Raises UnknownNameError, FileFormatError, OptionError, FileNotFoundError.
+    (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
+    kept as long as the object lives. Raises UnknownNameError, FileFormatError, OptionError,
+    FileNotFoundError.
     """
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
@@ -281,7 +289,12 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
         raise UnknownNameError(
             "tokenizer",
             os.fspath(source),
-            [DEFAULT_TOKENIZER, "a path of a tokenizer.json", "a path of a .tiktoken file"],
+            [
+                DEFAULT_TOKENIZER,
+                "a path of a tokenizer.json",
+                "a path of a .tiktoken file",
+                "a path of a BERT vocab.txt",
+            ],
         )
     if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
         if settings:
@@ -311,6 +324,13 @@ def encode(
         **options,
     ) as encoder:
         return encoder.encode(text)
+
+
+def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iterator[IdArray]:
+    """The ids of a text that arrives in chunks: uint32 arrays, none empty, each given as soon as
+    nothing that follows can change it; joined they are those of `encode`. A chunk is asked for when
+    ids are. Raises OptionError for one that is no str, and else what `encode` raises."""
+    return Encoder(tokenizer).stream(chunks)
 
 
 def check(

@@ -14,7 +14,19 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-SUBCOMMANDS = ("encode", "decode", "count", "check", "plan", "plugins", "strategies", "tokentree")
+SUBCOMMANDS = (
+    "encode",
+    "decode",
+    "count",
+    "check",
+    "conform",
+    "plan",
+    "stream",
+    "train",
+    "plugins",
+    "strategies",
+    "tokentree",
+)
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
 

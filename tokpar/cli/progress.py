@@ -1,4 +1,4 @@
-"""A progress bar on stderr, in code points tokenized."""
+"""A progress bar on stderr, in code points tokenized, or in what a command says."""
 
 from __future__ import annotations
 
@@ -78,12 +78,14 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 
 
 @contextmanager
-def bar_of(arguments: argparse.Namespace, total: int) -> Iterator[Callable[[int], object]]:
+def bar_of(
+    arguments: argparse.Namespace, total: int, unit: str = "ch"
+) -> Iterator[Callable[[int], object]]:
     """What moves a bar of `total` code points on by some; nothing where no bar is wanted."""
     if not _wanted(arguments):
         yield lambda done: None
         return
-    bar = _tqdm(_patience(arguments))(total)
+    bar = _tqdm(_patience(arguments), unit)(total)
     try:
         yield bar.update
     finally:
@@ -117,12 +119,12 @@ def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choo
     return choose
 
 
-def _tqdm(patience: float) -> Callable[[int], Any]:
+def _tqdm(patience: float, unit: str = "ch") -> Callable[[int], Any]:
     def new_bar(total: int) -> Any:
         from tqdm import tqdm
 
         return tqdm(
-            total=total, unit="ch", unit_scale=True, delay=patience, leave=False, file=sys.stderr
+            total=total, unit=unit, unit_scale=True, delay=patience, leave=False, file=sys.stderr
         )
 
     return new_bar

@@ -1,7 +1,8 @@
 """Train the bundled default tokenizer: python -m tokpar.data.train_default SDIST --out FILE.
 
 The text comes from one hash-pinned source distribution (Django, BSD-3-Clause). `training_texts`
-gives it in the order and form the trainer reads it, so that another trainer can reuse it.
+gives it in the order and form the trainer reads it. `train` is `tokpar.train`; `--check` holds it
+against Hugging Face's trainer, which made the file first.
 
 Rules of the trainer, frozen (they are those of `tokenizers.trainers.BpeTrainer`):
 
@@ -23,7 +24,7 @@ import json
 import re
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -33,6 +34,7 @@ SDIST_SHA256 = "ad03d8abc51dbff95ebf34b27123cf0c26a3b62db7ba0cd520783686362533d1
 DEFAULT_SHA256 = "7f1f1e40e294e39eb95167ba4e64ed40c96aacada027826a6ff890cc52a24844"
 
 VOCAB_SIZE = 16384
+MIN_FREQUENCY = 2
 MAX_TOKEN_LENGTH = 24
 END_OF_TEXT = "<|endoftext|>"
 PATTERN = (
@@ -129,8 +131,24 @@ def training_texts(sdist: Path) -> Iterator[str]:
         yield from [source.clean(texts[name]) for name in names] * source.repeat
 
 
-def train(texts: Iterator[str]) -> bytes:
-    """The compact `tokenizer.json` trained on these texts."""
+def train(texts: Iterable[str]) -> bytes:
+    """The compact `tokenizer.json` that `tokpar.train` gives for these texts."""
+    import tokpar
+    from tokpar.pure.save import compact_json
+
+    vocabulary = tokpar.train(
+        texts,
+        vocab_size=VOCAB_SIZE,
+        special_tokens=[END_OF_TEXT],
+        pattern=PATTERN,
+        min_frequency=MIN_FREQUENCY,
+        max_token_length=MAX_TOKEN_LENGTH,
+    )
+    return compact_json(vocabulary, covering=True)
+
+
+def train_with_huggingface(texts: Iterable[str]) -> bytes:
+    """The same by another trainer, in another language."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -141,7 +159,7 @@ def train(texts: Iterator[str]) -> bytes:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCAB_SIZE,
-        min_frequency=2,
+        min_frequency=MIN_FREQUENCY,
         special_tokens=[END_OF_TEXT],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         max_token_length=MAX_TOKEN_LENGTH,
@@ -158,7 +176,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("sdist", type=Path, metavar="SDIST", help=f"the file {SDIST_NAME}")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="tokenizer.json")
     parser.add_argument(
-        "--check", action="store_true", help="train twice and compare with FILE, which is kept"
+        "--check",
+        action="store_true",
+        help="train with both trainers and compare with FILE, which is kept",
     )
     return parser.parse_args()
 
@@ -175,7 +195,8 @@ def main() -> int:
         print(f"training on {arguments.sdist} ...", file=sys.stderr)
         trained = train(training_texts(arguments.sdist))
         if arguments.check:
-            require_same(train(training_texts(arguments.sdist)), trained, "the first training")
+            again = train_with_huggingface(training_texts(arguments.sdist))
+            require_same(trained, again, "those of the Hugging Face trainer")
             require_same(trained, arguments.out.read_bytes(), str(arguments.out))
         else:
             arguments.out.write_bytes(trained)

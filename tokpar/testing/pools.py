@@ -21,14 +21,21 @@ MOST_ADDED = 50
 MOST_WORDS = 80
 
 
-def pools(tokenizer: TokenizerAdapter, own: Sequence[str], examples: int) -> Pools:
+def pools(
+    tokenizer: TokenizerAdapter,
+    own: Sequence[str],
+    examples: int,
+    reference: TokenizerAdapter | None = None,
+) -> Pools:
     """The texts of a run. Contents of added tokens stand in the drawn ones, whole and in parts, and
-    so do tokens of the vocabulary, where they can be known: merges that compete need both."""
-    added = tuple(token.content for token in facts_of(tokenizer).added_tokens if token.content)
-    added = tuple(dict.fromkeys(added[:MOST_ADDED]))
+    so do tokens of the vocabulary, where they can be known: merges that compete need both. The
+    reference knows them, too: an adapter without facts gets no easier texts."""
+    known = [tokenizer] if reference is None else [tokenizer, reference]
+    listed = [token.content for each in known for token in facts_of(each).added_tokens]
+    added = tuple(dict.fromkeys(content for content in listed if content))[:MOST_ADDED]
     short = [text for text in own if len(text) <= LONG]
     drawn = _drawn(added, examples, "texts")
-    words = vocabulary_words(tokenizer)
+    words = next(filter(None, map(vocabulary_words, known)), ())
     spelled = _drawn(words, examples // 2, "texts") if words else ()
     lone = (*surrogate_texts(), *_drawn(added, examples // 10, "surrogates"))
     return {

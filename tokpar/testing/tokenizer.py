@@ -37,7 +37,8 @@ def check_tokenizer(
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)
     checks = tokenizer_checks(adapter, tokenizer, other, all_unicode)
-    require(str(adapter.name), checks, pools(adapter, texts, examples), watch, fail_fast)
+    drawn = pools(adapter, texts, examples, other)
+    require(str(adapter.name), checks, drawn, watch, fail_fast)
 
 
 def tokenizer_checks(

@@ -1,0 +1,184 @@
+"""The normalized dictionary of incremental BPE: the tokens that merging makes, and how.
+
+A token is *canonical* if merging its own bytes gives just it. The last merge that does is its one
+*rule*, (left, right, priority); all other ways to write the token never happen in any text, and
+tokens that are not canonical never appear. So canonical tokens and their rules say all.
+
+When a token is made depends on the worst priority that its own bytes need, its *level*: greedy
+merging has done everything of a better level before. Where each rule is worse than those that make
+its operands, the dictionary is *proper* and levels are priorities; proofs/incremental-bpe.md holds
+for any dictionary. Source of the idea: "Incremental BPE Tokenization" (arXiv 2605.30813), which
+asks for proper dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tokpar.errors import OptionError
+from tokpar.pure.vocabulary import Vocabulary
+
+Rule = tuple[int, int, int]
+"""(left, right, priority), the parts by number or id; less is better."""
+
+NEVER = 1 << 62
+"""Worse than any priority."""
+
+BYTE = -1
+"""The level of single bytes, and what they have in place of parts and priority."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """Canonical tokens by number, shorter ones first; all 256 single bytes are there.
+
+    `left`, `right`, `priority`: the rule of each token. `level`: the worst priority its bytes need.
+    `left_bound`, `right_bound`: the worst priority of a merge after its left (right) part is made,
+    its own included. `rules`: (left, right) -> priority. `number`: of each token by its bytes.
+    `unreachable`: tokens that merging never makes, with their ids. `whole`: those of them that a
+    pre-token becomes all the same if it is nothing else (`Vocabulary.whole_piece`).
+
+    >>> bytes_ = {bytes([byte]): byte for byte in range(256)}
+    >>> d = dictionary("abc", bytes_ | {b"bc": 256, b"abc": 257}, [(98, 99, 0), (97, 256, 1)])
+    >>> d.left[d.number[b"abc"]] == d.number[b"a"], d.level[d.number[b"abc"]]
+    (True, 1)
+    """
+
+    name: str
+    spelling: list[bytes] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    priority: list[int] = field(default_factory=list)
+    level: list[int] = field(default_factory=list)
+    left_bound: list[int] = field(default_factory=list)
+    right_bound: list[int] = field(default_factory=list)
+    rules: dict[tuple[int, int], int] = field(default_factory=dict)
+    number: dict[bytes, int] = field(default_factory=dict)
+    unreachable: Mapping[bytes, int] = field(default_factory=dict)
+    whole: Mapping[bytes, int] = field(default_factory=dict)
+
+    def add(self, token: bytes, id_: int, rule: Rule = (BYTE, BYTE, BYTE)) -> None:
+        """One more token, the parts by number; only while the dictionary is built."""
+        left, right, priority = rule
+        level = left_bound = right_bound = priority
+        if left != BYTE:
+            of_left, of_right = self.level[left], self.level[right]
+            level = max(of_left, of_right, priority)
+            left_bound = level if max(of_right, priority) == level else priority
+            right_bound = level if level > of_right else priority
+            self.rules[left, right] = priority
+        self.number[token] = len(self.spelling)
+        self.spelling.append(token)
+        self.ids.append(id_)
+        self.left.append(left)
+        self.right.append(right)
+        self.priority.append(priority)
+        self.level.append(level)
+        self.left_bound.append(left_bound)
+        self.right_bound.append(right_bound)
+
+    def apart(self, left: int, right: int) -> bool:
+        """Merging the bytes of both makes both tokens, before anything is merged across.
+
+        The states in which a last part of `left` and a first part of `right` are neighbours, from
+        the last to the first; of each, whether the two merge before one of them grows. Left comes
+        first at equal priority.
+        """
+        level, rules = self.level, self.rules
+        while True:
+            if level[left] > level[right]:
+                bound = self.right_bound[left]
+                left = self.right[left]
+                if rules.get((left, right), NEVER) < bound:
+                    return False
+            elif level[right] == BYTE:
+                return True
+            else:
+                bound = self.left_bound[right]
+                right = self.left[right]
+                if rules.get((left, right), NEVER) <= bound:
+                    return False
+
+    def neighbours(self, left: int, right: int) -> bool:
+        """Merging the bytes of both gives exactly these two tokens."""
+        return (left, right) not in self.rules and self.apart(left, right)
+
+    def beats(self, token: int, other: int) -> bool:
+        """`other` ends with the left part of `token`, as its own right part; where that part, on
+        its way to `other`, meets the right part of `token`: whether `token` is made first."""
+        reached = self.level[other] > self.level[self.right[token]]
+        return reached and self.priority[token] < self.right_bound[other]
+
+
+def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
+    """The normalized dictionary of a byte-level vocabulary, proper or not.
+
+    OptionError if a merge does not make the bytes of its parts.
+    """
+    if vocabulary.semantics == "pairs":
+        rules = _pair_rules(vocabulary)
+        return dictionary(vocabulary.name, vocabulary.tokens, rules, vocabulary.whole_piece)
+    made = Dictionary(vocabulary.name)
+    for token in sorted(vocabulary.tokens, key=len):
+        _add_by_rank(made, token, vocabulary.tokens[token])
+    return _finished(made, vocabulary.tokens, vocabulary.whole_piece)
+
+
+def dictionary(
+    name: str, tokens: Mapping[bytes, int], rules: Iterable[Rule], whole_piece: bool = False
+) -> Dictionary:
+    """The normalized dictionary of `tokens`, all 256 bytes among them, and rules by id."""
+    ways: dict[int, list[Rule]] = {}
+    spelling = {id_: token for token, id_ in tokens.items()}
+    for rule in rules:
+        ways.setdefault(tokens[spelling[rule[0]] + spelling[rule[1]]], []).append(rule)
+    made = Dictionary(name)
+    number: dict[int, int] = {}
+    for token in sorted(tokens, key=len):
+        id_, size = tokens[token], len(made.ids)
+        if len(token) == 1:
+            made.add(token, id_)
+        for first, second, priority in ways.get(id_, ()):
+            left, right = number.get(first, BYTE), number.get(second, BYTE)
+            if left != BYTE and right != BYTE and made.apart(left, right):
+                made.add(token, id_, (left, right, priority))
+                break
+        if len(made.ids) > size:
+            number[id_] = size
+    return _finished(made, tokens, whole_piece)
+
+
+def _add_by_rank(made: Dictionary, token: bytes, rank: int) -> None:
+    """Any two tokens may merge whose bytes are a token."""
+    if len(token) == 1:
+        made.add(token, rank)
+    number = made.number
+    for i in range(1, len(token)):
+        left = number.get(token[:i])
+        if left is not None:
+            right = number.get(token[i:])
+            if right is not None and made.apart(left, right):
+                made.add(token, rank, (left, right, rank))
+                return
+
+
+def _finished(made: Dictionary, tokens: Mapping[bytes, int], whole_piece: bool) -> Dictionary:
+    unreachable = {token: id_ for token, id_ in tokens.items() if token not in made.number}
+    return replace(made, unreachable=unreachable, whole=unreachable if whole_piece else {})
+
+
+def _pair_rules(vocabulary: Vocabulary) -> Iterator[Rule]:
+    """The merges of a vocabulary whose parts are bytes; the others never happen."""
+    spelling = {id_: token for token, id_ in vocabulary.tokens.items()}
+    for (left, right), (priority, merged) in vocabulary.merges.items():
+        if left not in spelling or right not in spelling:
+            continue
+        joined = spelling[left] + spelling[right]
+        if spelling.get(merged) != joined:
+            raise OptionError(
+                f"{vocabulary.name}: the merge of {spelling[left]!r} and {spelling[right]!r}, "
+                f"priority {priority}, makes {spelling.get(merged)!r}, expected {joined!r}"
+            )
+        yield left, right, priority
