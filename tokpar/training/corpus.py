@@ -1,0 +1,240 @@
+"""A corpus divided into jobs of about a megabyte, at places that change no pre-token.
+
+Each file and each text is pre-tokenized alone, and special tokens divide it further. A long one is
+divided before a special token, which is looked for in small windows from the place wanted onward;
+where there is none up to the next place wanted, at a certified cut (two characters between which
+the pattern's pre-tokens always end, rule K1); where there is none either, later or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, TypeAlias
+
+from tokpar.errors import FileFormatError, OptionError
+
+JOB_BYTES = 1 << 20
+SPECIAL_WINDOW = 1 << 16
+CUT_WINDOW = 1 << 12
+
+Read: TypeAlias = Callable[[int, int], bytes]
+"""The bytes [start, stop) of a file or text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """Bytes [start, stop) of a file."""
+
+    path: str
+    start: int
+    stop: int
+
+    def text(self) -> str:
+        """FileFormatError if these bytes are not UTF-8."""
+        with open(self.path, "rb") as file:
+            data = _reader(file)(self.start, self.stop)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"{self.path}: expected UTF-8 text, byte {self.start + error.start:,} is "
+                f"0x{data[error.start]:02x} ({error.reason})"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class TextSlice:
+    """A text, or a part of one, as UTF-8."""
+
+    data: bytes
+
+    def text(self) -> str:
+        return self.data.decode("utf-8")
+
+
+Slice = FileSlice | TextSlice
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Slices for one worker, of about JOB_BYTES together, or one that cannot be divided."""
+
+    slices: tuple[Slice, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """Where a text may be divided.
+
+    `special_tokens`: divided before one. `cuts`: matches, of zero width, where pre-tokens end
+    whatever surrounds the two characters there; None if nothing is known of the pattern.
+    """
+
+    special_tokens: Sequence[str]
+    cuts: re.Pattern[str] | None = None
+    job_bytes: int = JOB_BYTES
+    _tokens: tuple[bytes, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tokens = tuple(token.encode("utf-8") for token in self.special_tokens)
+        object.__setattr__(self, "_tokens", tokens)
+
+    def divided(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
+        """[start, stop) of the parts of a text of `size` bytes, in order."""
+        start = 0
+        while size - start > 2 * self.job_bytes:
+            stop = self._first_from(read, start + self.job_bytes, size)
+            if stop is None:
+                break
+            yield start, stop
+            start = stop
+        if start < size:
+            yield start, size
+
+    def _first_from(self, read: Read, start: int, size: int) -> int | None:
+        for lo in range(start, size, self.job_bytes):
+            hi = min(lo + self.job_bytes, size)
+            found = self._special(read, lo, hi) or self._cut(read, lo, hi)
+            if found is not None:
+                return found
+        return None
+
+    def _special(self, read: Read, start: int, stop: int) -> int | None:
+        """The first special token that begins in [start, stop) and no other reaches into."""
+        if not self._tokens:
+            return None
+        begins = re.compile(b"(?=%s)" % b"|".join(map(re.escape, self._tokens)))
+        reach = max(map(len, self._tokens))
+        for lo in range(start, stop, SPECIAL_WINDOW):
+            hi = min(lo + SPECIAL_WINDOW, stop)
+            base = max(0, lo - reach)
+            data = read(base, hi + reach)
+            for match in begins.finditer(data, lo - base, hi - base + reach):
+                if match.start() < hi - base and self._apart(data, match.start()):
+                    return base + match.start()
+        return None
+
+    def _cut(self, read: Read, start: int, stop: int) -> int | None:
+        """The first certified cut in [start, stop) that no special token reaches over."""
+        if self.cuts is None:
+            return None
+        for lo in range(start, stop, CUT_WINDOW):
+            found = self._cut_in(read, lo, min(lo + CUT_WINDOW, stop))
+            if found is not None:
+                return found
+        return None
+
+    def _cut_in(self, read: Read, start: int, stop: int) -> int | None:
+        assert self.cuts is not None
+        base = max(0, start - 4)
+        data = _whole_characters(read(base, stop))
+        base += data.skipped
+        try:
+            text = data.content.decode("utf-8")
+        except UnicodeDecodeError:  # said by whoever reads the whole slice
+            return None
+        for match in self.cuts.finditer(text, 1):
+            place = base + len(text[: match.start()].encode("utf-8"))
+            if start <= place < stop and self._apart_in(read, place):
+                return place
+        return None
+
+    def _apart_in(self, read: Read, place: int) -> bool:
+        reach = max(map(len, self._tokens), default=0)
+        base = max(0, place - reach)
+        return not reach or self._apart(read(base, place + reach), place - base)
+
+    def _apart(self, data: bytes, place: int) -> bool:
+        """No special token, whether it would be matched or not, has bytes on both sides."""
+        return all(
+            data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) < 0
+            for token in self._tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Characters:
+    """Bytes without the broken characters at their edges, and how many were left out in front."""
+
+    content: bytes
+    skipped: int
+
+
+def _whole_characters(data: bytes) -> _Characters:
+    start = 0
+    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
+        start += 1
+    stop = len(data)
+    for back in range(1, min(4, len(data)) + 1):
+        lead = data[-back]
+        if lead & 0xC0 != 0x80:
+            length = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+            stop -= back if length > back else 0
+            break
+    return _Characters(data[start:stop], start)
+
+
+def jobs_of(corpus: Iterable[str | os.PathLike[str]], boundaries: Boundaries) -> Iterator[Job]:
+    """The corpus in its order; a str is a text, a path is a file. Texts are taken from the
+    iterable as jobs are. Raises OSError, OptionError for a text that cannot be written as UTF-8."""
+    gathered: list[Slice] = []
+    size = 0
+    for length, part in _slices(corpus, boundaries):
+        gathered.append(part)
+        size += length
+        if size >= boundaries.job_bytes:
+            yield Job(tuple(gathered), size)
+            gathered, size = [], 0
+    if gathered:
+        yield Job(tuple(gathered), size)
+
+
+def _slices(
+    corpus: Iterable[str | os.PathLike[str]], boundaries: Boundaries
+) -> Iterator[tuple[int, Slice]]:
+    for number, item in enumerate(corpus):
+        if isinstance(item, str):
+            yield from _of_text(_encoded(item, number), boundaries)
+        elif isinstance(item, os.PathLike):
+            yield from _of_file(os.fspath(item), boundaries)
+        else:
+            raise OptionError(
+                f"a corpus consists of texts (str) and files (pathlib.Path), item {number} is "
+                f"of type {type(item).__name__}"
+            )
+
+
+def _of_text(data: bytes, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:
+    for start, stop in boundaries.divided(lambda lo, hi: data[lo:hi], len(data)):
+        yield stop - start, TextSlice(data[start:stop])
+
+
+def _of_file(path: str, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OptionError(f"{path}: expected a regular file, since it is read in many places")
+        for start, stop in boundaries.divided(_reader(file), status.st_size):
+            yield stop - start, FileSlice(path, start, stop)
+
+
+def _reader(file: BinaryIO) -> Read:
+    def read(start: int, stop: int) -> bytes:
+        file.seek(start)
+        return file.read(stop - start)
+
+    return read
+
+
+def _encoded(text: str, number: int) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OptionError(
+            f"text {number} of the corpus has a lone surrogate at position {error.start}"
+        ) from None

@@ -1,0 +1,240 @@
+"""Byte-pair encoding learned from counted pre-tokens: again and again the most frequent pair of
+neighbours becomes one token.
+
+All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
+where it may stand. A merge looks only at those:
+
+* withdraw: the pairs of each place with its neighbours lose the pre-token's count;
+* rewrite: the left symbol becomes the new one, the right one is unlinked;
+* register: the pairs with the new symbol are counted, and their places noted.
+
+A pair that holds the newest symbol is registered once, by the merge that made the symbol; from then
+on its count only falls. So a heap has one entry per pair, whose count is looked up when it comes to
+the top and put right if it is too high, and a pair that is too rare when it is registered is
+forgotten.
+
+These are the merges of Hugging Face's `BpeTrainer`, which counts overlapping pairs as well ("aaa"
+holds "aa" twice). No token is made by two pairs: whatever merges inside an occurrence of its bytes
+has been merged before any of its edges is crossed, and depends on these bytes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tokpar.kernels import IntArray
+
+Ties = Literal["huggingface", "lexicographic"]
+TIES: tuple[Ties, ...] = ("huggingface", "lexicographic")
+Pair = tuple[int, int]
+Key: TypeAlias = int
+"""A pair as one number: left id * 2**32 + right id."""
+
+NONE = -1
+_RIGHT = (1 << 32) - 1
+_MOVES = 64
+_COMPLEMENT = bytes(range(255, -1, -1))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where learning stops: after so many `merges`, before a pair that occurs less often than
+    `least_count`. A pair whose bytes together reach `length` is never merged, unless it is two
+    single bytes; None is no limit."""
+
+    merges: int
+    least_count: int = 1
+    length: int | None = None
+
+
+def learn_merges(
+    words: Mapping[bytes, int],
+    byte_ids: Sequence[int],
+    limits: Limits,
+    ties: Ties,
+    moved: Callable[[int], object] = lambda merges: None,
+) -> list[Pair]:
+    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``.
+
+    `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
+    each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
+    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told now and
+    then how many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab").
+    """
+    state = _State(words, byte_ids, limits, ties)
+    merges: list[Pair] = []
+    while len(merges) < limits.merges:
+        pair = state.most_frequent()
+        if pair is None:
+            break
+        state.merge(*pair)
+        merges.append(pair)
+        if len(merges) % _MOVES == 0:
+            moved(_MOVES)
+    moved(len(merges) % _MOVES)
+    return merges
+
+
+@dataclass
+class _State:
+    """Pre-tokens as far as they are merged, and the pairs in them.
+
+    `symbols` (ids), `after` and `before` (places) and `weights` (the pre-token's count) have one
+    element per byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too.
+    """
+
+    words: Mapping[bytes, int]
+    byte_ids: Sequence[int]
+    limits: Limits
+    ties: Ties
+    counts: dict[Key, int] = field(default_factory=dict)
+    places: dict[Key, IntArray] = field(default_factory=dict)
+    heap: list[tuple[int, Any, Key]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spelling = dict(zip(self.byte_ids, (bytes([b]) for b in range(256)), strict=True))
+        self.next_id = max(self.byte_ids) + 1
+        self.lengths = np.ones(self.next_id + self.limits.merges, dtype=np.int64)
+        self.symbols, self.weights = _laid_out(self.words, self.byte_ids)
+        self.before = np.arange(-1, len(self.symbols) - 1)
+        self.after = np.arange(1, len(self.symbols) + 1)
+        left, right = self.symbols[:-1], self.symbols[1:]
+        places = np.flatnonzero((left != NONE) & (right != NONE))
+        self._register(left[places] << 32 | right[places], places, self.weights[places])
+
+    def most_frequent(self) -> Pair | None:
+        """The pair to merge next, None if none is frequent enough."""
+        while self.heap:
+            negative, order, key = self.heap[0]
+            count = self.counts[key]
+            heappop(self.heap)
+            if count == -negative:
+                return key >> 32, key & _RIGHT
+            if count >= self.limits.least_count:
+                heappush(self.heap, (-count, order, key))
+            else:
+                self._forget(key)
+        return None
+
+    def merge(self, left: int, right: int) -> None:
+        """Merge the pair wherever it stands, from left to right."""
+        at = self._occurrences(left, right)
+        self._forget(left << 32 | right)
+        new = self._new_symbol(left, right)
+        tail = self.after[at]
+        following = self.after[tail]
+        weights = self.weights[at]
+        beyond = self.symbols[following]
+        self.symbols[at] = new
+        self.symbols[tail] = NONE
+        # Where the place before was the tail of an occurrence, `beyond` of that one has the pair.
+        ahead = self.symbols[self.before[at]]
+        self._withdraw(ahead, left, weights)
+        self._withdraw(right, beyond, weights)
+        self.after[at] = following
+        self.before[following] = at
+        self._register_around(at, following, weights, new)
+
+    def _occurrences(self, left: int, right: int) -> IntArray:
+        """Where the pair stands, ascending; of those that overlap every second one."""
+        at = self.places[left << 32 | right]
+        at = at[self.symbols[at] == left]
+        at = at[self.symbols[self.after[at]] == right]
+        return _apart(at, self.after) if left == right else at
+
+    def _new_symbol(self, left: int, right: int) -> int:
+        new = self.next_id
+        self.next_id += 1
+        self.spelling[new] = self.spelling[left] + self.spelling[right]
+        self.lengths[new] = len(self.spelling[new])
+        return new
+
+    def _forget(self, key: Key) -> None:
+        del self.counts[key], self.places[key]
+
+    def _withdraw(self, left: IntArray | int, right: IntArray | int, weights: IntArray) -> None:
+        there = (left != NONE) & (right != NONE)
+        keys = np.asarray(left << 32 | right)
+        counts = self.counts
+        for key, total, _ in _grouped(keys[there], weights[there]):
+            if key in counts:
+                counts[key] -= total
+
+    def _register_around(
+        self, at: IntArray, following: IntArray, weights: IntArray, new: int
+    ) -> None:
+        """The pairs to the left of each new symbol, and to the right where that is not new too."""
+        preceding = self.before[at]
+        ahead, beyond = self.symbols[preceding], self.symbols[following]
+        first, second = ahead != NONE, (beyond != NONE) & (beyond != new)
+        if self.limits.length is not None:
+            room = self.limits.length - self.lengths[new]
+            first &= self.lengths[ahead] < room
+            second &= self.lengths[beyond] < room
+        left, right = ahead[first] << 32 | new, new << 32 | beyond[second]
+        self._register(left, preceding[first], weights[first])
+        self._register(right, at[second], weights[second])
+
+    def _register(self, keys: IntArray, places: IntArray, weights: IntArray) -> None:
+        for key, total, members in _grouped(keys, weights):
+            if total >= self.limits.least_count:
+                self.counts[key] = total
+                self.places[key] = places[members]
+                heappush(self.heap, (-total, self._order(key), key))
+
+    def _order(self, key: Key) -> Any:
+        """Less is taken first."""
+        if self.ties == "huggingface":
+            return key
+        return _descending(self.spelling[key >> 32]), _descending(self.spelling[key & _RIGHT])
+
+
+def _laid_out(words: Mapping[bytes, int], byte_ids: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Symbols and weights of all pre-tokens of at least two bytes, a NONE around each."""
+    rows = [(word, count) for word, count in words.items() if len(word) > 1]
+    lengths = np.array([len(word) for word, _ in rows], dtype=np.int64)
+    row_of = np.repeat(np.arange(len(rows)), lengths)
+    places = np.arange(len(row_of)) + row_of + 1
+    symbols = np.full(len(row_of) + len(rows) + 1, NONE, dtype=np.int64)
+    weights = np.zeros_like(symbols)
+    content = np.frombuffer(b"".join(word for word, _ in rows), dtype=np.uint8)
+    symbols[places] = np.array(byte_ids, dtype=np.int64)[content]
+    weights[places] = np.array([count for _, count in rows], dtype=np.int64)[row_of]
+    return symbols, weights
+
+
+def _apart(at: IntArray, after: IntArray) -> IntArray:
+    """Of ascending places, each the start of a pair of equal symbols, those that do not overlap,
+    from the left: in "aaaaa" 0 and 2 of 0, 1, 2, 3."""
+    number = np.arange(len(at))
+    starts = np.ones(len(at), dtype=np.bool_)
+    starts[1:] = after[at[:-1]] != at[1:]
+    within = number - np.maximum.accumulate(np.where(starts, number, 0))
+    kept: IntArray = at[within % 2 == 0]
+    return kept
+
+
+def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntArray]]:
+    """Each distinct key, the sum of its weights, and which elements have it, in their order."""
+    if not len(keys):
+        return
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    edges = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    starts = np.concatenate(([0], edges))
+    totals = np.add.reduceat(weights[order], starts)
+    stops = [*edges.tolist(), len(keys)]
+    rows = zip(ordered[starts].tolist(), totals.tolist(), starts.tolist(), stops, strict=True)
+    for key, total, start, stop in rows:
+        yield key, total, order[start:stop]
+
+
+def _descending(token: bytes) -> str:
+    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b", the other way round
+    for what this makes of them."""
+    return token.translate(_COMPLEMENT).decode("latin-1") + "\u0100"
