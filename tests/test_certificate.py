@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from tokpar.certificate import CheckReport, check, from_json, seam_findings, to_json
+from tokpar.certificate.checker import check, seam_findings
+from tokpar.certificate.report import CheckReport
+from tokpar.certificate.stored import from_json, to_json
 from tokpar.certificate.tables import SPACES, load_tables
 from tokpar.errors import FileFormatError
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths

@@ -32,8 +32,9 @@ from tests.test_certificate import (
     witness,
 )
 from tests.tokenizers_drawn import PATTERNS, WordPieceSpec, build
-from tokpar.certificate import check, from_json, seam_findings, to_json
+from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.scan import Scanner
+from tokpar.certificate.stored import from_json, to_json
 from tokpar.certificate.tables import load_tables
 from tokpar.certificate.vocabulary import Vocabulary
 from tokpar.kernels import IdArray, byte_starts

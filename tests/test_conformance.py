@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken, normalizers
 
 import tokpar
 from tests.fakes import PanicsOn, RaisesOn, WordHash
-from tests.tokenizers_drawn import named_tokenizers
+from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tests.toy import Toy
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
@@ -27,6 +28,7 @@ from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import load_plugin
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
@@ -37,7 +39,7 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
-from tokpar.testing.pools import vocabulary_words
+from tokpar.testing.pools import added_contents, pools, vocabulary_words
 from tokpar.testing.shrinking import simplest, smallest
 
 EXAMPLES = 15
@@ -298,6 +300,45 @@ def test_words_of_the_vocabulary_are_found_with_and_without_a_list_of_tokens() -
     assert len(listed) > 40
     assert "the" in decoded
     assert vocabulary_words(WordHash()) == ()
+
+
+def with_added(content: str, normalizer: Any = None) -> TokenizerAdapter:
+    tokenizer = plain_copy(named_tokenizers()["default"])
+    tokenizer.normalizer = normalizer
+    tokenizer.add_tokens([AddedToken(content, normalized=False)])
+    return tokpar.load(tokenizer)
+
+
+def test_an_adapter_without_facts_is_given_the_added_tokens_and_words_of_its_reference() -> None:
+    tokenizer = WordHash()
+    alone = pools(tokenizer, (), EXAMPLES)["texts"]
+    compared = pools(tokenizer, (), EXAMPLES, with_added("<odd>"))["texts"]
+    assert not any("<odd>" in text for text in alone)
+    assert any("<odd>" in text for text in compared)
+    assert len(compared) > len(alone)
+
+
+def test_contents_of_added_tokens_are_drawn_as_normalizers_change_them() -> None:
+    assert "caf\u00e9" in set(added_contents(with_added("caf\u00e9")))
+    assert "cafe\u0301" not in set(added_contents(with_added("caf\u00e9")))
+    changed = set(added_contents(with_added("caf\u00e9", normalizers.NFC())))
+    assert changed > {"caf\u00e9", "cafe\u0301", "CAF\u00c9"}
+
+
+def test_an_engine_that_ignores_single_word_is_found_by_its_reference_alone() -> None:
+    right, ignoring = (plain_copy(named_tokenizers()["default"]) for _ in range(2))
+    right.add_tokens([AddedToken("<odd>", single_word=True, normalized=False)])
+    ignoring.add_tokens([AddedToken("<odd>", normalized=False)])
+
+    class Ignoring:
+        name = "ignoring"
+
+        def encode(self, text: str) -> IdArray:
+            return np.array(ignoring.encode(text).ids, dtype=np.uint32)
+
+    with pytest.raises(ConformanceError) as error:
+        check_tokenizer(Ignoring(), tokpar.load(right))
+    assert error.value.checks == ("reference",)
 
 
 WITHOUT_HYPOTHESIS = """

@@ -24,6 +24,7 @@ from tests.tokenizers_drawn import (
     named_tokenizers,
     texts_with,
     tiktoken_encodings,
+    token_texts,
 )
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
@@ -89,7 +90,8 @@ def assert_same(
 
 
 def drawn_text(data: st.DataObject, tokenizer: Any, max_size: int = 400) -> str:
-    return data.draw(texts_with(contents(tokenizer), max_size), label="text")
+    strategy = texts_with(contents(tokenizer), max_size, token_texts(tokenizer))
+    return data.draw(strategy, label="text")
 
 
 @st.composite

@@ -11,12 +11,19 @@ from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 from tests.texts import (
     ALMOST_WHITESPACE,
     WHITESPACE,
+    backwards,
     fibonacci_word,
+    fronts_of,
+    made_of,
+    nearly_repeated,
     overlapped,
+    periodic,
+    runs_at_offsets,
     surrogate_texts,
     texts,
     thue_morse_word,
@@ -31,6 +38,11 @@ Reached = Callable[[str], bool]
 
 def collected(**options: object) -> list[str]:
     """What `texts(**options)` draws, always the same."""
+    return drawn_from(texts(**options))  # type: ignore[arg-type]
+
+
+def drawn_from(strategy: SearchStrategy[str]) -> list[str]:
+    """What a strategy draws, always the same."""
     drawn: list[str] = []
 
     @seed(2026)
@@ -40,7 +52,7 @@ def collected(**options: object) -> list[str]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(texts(**options))  # type: ignore[arg-type]
+    @given(strategy)
     def collect(text: str) -> None:
         drawn.append(text)
 
@@ -198,6 +210,42 @@ def test_words_without_period_are_what_they_say() -> None:
     assert thue_morse_word("a", "b", 16) == "abbabaabbaababba"
     assert overlapped(" x ", " x ") == " x x "
     assert overlapped("<|end|>", "ab") == "<|end|>ab"
+
+
+def period(text: str) -> int:
+    """The least n with text[n:] a beginning of it."""
+    return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
+
+
+def test_periods_up_to_64_are_drawn() -> None:
+    drawn = drawn_from(periodic())
+    periods = {found for text in drawn if (found := period(text)) * 2 <= len(text)}
+    assert {1, 2, 3, 63, 64} <= periods
+    assert len(periods) > 40
+
+
+def test_runs_begin_at_offsets_of_0_to_70() -> None:
+    found = (re.search(r"([^abc ])\1{4}", text) for text in drawn_from(runs_at_offsets()))
+    starts = {match.start() for match in found if match}
+    assert min(starts) == 0
+    assert max(starts) > 60
+    assert len(starts) > 20
+
+
+def test_near_overlaps_differ_in_one_place() -> None:
+    assert nearly_repeated("abc", [(1, "x", False)]) == "abcaxc"
+    assert nearly_repeated("abc", [(1, "x", True), (0, "", False)]) == "abcaxbcbc"
+
+
+def test_texts_built_backwards_put_tokens_over_their_own_beginnings() -> None:
+    assert fronts_of(["the", "he"]) == {"e": ["th", "h"], "he": ["t"]}
+    assert backwards(fronts_of(["ab", "bc"]), "c", [0, 0]) == "abc"
+    assert backwards(fronts_of(["ab"]), "c", [0]) == "c"
+
+
+@given(made_of(["th", "he", "e "]))
+def test_texts_made_of_tokens_hold_them(text: str) -> None:
+    assert re.fullmatch("[the ]+", text)
 
 
 def test_a_failing_text_shrinks_to_its_fragment() -> None:

@@ -17,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.seams import part, serial, wrong_in_fact
+from tests.texts import fibonacci_word, made_of, thue_morse_word
 from tests.tokenizers_drawn import PATTERNS
 from tokpar.pure.bpe import merge_by_heap, pair_rule
 
@@ -104,7 +105,27 @@ def tables(draw: st.DrawFn, alphabet: str = "abc", improper: bool | None = None)
     return Table(tuple(merges), draw(st.booleans()))
 
 
-texts = st.text("abc", min_size=1, max_size=LONGEST_TEXT) | st.text("ab", min_size=4, max_size=16)
+def adversarial(least: int, most: int, letters: str = "abc") -> st.SearchStrategy[str]:
+    """Any text, or one that repeats itself with any period, or never quite does."""
+    sizes = st.integers(least, most)
+    word = st.text(letters[:2], min_size=1, max_size=most)
+    return st.one_of(
+        st.text(letters, min_size=least, max_size=most),
+        st.builds(lambda part, size: (part * size)[:size], word, sizes),
+        st.builds(fibonacci_word, st.just("a"), st.just("b"), sizes),
+        st.builds(thue_morse_word, st.just("a"), st.just("b"), sizes),
+    )
+
+
+def of_tokens(table: Table) -> st.SearchStrategy[str]:
+    """The table's tokens side by side, or built backwards from tokens over the start."""
+    return made_of(sorted(table.tokens)).map(lambda text: text[:LONGEST_TEXT])
+
+
+texts = adversarial(1, LONGEST_TEXT) | st.text("ab", min_size=4, max_size=16)
+cases = st.tuples(tables(), texts) | tables().flatmap(
+    lambda table: st.tuples(st.just(table), of_tokens(table))
+)
 chance = st.randoms(use_true_random=False)
 
 
@@ -145,10 +166,11 @@ def consistent(encoded: Callable[[str], Sequence[str]], text: str) -> bool:
     )
 
 
-@given(tables(), texts)
+@given(cases)
 def test_lemma_4_the_result_between_two_boundaries_is_that_of_the_part(
-    table: Table, text: str
+    case: tuple[Table, str],
 ) -> None:
+    table, text = case
     assert consistent(lambda part: encode(table, part), text)
 
 
@@ -193,8 +215,9 @@ def test_lemma_4_needs_merging_unigram_paths_look_at_the_whole() -> None:
 # ------------------------------------------------------------ theorem 5: two common boundaries
 
 
-@given(tables(), texts)
-def test_theorem_5_both_directions(table: Table, text: str) -> None:
+@given(cases)
+def test_theorem_5_both_directions(case: tuple[Table, str]) -> None:
+    table, text = case
     whole = boundaries(table, text)
     left = [boundaries(table, text[:j]) for j in range(len(text) + 1)]
     right = [boundaries(table, text[i:], i) for i in range(len(text) + 1)]
@@ -231,7 +254,7 @@ def joined(x: set[int], y: set[int], p: int) -> set[int]:
     return {q for q in x if q <= p} | {q for q in y if q >= p}
 
 
-@given(tables(), st.text("abc", min_size=4, max_size=14), *[st.text("abc", max_size=3)] * 2)
+@given(tables(), adversarial(4, 14), *[st.text("abc", max_size=3)] * 2)
 def test_theorem_5_prime_two_common_boundaries_join(
     table: Table, text: str, front: str, back: str
 ) -> None:
@@ -295,7 +318,7 @@ def test_a_whole_piece_shortcut_needs_parts_longer_than_the_longest_token() -> N
     assert encoded("abc") + encoded("abc") == ("abc", "abc")
 
 
-@given(tables(), st.text("abc", min_size=8, max_size=14), st.data())
+@given(tables(), adversarial(8, 14), st.data())
 def test_with_a_shortcut_parts_and_windows_longer_than_the_longest_token_join(
     table: Table, text: str, data: st.DataObject
 ) -> None:
@@ -367,7 +390,7 @@ def folded(table: Table, text: str, windows: Sequence[tuple[int, int]]) -> Token
     return result
 
 
-@given(tables(), st.text("abc", min_size=12, max_size=40), st.integers(3, 9), st.integers(2, 8))
+@given(tables(), adversarial(12, 40), st.integers(3, 9), st.integers(2, 8))
 def test_corollary_8_folding_windows(table: Table, text: str, step: int, overlap: int) -> None:
     starts = range(0, len(text), step)
     windows = [(a, min(len(text), a + step + overlap)) for a in starts]
@@ -456,8 +479,9 @@ def forced(tokens: frozenset[str], text: str, p: int) -> bool:
     )
 
 
-@given(tables(), texts)
-def test_lemma_24_a_forced_place_parts_the_encoding(table: Table, text: str) -> None:
+@given(cases)
+def test_lemma_24_a_forced_place_parts_the_encoding(case: tuple[Table, str]) -> None:
+    table, text = case
     whole = encode(table, text)
     for p in range(1, len(text)):
         if forced(table.tokens, text, p):

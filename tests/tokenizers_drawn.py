@@ -684,9 +684,30 @@ def contents(tokenizer: Any) -> tuple[str, ...]:
     return tuple(token.content for token in tokenizer.get_added_tokens_decoder().values())
 
 
-@cache
-def texts_with(added: tuple[str, ...], max_size: int) -> st.SearchStrategy[str]:
-    return texts(added=added, max_size=max_size)
+@lru_cache(maxsize=256)
+def texts_with(
+    added: tuple[str, ...], max_size: int, tokens: tuple[str, ...] = ()
+) -> st.SearchStrategy[str]:
+    return texts(added=added, tokens=tokens, max_size=max_size)
+
+
+@lru_cache(maxsize=256)
+def token_texts(tokenizer: Any, most: int = 200) -> tuple[str, ...]:
+    """Up to `most` tokens of two or more characters, as they stand in texts."""
+    if isinstance(tokenizer, tiktoken.Encoding):
+        spelt = [token.decode(errors="replace") for token in tokenizer.token_byte_values()]
+    else:
+        value = {character: byte for byte, character in enumerate(byte_characters())}
+        vocab = sorted(tokenizer.get_vocab(with_added_tokens=False))
+        spelt = [token.removeprefix("##").replace("▁", " ") for token in vocab]
+        if "Ġ" in vocab:
+            spelt = [
+                bytes(value[c] for c in token).decode(errors="replace")
+                for token in vocab
+                if set(token) <= value.keys()
+            ]
+    usable = sorted({token for token in spelt if len(token) > 1 and "\ufffd" not in token})
+    return tuple(usable[:: max(1, -(-len(usable) // most))])
 
 
 def with_texts(

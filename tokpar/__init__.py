@@ -1,6 +1,6 @@
 """Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
 
-from tokpar.certificate import CheckReport, Finding
+from tokpar.certificate.report import CheckReport, Finding
 from tokpar.encoder import Encoder, check, encode, load, plugins, strategies, stream
 from tokpar.errors import (
     EngineError,

@@ -13,8 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from tokpar import pipeline
-from tokpar.certificate import CheckReport
-from tokpar.certificate import check as check_certificate
+from tokpar.certificate.report import CheckReport
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import (
@@ -338,7 +337,9 @@ def check(
 ) -> CheckReport:
     """Re-derive every seam of `encoding` independently of how it was found; `full=True` also
     compares with the serial encode."""
-    return check_certificate(encoding, text, load(tokenizer), full)
+    from tokpar.certificate import checker
+
+    return checker.check(encoding, text, load(tokenizer), full)
 
 
 def strategies() -> list[StrategyRecord]:

@@ -27,7 +27,8 @@ from tokpar.cli.source import declare_source, read_source
 from tokpar.errors import FileFormatError, TokparError
 
 if TYPE_CHECKING:
-    from tokpar.certificate import CheckReport, StoredCertificate
+    from tokpar.certificate.report import CheckReport
+    from tokpar.certificate.stored import StoredCertificate
     from tokpar.types import Encoding
 
 
@@ -42,7 +43,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.certificate import check
+    from tokpar.certificate.checker import check
 
     source = read_source(arguments.file)
     tokenizer = tokenizer_of(arguments)
@@ -71,7 +72,7 @@ def _say_whose(written_for: str, name: str, quiet: bool) -> None:
 
 def read_certificate(path: Path) -> StoredCertificate:
     """The certificate in a file. Raises OSError, FileFormatError."""
-    from tokpar.certificate import from_json
+    from tokpar.certificate.stored import from_json
 
     try:
         return from_json(json.loads(path.read_text(encoding="utf-8")))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.certificate import check
+from tokpar.certificate.checker import check
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import (

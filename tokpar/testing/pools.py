@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from unicodedata import normalize
 
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -31,8 +32,8 @@ def pools(
     so do tokens of the vocabulary, where they can be known: merges that compete need both. The
     reference knows them, too: an adapter without facts gets no easier texts."""
     known = [tokenizer] if reference is None else [tokenizer, reference]
-    listed = [token.content for each in known for token in facts_of(each).added_tokens]
-    added = tuple(dict.fromkeys(content for content in listed if content))[:MOST_ADDED]
+    added = tuple(dict.fromkeys(content for each in known for content in added_contents(each)))
+    added = added[:MOST_ADDED]
     short = [text for text in own if len(text) <= LONG]
     drawn = _drawn(added, examples, "texts")
     words = next(filter(None, map(vocabulary_words, known)), ())
@@ -43,6 +44,17 @@ def pools(
         "surrogates": lone,
         "long": tuple(text for text in own if len(text) > LONG),
     }
+
+
+def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
+    """Contents of the added tokens; where something is normalized also what may become one or no
+    longer be one by that: "é" -> "é", "e\u0301", "É"."""
+    facts = facts_of(tokenizer)
+    for content in filter(None, (token.content for token in facts.added_tokens)):
+        yield content
+        if facts.normalizers:
+            yield from (normalize(form, content) for form in ("NFC", "NFD"))
+            yield from (content.lower(), content.upper())
 
 
 def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over.
 
 `texts()` mixes everything below; `texts(added=("<s>",))` also draws the contents of added tokens
-whole, cut, nested and overlapping; `surrogate_texts()` cannot be written as UTF-8. All of them
-join lists of fragments, so that a failing text shrinks to the few fragments that matter.
+whole, cut, nested and overlapping, and `texts(tokens=("th", "he"))` texts made of a vocabulary;
+`surrogate_texts()` cannot be written as UTF-8. All of them join lists of fragments, so that a
+failing text shrinks to the few fragments that matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
@@ -233,6 +234,32 @@ def aperiodic() -> Texts:
     )
 
 
+def near_overlaps() -> Texts:
+    """The same stretch two or more times, each but the first with one character changed, added or
+    missing: chunks that agree on all but one place."""
+    stretch = st.text(LETTERS + " 1.", min_size=3, max_size=24)
+    change = st.tuples(st.integers(0, 24), st.sampled_from(("", "a", "1", " ", ".")), st.booleans())
+    return st.builds(nearly_repeated, stretch, st.lists(change, min_size=1, max_size=4))
+
+
+def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> str:
+    """(place, character, kept): ("abc", [(1, "x", False)]) -> "abcaxc"."""
+    copies = [stretch[:at] + char + stretch[at + (not kept) :] for at, char, kept in changes]
+    return stretch + "".join(copies)
+
+
+def runs_at_offsets() -> Texts:
+    """A run that begins 0 to 70 characters into the fragment: at every offset from the seams that
+    a splitter lays at a fixed distance."""
+    return st.builds(
+        lambda offset, char, length, behind: ("ab c" * 18)[:offset] + char * length + behind,
+        st.sampled_from(range(71)),
+        st.sampled_from(RUN_CHARACTERS),
+        st.sampled_from(LENGTHS[:20]) | st.integers(1, 80),
+        st.sampled_from(("", "x", " x", "1", "\n")),
+    )
+
+
 def digits() -> Texts:
     """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
     kinds = st.sampled_from([*DIGITS.values(), "".join(DIGITS.values())])
@@ -267,12 +294,17 @@ def scripts() -> Texts:
     return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
 
 
+def repetitive() -> tuple[Texts, ...]:
+    """What agrees with itself at many places."""
+    return periodic(), aperiodic(), near_overlaps(), runs_at_offsets()
+
+
 def fragments() -> Texts:
     """One piece of text of a single kind."""
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
     shapes = (whitespace(), digits(), punctuation(), contractions(), runs(), scripts(), scripts())
     literals = (st.sampled_from(LITERALS), st.sampled_from(LITERALS))
-    return pick(*usual, *shapes, *literals, periodic(), aperiodic(), any_unicode())
+    return pick(*usual, *shapes, *literals, *repetitive(), any_unicode())
 
 
 def overlapped(first: str, second: str) -> str:
@@ -299,6 +331,43 @@ def added_fragments(added: Sequence[str]) -> Texts:
     )
 
 
+def made_of(tokens: Sequence[str]) -> Texts:
+    """Tokens of a vocabulary side by side; and texts built backwards, each step putting in front
+    what makes a token that reaches over the start of the text so far."""
+    token = st.sampled_from(tuple(tokens))
+    fronts = fronts_of(tokens)
+    steps = st.lists(st.integers(0, 999), min_size=1, max_size=12)
+    return pick(
+        st.lists(token, min_size=1, max_size=12).map("".join),
+        st.builds(lambda last, drawn: backwards(fronts, last, drawn), token, steps),
+    )
+
+
+def fronts_of(tokens: Sequence[str]) -> dict[str, list[str]]:
+    """End of a token -> what stands before it: ("the",) -> {"e": ["th"], "he": ["t"]}."""
+    fronts: dict[str, list[str]] = {}
+    for token in tokens:
+        for at in range(1, len(token)):
+            fronts.setdefault(token[at:], []).append(token[:at])
+    return fronts
+
+
+def backwards(fronts: Mapping[str, Sequence[str]], last: str, steps: Sequence[int]) -> str:
+    """The text after these steps; a step takes one of the fronts of the text's beginnings."""
+    text, longest = last, max(map(len, fronts), default=0)
+    for step in steps:
+        found = [
+            front
+            for end in range(1, longest + 1)
+            for front in fronts.get(text[:end], ())
+            if end <= len(text)
+        ]
+        if not found:
+            break
+        text = found[step % len(found)] + text
+    return text
+
+
 def lone_surrogates() -> Texts:
     """Surrogates alone, doubled, in the wrong order, and as a pair of two code points."""
     return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
@@ -314,13 +383,21 @@ def cut(limit: int) -> Callable[[tuple[list[str], list[str], list[str], int]], s
     return join
 
 
-def texts(*, added: Sequence[str] = (), surrogates: bool = False, max_size: int = 2000) -> Texts:
+def texts(
+    *,
+    added: Sequence[str] = (),
+    tokens: Sequence[str] = (),
+    surrogates: bool = False,
+    max_size: int = 2000,
+) -> Texts:
     """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`.
 
-    `added`: contents of added tokens to draw whole and in parts. `surrogates`: also lone ones.
+    `added`: contents of added tokens to draw whole and in parts. `tokens`: texts of some tokens of
+    the vocabulary. `surrogates`: also lone ones.
     """
     kinds = [fragments()] * 4
     kinds += [added_fragments(added)] * 3 if added else []
+    kinds += [made_of(tokens)] if tokens else []
     kinds += [lone_surrogates()] if surrogates else []
     fragment = pick(*kinds)
     # three lists: longer on average than one, and yet each shrinks to nothing
