@@ -302,9 +302,10 @@ def repetitive() -> tuple[Texts, ...]:
 def fragments() -> Texts:
     """One piece of text of a single kind."""
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
-    shapes = (whitespace(), digits(), punctuation(), contractions(), runs(), scripts(), scripts())
+    shapes = (whitespace(), digits(), punctuation(), contractions(), contractions(), runs())
+    written = (scripts(), scripts())
     literals = (st.sampled_from(LITERALS), st.sampled_from(LITERALS))
-    return pick(*usual, *shapes, *literals, *repetitive(), any_unicode())
+    return pick(*usual, *shapes, *written, *literals, *repetitive(), any_unicode())
 
 
 def overlapped(first: str, second: str) -> str:
