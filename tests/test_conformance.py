@@ -39,7 +39,7 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
-from tokpar.testing.pools import added_contents, pools, vocabulary_words
+from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
 from tokpar.testing.shrinking import simplest, smallest
 
 EXAMPLES = 15
@@ -300,6 +300,12 @@ def test_words_of_the_vocabulary_are_found_with_and_without_a_list_of_tokens() -
     assert len(listed) > 40
     assert "the" in decoded
     assert vocabulary_words(WordHash()) == ()
+
+
+def test_tokens_that_compete_stand_in_one_text() -> None:
+    assert competing(("ab", "bc", "c")) == ("abc",)
+    assert competing(("aba",)) == ("ababa",)
+    assert competing(()) == ()
 
 
 def with_added(content: str, normalizer: Any = None) -> TokenizerAdapter:

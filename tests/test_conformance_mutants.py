@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
+import os
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -242,10 +242,15 @@ class SpecCannotBePickled(Portable):
 
 
 class IsEmptyInAnotherProcess(Portable):
-    """A worker is run by `python -c`."""
+    def __init__(self, added: Any = PLAIN, home: int | None = None) -> None:
+        super().__init__(added)
+        self.home = os.getpid() if home is None else home
+
+    def spec(self) -> tuple[Callable[..., Toy], dict[str, Any]]:
+        return type(self), {"added": self.flags, "home": self.home}
 
     def id_list(self, text: str) -> list[int]:
-        return [] if sys.argv[0] == "-c" else super().id_list(text)
+        return super().id_list(text) if os.getpid() == self.home else []
 
 
 class TellsOtherFacts(Toy):

@@ -31,7 +31,7 @@ from tests.texts import (
 from tokpar.kernels import has_surrogate
 
 ADDED = ("<|endoftext|>", "<|end|>", "ab", " x ")
-EXAMPLES = 500
+EXAMPLES = 1000
 
 Reached = Callable[[str], bool]
 

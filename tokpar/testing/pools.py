@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Literal
 from unicodedata import normalize
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,14 +13,18 @@ from tokpar.data.hostile import hostile_texts, surrogate_texts
 from tokpar.errors import TokparError
 from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
 from tokpar.testing import texts as drawing
-from tokpar.testing.checks import Pool, Pools
+from tokpar.testing.checks import Pools
+
+Kind = Literal["texts", "words", "surrogates"]
 
 EXAMPLES = 60
-"""Texts drawn for a run, and half as many of the vocabulary's tokens."""
+"""Texts drawn for a run; besides half as many of the vocabulary's tokens alone, and as many with
+such tokens among other text."""
 LONG = 2000
 """Texts above this many code points are only given to checks that are made for them."""
 MOST_ADDED = 50
 MOST_WORDS = 80
+TOGETHER = 20
 
 
 def pools(
@@ -37,7 +42,8 @@ def pools(
     short = [text for text in own if len(text) <= LONG]
     drawn = _drawn(added, examples, "texts")
     words = next(filter(None, map(vocabulary_words, known)), ())
-    spelled = _drawn(words, examples // 2, "texts") if words else ()
+    spelled = competing(words) + _drawn(words, examples // 2, "words")
+    spelled += _drawn(words, examples // 2, "texts") if words else ()
     lone = (*surrogate_texts(), *_drawn(added, examples // 10, "surrogates"))
     return {
         "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn, *spelled))),
@@ -67,6 +73,21 @@ def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words[: MOST_WORDS // 2], *some)))
 
 
+@lru_cache(maxsize=32)
+def competing(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts in which two tokens share characters, so that one of them is made at the cost of the
+    other: ("ab", "bc") -> "abc". Several of them to a text, "\0" between."""
+    shared = [
+        left + right[size:]
+        for left in words
+        for right in words
+        for size in range(1, min(len(left), len(right)))
+        if left.endswith(right[:size])
+    ]
+    each = list(dict.fromkeys(shared))
+    return tuple("\0".join(each[k : k + TOGETHER]) for k in range(0, len(each), TOGETHER))
+
+
 def _by_length(word: str) -> tuple[int, str]:
     return -len(word), word
 
@@ -86,10 +107,9 @@ def _decoded(tokenizer: TokenizerAdapter) -> set[str]:
 
 
 @lru_cache(maxsize=32)
-def _drawn(contents: tuple[str, ...], examples: int, kind: Pool) -> tuple[str, ...]:
-    if examples < 1:
+def _drawn(contents: tuple[str, ...], examples: int, kind: Kind) -> tuple[str, ...]:
+    if examples < 1 or (kind == "words" and not contents):
         return ()
-    make = drawing.texts if kind == "texts" else drawing.surrogate_texts
     found: list[str] = []
 
     @settings(
@@ -100,9 +120,17 @@ def _drawn(contents: tuple[str, ...], examples: int, kind: Pool) -> tuple[str, .
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(make(added=contents, max_size=400))
+    @given(_strategy(contents, kind))
     def draw(text: str) -> None:
         found.append(text)
 
     draw()
     return tuple(found)
+
+
+def _strategy(contents: tuple[str, ...], kind: Kind) -> drawing.Texts:
+    if kind == "words":
+        return drawing.made_of(contents)
+    if kind == "surrogates":
+        return drawing.surrogate_texts(added=contents, max_size=400)
+    return drawing.texts(added=contents, max_size=400)
