@@ -156,6 +156,13 @@ def test_a_surrogate_pair_is_encoded_in_one_call(name: str) -> None:
     assert found == encoding.encode(text)
 
 
+def test_a_surrogate_pair_in_the_first_of_many_blocks_is_encoded_in_one_call() -> None:
+    encoding, text = named_tokenizers()["cl100k_part"], "\ud83d\ude00aaaaaa"
+    options = {"chunk_chars": 2, "overlap_chars": 1}
+    found = tokpar.encode(text, encoding, strategy="blocks", executor="serial", **options)
+    assert found == encoding.encode(text)
+
+
 # ------------------------------------------------------------------------------- failures
 
 
