@@ -40,6 +40,9 @@ for profile, count in EXAMPLES.items():
     )
 settings.load_profile(chosen_profile())
 
+# tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
+os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
 
 def directory(variable: str) -> Path:
     """The directory an environment variable names; skips the test when it does not."""

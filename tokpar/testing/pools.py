@@ -25,6 +25,9 @@ LONG = 2000
 MOST_ADDED = 50
 MOST_WORDS = 80
 TOGETHER = 20
+SURROUNDED = 12
+SEPARATED = 8
+SEPARATORS = ("1", " ", "  ", ".", "\n", "_")
 
 
 def pools(
@@ -42,7 +45,8 @@ def pools(
     short = [text for text in own if len(text) <= LONG]
     drawn = _drawn(added, examples, "texts")
     words = next(filter(None, map(vocabulary_words, known)), ())
-    spelled = competing(words) + _drawn(words, examples // 2, "words")
+    spelled = surrounded(added) + competing(words) + separated(words)
+    spelled += _drawn(words, examples // 2, "words")
     spelled += _drawn(words, examples // 2, "texts") if words else ()
     lone = (*surrogate_texts(), *_drawn(added, examples // 10, "surrogates"))
     return {
@@ -86,6 +90,26 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
     ]
     each = list(dict.fromkeys(shared))
     return tuple("\0".join(each[k : k + TOGETHER]) for k in range(0, len(each), TOGETHER))
+
+
+def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
+    """Each content alone, doubled, and between everything that a flag may ask about."""
+    return tuple(
+        text
+        for content in contents[:SURROUNDED]
+        for text in (content, content * 2, *(f"b{one}{content}{one}b" for one in SEPARATORS))
+    )
+
+
+@lru_cache(maxsize=32)
+def separated(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The tokens one after the other with one character between, which makes places to cut whose
+    right side is a token: ("ab", " the") and "1" -> "ab1 the"."""
+    return tuple(
+        one.join(words[k : k + SEPARATED])
+        for one in SEPARATORS
+        for k in range(0, min(len(words), MOST_WORDS), SEPARATED)
+    )
 
 
 def _by_length(word: str) -> tuple[int, str]:
