@@ -180,14 +180,31 @@ def tiktoken_ids(text: str) -> Any:
     return tokpar.load(part("cl100k_part")).encode(text)
 
 
-def whole_words(a: int, b: int, text: str) -> Any:
-    """What `by_word` says of the overlap [a, b) of two chunks of `text`."""
-    adapter = tokpar.load(part("bert_part"), add_special_tokens=False)
+def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> Any:
+    """What an acceptance says of the overlap [a, b) of two chunks of `text`."""
+    tokenizer = part(name)
+    adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
     left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
     pieces = SerialExecutor().map(text, [left, right], adapter, True)
     overlap = overlap_of(text, (left, right), (pieces[0], pieces[1]), locate_of(adapter))
     assert longest_match(overlap) is not None
-    return by_word(overlap, Licences.of(text, adapter))
+    return accept(overlap, Licences.of(text, adapter), last)
+
+
+def whole_words(a: int, b: int, text: str) -> Any:
+    return joined(by_word, "bert_part", a, b, text)
+
+
+@pytest.mark.parametrize(
+    ("accept", "name", "a", "b"),
+    [(by_cut, "cl100k_part", 20, 60), (by_word, "bert_part", 101, 221)],
+)
+def test_a_seam_lies_behind_the_one_before(accept: Any, name: str, a: int, b: int) -> None:
+    text = "the end of the beginning of the end " * 12
+    first = joined(accept, name, a, b, text)
+    second = joined(accept, name, a, b, text, last=first.seam.position)
+    assert a < first.seam.position < second.seam.position < b
+    assert joined(accept, name, a, b, text, last=b) is None
 
 
 def test_a_word_that_both_sides_see_licenses_a_seam_from_100_characters_on() -> None:
