@@ -94,7 +94,7 @@ def test_encode_prints_the_ids_of_a_file_with_its_newlines_as_they_are(
 
 
 def test_encode_says_on_stderr_how_it_went(run: Run, long_file: Path) -> None:
-    err = run("encode", long_file, "--chunk-chars", 4000).err
+    err = run("encode", long_file, "--chunk-chars", 4000, "--executor", "native").err
     assert err.startswith(f"{long_file}: ")
     for part in (f"{len(LONG):,} code points", "ids/s", "6 chunks", "5 seams (5 K1)", "lossless"):
         assert part in err
@@ -105,7 +105,8 @@ def test_quiet_says_nothing(run: Run, long_file: Path) -> None:
 
 
 def test_json_reports_chunks_seams_and_lossless(run: Run, long_file: Path) -> None:
-    got = run("encode", long_file, "--strategy", "auto", "--tokenizer", DEEPSEEK, "--json").json
+    options = ("--strategy", "auto", "--executor", "native", "--tokenizer", DEEPSEEK)
+    got = run("encode", long_file, *options, "--json").json
     assert got["lossless"] is True
     assert got["report"]["chunks"] > 1
     assert got["seams"] == sum(got["seams_by_rule"].values()) == got["report"]["chunks"] - 1
@@ -237,12 +238,21 @@ def test_count_prints_a_line_per_text_and_their_sum(run: Run, tmp_path: Path) ->
 # check
 
 
+def certified(run: Run, text_file: Path, path: Path, executor: str) -> Path:
+    options = ("--chunk-chars", 2000, "--executor", executor, "--no-ids", "--quiet")
+    assert run("encode", text_file, *options, "--certificate", path) == Outcome(0, "", "")
+    return path
+
+
 @pytest.fixture
 def certificate(run: Run, long_file: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "seams.json"
-    arguments = ("--chunk-chars", 2000, "--no-ids", "--quiet", "--certificate", path)
-    assert run("encode", long_file, *arguments) == Outcome(0, "", "")
-    return path
+    return certified(run, long_file, tmp_path / "seams.json", "native")
+
+
+@pytest.fixture
+def thousands(run: Run, long_file: Path, tmp_path: Path) -> Path:
+    """A certificate of a text that was cut at its spaces."""
+    return certified(run, long_file, tmp_path / "thousands.json", "memo")
 
 
 def changed(path: Path, change: Callable[[Any], None]) -> Path:
@@ -276,6 +286,46 @@ def test_check_finds_a_shifted_seam(run: Run, long_file: Path, certificate: Path
     assert outcome.code == 1
     assert outcome.out.startswith("failed")
     assert "seam 2" in outcome.out
+
+
+def test_check_confirms_thousands_of_cuts(run: Run, long_file: Path, thousands: Path) -> None:
+    for full in ((), ("--full",)):
+        got = run("check", long_file, "--certificate", thousands, "--json", *full).json
+        assert (got["ok"], got["findings"]) == (True, [])
+        assert got["seams"] > 3000
+
+
+@pytest.mark.parametrize("row", ["position", "token"])
+def test_check_finds_one_wrong_cut_of_thousands(
+    run: Run, long_file: Path, thousands: Path, row: str
+) -> None:
+    def shift(data: Any) -> None:
+        steps = data["cuts"][row]
+        k = next(k for k in range(99, len(steps)) if steps[k + 1] > 1)
+        steps[k] += 1
+        steps[k + 1] -= 1
+
+    outcome = run("check", long_file, "--certificate", changed(thousands, shift))
+    assert outcome.code == 1
+    assert "seam" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"position": [1, -1]}, "cuts.position: expected whole numbers, got -1"),
+        ({"token": [1, "2"]}, "cuts.token: expected whole numbers, got '2'"),
+        ({"token": [1]}, "positions, but 1 tokens"),
+        ({"rule": "K9"}, "cuts.rule: expected a rule or null, got 'K9'"),
+    ],
+)
+def test_check_refuses_cuts_that_are_none(
+    run: Run, long_file: Path, thousands: Path, change: dict[str, Any], said: str
+) -> None:
+    path = changed(thousands, lambda data: data["cuts"].update(change))
+    outcome = run("check", long_file, "--certificate", path)
+    assert outcome.code == 2
+    assert said in outcome.err
 
 
 def test_check_finds_a_swapped_rule(run: Run, long_file: Path, certificate: Path) -> None:

@@ -20,6 +20,7 @@ import tokpar
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.shrinking import simplest, smallest
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
 from tokpar.data.hostile import hostile_texts, surrogate_texts
@@ -40,7 +41,6 @@ from tokpar.testing import (
     check_tokenizer,
 )
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
-from tokpar.testing.shrinking import simplest, smallest
 
 EXAMPLES = 15
 VOCAB = Path(__file__).parent / "vocab"

@@ -21,13 +21,15 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"types"}),
     frozenset({"interfaces"}),
     frozenset({"spans"}),
+    frozenset({"agreement"}),
     frozenset({"pure", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "methods"}),
-    frozenset({"pipeline", "streaming", "training"}),
+    frozenset({"pipeline", "streaming", "training", "views"}),
+    frozenset({"batching"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"encoder"}),
     frozenset({""}),  # tokpar/__init__.py
-    frozenset({"bench", "testing"}),
+    frozenset({"bench", "explain", "testing"}),
     frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""
@@ -35,8 +37,13 @@ LAYERS: tuple[frozenset[str], ...] = (
 PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 """These may also import others of their layer."""
 
-PARTS = LAYERS[4] | LAYERS[5]
-BETWEEN_PARTS = {("adapters", "pure"), ("adapters", "cuts"), ("methods", "cuts")}
+PARTS = LAYERS[5] | LAYERS[6]
+BETWEEN_PARTS = {
+    ("adapters", "pure"),
+    ("adapters", "cuts"),
+    ("executors", "cuts"),
+    ("methods", "cuts"),
+}
 """The only imports among the parts that work on texts."""
 
 DATA = "data"

@@ -12,6 +12,7 @@ from tokpar.interfaces import (
     Executor,
     HasSpec,
     ReleasesGil,
+    RemembersSegments,
     Strategy,
     TokenizerAdapter,
     TokenizerSource,
@@ -34,6 +35,7 @@ def tokpar_tokenizers() -> list[TokenizerSource]:
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
     return [
+        ExecutorKind("memo", _memo, _remembers),
         ExecutorKind("native", _native, lambda tokenizer: isinstance(tokenizer, EncodesMany)),
         ExecutorKind("processes", _processes, lambda tokenizer: isinstance(tokenizer, HasSpec)),
         ExecutorKind("serial", _serial, lambda tokenizer: True),
@@ -52,6 +54,16 @@ def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:
         return adapter
 
     return load
+
+
+def _memo(workers: int | None) -> Executor:
+    from tokpar.executors.memo import MemoExecutor
+
+    return MemoExecutor(workers)
+
+
+def _remembers(tokenizer: TokenizerAdapter) -> bool:
+    return isinstance(tokenizer, RemembersSegments) and tokenizer.segments is not None
 
 
 def _native(workers: int | None) -> Executor:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import resources
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
 from tokpar.certificate.report import CheckReport
@@ -27,8 +27,10 @@ from tokpar.interfaces import (
     Plan,
     Refreshes,
     ReleasesGil,
+    RemembersSegments,
     Strategy,
     TokenizerAdapter,
+    agreement_of,
 )
 from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
@@ -36,7 +38,13 @@ from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, regist
 from tokpar.spans import finished_spans, numbered
 from tokpar.types import Encoding
 
+if TYPE_CHECKING:
+    from tokpar.views.hf import HfView
+    from tokpar.views.tiktoken import TiktokenView
+
 DEFAULT_TOKENIZER = "default"
+PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
+"""Engines that come with packages of the same name, "tokpar-" in front."""
 _TOO_SHORT = Plan("serial", "the text is too short for splitting to pay")
 
 
@@ -63,6 +71,7 @@ class Encoder:
             _require_lossless(record, options)
         self._strategy = record.name
         self._splitter, self._merger = build_strategy(record, options)
+        self._together = not allow_approximate and record.name != "serial"
         self._executors: dict[str, Executor] = {}
         self._lock = threading.Lock()
         self._given_executor = executor if not isinstance(executor, str) else None
@@ -73,6 +82,7 @@ class Encoder:
         self._smallest_split = sizes_for(self._tokenizer).smallest_split if tuned else 0
         own = self._tokenizer
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
+        self._agreement = agreement_of(own)
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
@@ -90,8 +100,8 @@ class Encoder:
         rows = _texts(texts)
         tokenizer = self.tokenizer
         if not isinstance(tokenizer, FinishesBatch):
-            return [self.encode(text) for text in rows]
-        unfinished = [self._encode(text, finish=False) for text in rows]
+            return self._encode_all(rows, tokenizer, finish=True)
+        unfinished = self._encode_all(rows, tokenizer, finish=False)
         final = tokenizer.finish_batch([encoding.ids for encoding in unfinished], rows)
         lengths = [len(encoding.ids) for encoding in unfinished]
         return [
@@ -122,6 +132,22 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids)
 
+    def as_hf(self) -> HfView:
+        """This encoder behind the calls of a transformers fast tokenizer (docs/views.md). Raises
+        OptionError for another tokenizer than one of transformers or `tokenizers`."""
+        from tokpar.views import hf
+
+        return hf.view(
+            lambda: self.tokenizer, partial(self._split, finish=False), self._smallest_split
+        )
+
+    def as_tiktoken(self) -> TiktokenView:
+        """This encoder behind the calls of a tiktoken.Encoding (docs/views.md). Raises OptionError
+        for another tokenizer than one of tiktoken."""
+        from tokpar.views import tiktoken
+
+        return tiktoken.view(self.tokenizer, self._split, self._smallest_split)
+
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
         with self._lock:
@@ -141,12 +167,29 @@ class Encoder:
     ) -> None:
         self.close()
 
+    def _encode_all(
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool
+    ) -> list[Encoding]:
+        """Chunks of all texts together, except for strategies whose chunks are not what they
+        promise to be (approximate), or that promise one call for each text (serial)."""
+        if len(texts) < 2 or not self._together:
+            return [self._encode(text, finish) for text in texts]
+        from tokpar import batching
+
+        executor = self._executor_for(tokenizer, sum(map(len, texts)))
+        batch = batching.Batch(
+            tokenizer, self._splitter, executor, self._merger, self._strategy, finish
+        )
+        return batch.encode(texts)
+
     def _encode(self, text: str, finish: bool) -> Encoding:
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
         if len(text) < self._smallest_split:
             return self._encode_small(text, finish)
-        tokenizer = self.tokenizer
+        return self._split(text, self.tokenizer, finish)
+
+    def _split(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
         return pipeline.encode(
             text,
             tokenizer,
@@ -162,10 +205,20 @@ class Encoder:
         be refreshed; everything here is counted in microseconds."""
         if finish and self._own_call is not None:
             return pipeline.encode_whole(
-                text, self._tokenizer, self._own_call, self._strategy, _TOO_SHORT
+                text,
+                self._tokenizer,
+                self._own_call,
+                self._strategy,
+                _TOO_SHORT,
+                self._agreement,
             )
         return pipeline.encode_serial(
-            text, self.tokenizer, strategy=self._strategy, plan=_TOO_SHORT, finish=finish
+            text,
+            self.tokenizer,
+            strategy=self._strategy,
+            plan=_TOO_SHORT,
+            finish=finish,
+            agreement=self._agreement,
         )
 
     def _check_executor(self) -> None:
@@ -206,6 +259,8 @@ def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
 
 def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
     """The executor that `auto` takes for a text of `length` code points."""
+    if isinstance(tokenizer, RemembersSegments) and tokenizer.segments is not None:
+        return "memo"
     if isinstance(tokenizer, EncodesMany):
         return "native"
     if isinstance(tokenizer, ReleasesGil):
@@ -218,7 +273,11 @@ def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
 def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    return list(texts)
+    rows = list(texts)
+    for text in rows:
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+    return rows
 
 
 def _locate_in_batch(
@@ -283,7 +342,7 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
                 return adapter
     known = [entry.name for entry in registry().tokenizer_sources()]
     if engine is not None and engine not in known:
-        raise UnknownNameError("engine", engine, known)
+        raise UnknownNameError("engine", engine, known, _install(engine))
     if isinstance(source, (str, os.PathLike)):
         raise UnknownNameError(
             "tokenizer",
@@ -300,6 +359,14 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
         return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
     raise UnknownNameError("tokenizer", type(source).__name__, known)
+
+
+def _install(engine: str) -> str:
+    """How to get an engine that a package of the tokpar project brings along; else nothing."""
+    if engine not in PLUGIN_ENGINES:
+        return ""
+    package = f"tokpar-{engine}"
+    return f"it comes with {package}: pip install {package} (`tokpar plugins` shows what is loaded)"
 
 
 def encode(

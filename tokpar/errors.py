@@ -22,9 +22,9 @@ class TokparError(Exception):
 class UnknownNameError(TokparError, LookupError):
     """A name that nothing is registered under."""
 
-    def __init__(self, kind: str, got: object, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
         names = ", ".join(sorted(known)) or "(none)"
-        super().__init__(f"unknown {kind} {got!r}; known: {names}")
+        super().__init__(f"unknown {kind} {got!r}; known: {names}" + f"; {advice}" * bool(advice))
 
 
 class OptionError(TokparError, ValueError):

@@ -145,6 +145,27 @@ class EncodesMany(Protocol):
         ...
 
 
+class SegmentMemory(Protocol):
+    """Keeps the ids of short stretches of text, uint32 in the machine's byte order."""
+
+    def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
+        """The ids of each, as `encode` of it alone; None for those it does not know."""
+        ...
+
+    def learned(self, segments: Sequence[str], texts: int) -> dict[str, bytes]:
+        """The ids of distinct segments, none of them empty and none with an added token in it,
+        encoded in at least `texts` native calls at a time."""
+        ...
+
+
+@runtime_checkable
+class RemembersSegments(Protocol):
+    """Has a memory for what lies between certified cuts, because encoding is slower than that."""
+
+    @property
+    def segments(self) -> SegmentMemory | None: ...
+
+
 @runtime_checkable
 class ReleasesGil(Protocol):
     """`encode` lets other Python threads run while it works, so threads make it faster."""
@@ -267,6 +288,16 @@ class Detaches(Protocol):
 
 
 @runtime_checkable
+class Agrees(Protocol):
+    """Was compared with another library when it was loaded."""
+
+    @property
+    def agreement(self) -> str:
+        """With what outcome, for the report: "same ids as tokenizers 0.23.3 on 8,012 texts"."""
+        ...
+
+
+@runtime_checkable
 class HasSpec(Protocol):
     """Can be built again in another process."""
 
@@ -281,6 +312,12 @@ def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     if isinstance(tokenizer, HasFacts):
         return tokenizer.facts
     return Facts(engine="unknown", model="unknown", unprovable=_UNKNOWN)
+
+
+def agreement_of(tokenizer: TokenizerAdapter) -> str:
+    """What an adapter says of its ids and those of another library; nothing where it was not
+    compared with any."""
+    return tokenizer.agreement if isinstance(tokenizer, Agrees) else ""
 
 
 _UNKNOWN = "the tokenizer tells no facts about itself"

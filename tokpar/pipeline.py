@@ -27,11 +27,12 @@ from tokpar.interfaces import (
     Repairs,
     Splitter,
     TokenizerAdapter,
+    agreement_of,
     facts_of,
 )
 from tokpar.kernels import IdArray, frozen_ids
 from tokpar.spans import locate_final, locate_whole
-from tokpar.types import Chunk, Encoding, Joined, Piece, Report, Seam
+from tokpar.types import Chunk, Cuts, Encoding, Joined, Piece, Report, Seam, SeamRow
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.
@@ -59,13 +60,13 @@ def encode(
         tokenizer.check_text(text)
     chunks = splitter.split(text, tokenizer, 0)
     assert _tiles(chunks, len(text)), "a splitter's cores must tile the text"
-    plan = _plan(splitter, text, chunks, tokenizer)
+    plan = planned(splitter, text, chunks, tokenizer)
     clock.lap("split")
     if len(chunks) == 1:
         return encode_serial(
             text, tokenizer, strategy=strategy, plan=plan, clock=clock, finish=finish
         )
-    spans = _spans_wanted(merger, tokenizer)
+    spans = spans_wanted(merger, tokenizer)
     if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
         again = Plan("serial", f"{tokenizer.name} cannot tell where its tokens lie")
         return encode_serial(
@@ -73,7 +74,8 @@ def encode(
         )
     work = _Work(text, tokenizer, splitter, executor, merger, spans, clock)
     joined = work.join(chunks)
-    if joined is None:
+    seams = None if joined is None else all_seams(joined, work.chunks, work.pieces)
+    if joined is None or seams is None:
         again = replace(plan, plan="serial", why=work.why)
         encoding = encode_serial(text, tokenizer, strategy=strategy, plan=again, finish=finish)
         return replace(encoding, report=work.added_to(encoding.report))
@@ -87,9 +89,11 @@ def encode(
         repairs=work.repairs,
         redundant=work.redundant,
         serial_regions=plan.serial_regions,
+        agreement=agreement_of(tokenizer),
     )
     finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-    return _close(text, tokenizer, joined.ids, joined.seams, report, clock, finisher)
+    encoding = closed(text, tokenizer, joined.ids, joined.seams, report, clock, finisher)
+    return encoding if seams is joined.seams else replace(encoding, seams=seams)
 
 
 def encode_serial(
@@ -100,16 +104,21 @@ def encode_serial(
     plan: Plan,
     clock: Clock | None = None,
     finish: bool = True,
+    agreement: str | None = None,
 ) -> Encoding:
-    """Encode `text` in one call: the tokenizer's own serial call where the adapter offers it."""
+    """Encode `text` in one call: the tokenizer's own serial call where the adapter offers it.
+
+    `agreement`: what `agreement_of` tells of the tokenizer, if the caller knows it."""
+    if agreement is None:
+        agreement = agreement_of(tokenizer)
     if not finish or not isinstance(tokenizer, EncodesWhole):
         clock = clock or Clock()
-        report = Report(strategy=strategy, plan=plan.plan, why=plan.why)
+        report = Report(strategy=strategy, plan=plan.plan, why=plan.why, agreement=agreement)
         ids = _own_call(tokenizer, text)
         clock.lap("tokenize")
         finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-        return _close(text, tokenizer, ids, (), report, clock, finisher)
-    return encode_whole(text, tokenizer, tokenizer.encode_whole, strategy, plan)
+        return closed(text, tokenizer, ids, (), report, clock, finisher)
+    return encode_whole(text, tokenizer, tokenizer.encode_whole, strategy, plan, agreement)
 
 
 def encode_whole(
@@ -118,13 +127,14 @@ def encode_whole(
     call: Callable[[str], IdArray],
     strategy: str,
     plan: Plan,
+    agreement: str = "",
 ) -> Encoding:
     """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
     texts, where each microsecond counts."""
     start = time.perf_counter()
     ids = call(text)
     seconds = {"tokenize": time.perf_counter() - start}
-    report = Report(strategy, plan.plan, plan.why, seconds=seconds)
+    report = Report(strategy, plan.plan, plan.why, seconds=seconds, agreement=agreement)
     return Encoding(frozen_ids(ids), (), report, partial(locate_whole, text, tokenizer, ids))
 
 
@@ -224,7 +234,7 @@ class _Work:
         known = {
             _slice(chunk): piece for chunk, piece in zip(self.chunks, self.pieces, strict=True)
         }
-        known |= {_slice(chunk): _run_piece(chunk) for chunk in chunks if chunk.run is not None}
+        known |= {_slice(chunk): run_piece(chunk) for chunk in chunks if chunk.run is not None}
         fresh = [chunk for chunk in chunks if _slice(chunk) not in known]
         encoded = self.executor.map(self.text, fresh, self.tokenizer, self.spans) if fresh else []
         self.clock.lap("tokenize")
@@ -232,6 +242,31 @@ class _Work:
         self.pieces = [known[_slice(chunk)] for chunk in chunks]
         self.chunks = list(chunks)
         self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in fresh)
+
+
+def all_seams(
+    joined: Joined, chunks: Sequence[Chunk], pieces: Sequence[Piece]
+) -> Sequence[Seam] | None:
+    """The merger's seams and the cuts inside the pieces between them; None if the merger did not
+    take a piece that has such cuts as a whole, so that nobody knows where they are now."""
+    inner = [k for k, piece in enumerate(pieces) if piece.inner is not None]
+    if not inner:
+        return joined.seams
+    if len(joined.seams) != len(chunks) - 1:
+        return None
+    firsts = [0, *(seam.token for seam in joined.seams), len(joined.ids)]
+    places = [0, *(seam.position for seam in joined.seams), chunks[-1].core_stop]
+    found: list[Cuts] = []
+    for k in inner:
+        chunk, piece, cuts = chunks[k], pieces[k], pieces[k].inner
+        assert cuts is not None
+        ends = (chunk.start, chunk.stop)
+        if (places[k], places[k + 1]) != ends or firsts[k + 1] - firsts[k] != len(piece.ids):
+            return None
+        found.append(Cuts(cuts.seam, cuts.positions + chunk.start, cuts.tokens + firsts[k]))
+    positions = np.concatenate([cuts.positions for cuts in found])
+    tokens = np.concatenate([cuts.tokens for cuts in found])
+    return SeamRow(joined.seams, Cuts(found[0].seam, positions, tokens))
 
 
 def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
@@ -253,19 +288,19 @@ def _slice(chunk: Chunk) -> tuple[int, int, str]:
     return chunk.start, chunk.stop, chunk.kind
 
 
-def _run_piece(chunk: Chunk) -> Piece:
+def run_piece(chunk: Chunk) -> Piece:
     assert chunk.run is not None
     token, times = chunk.run
     return Piece(np.full(times, token, dtype=np.uint32))
 
 
-def _spans_wanted(merger: Merger, tokenizer: TokenizerAdapter) -> bool:
+def spans_wanted(merger: Merger, tokenizer: TokenizerAdapter) -> bool:
     """Tokens that tile the text are located by their lengths, where and when that is needed."""
     matches = isinstance(merger, MatchesSpans) and merger.matches_spans
     return matches and not facts_of(tokenizer).tiles
 
 
-def _plan(
+def planned(
     splitter: Splitter, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter
 ) -> Plan:
     if isinstance(splitter, Explains):
@@ -280,7 +315,7 @@ def _tiles(chunks: Sequence[Chunk], length: int) -> bool:
     )
 
 
-def _close(
+def closed(
     text: str,
     tokenizer: TokenizerAdapter,
     ids: IdArray,

@@ -5,13 +5,15 @@ Positions are code points of the text unless a name says bytes; spans are UTF-8 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import eq
+from typing import Literal, overload
 
 import numpy as np
 
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.kernels import IdArray, IntArray, SpanArray
 
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 Witness = tuple[tuple[str, int | str], ...]
@@ -32,6 +34,25 @@ class Seam:
     theorem: str
     witness: Witness = ()
     token: int = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """Many seams that one rule licenses by one witness; `seam` stands for all of them.
+
+    `positions`: code points, int64, (n,), ascending. `tokens`: how many ids lie before each.
+    """
+
+    seam: Seam
+    positions: IntArray
+    tokens: IntArray
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def seam_at(self, k: int) -> Seam:
+        """The k-th of them."""
+        return replace(self.seam, position=int(self.positions[k]), token=int(self.tokens[k]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +82,13 @@ class Piece:
     """What the tokenizer returned for a chunk.
 
     `ids`: uint32, shape (n,). `spans`: int64, shape (n, 2), UTF-8 bytes from the start of the
-    chunk's text, or None when they were not asked for.
+    chunk's text, or None when they were not asked for. `inner`: certified cuts at which the
+    executor divided the chunk further, code points and ids counted from its start.
     """
 
     ids: IdArray
     spans: SpanArray | None = None
+    inner: Cuts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +179,8 @@ class Report:
     `plan` and `why`: in words. `chunks`: how many the tokenizer was given, at the end. `retries`:
     whole plans thrown away. `repairs`: seams mended locally. `redundant`: code points tokenized
     more than once. `seconds`: per stage (split, tokenize, match, merge, convert), wall clock.
-    `serial_regions`: [start, stop) in code points of what rule K7 kept whole.
+    `serial_regions`: [start, stop) in code points of what rule K7 kept whole. `agreement`: what is
+    known of this engine's ids and those of the library that its vocabulary was made for, in words.
     """
 
     strategy: str
@@ -169,6 +193,59 @@ class Report:
     redundant: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     serial_regions: tuple[tuple[int, int], ...] = ()
+    agreement: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SeamRow(Sequence[Seam]):
+    """Seams in the order of their positions: the `planned` ones, and the certified cuts between
+    them, of which there may be millions, each made when it is asked for."""
+
+    planned: tuple[Seam, ...]
+    cuts: Cuts
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """Where in the row each planned seam stands."""
+        own = np.array([seam.position for seam in self.planned], dtype=np.int64)
+        places: IntArray = np.searchsorted(self.cuts.positions, own) + np.arange(len(own))
+        return places
+
+    def __len__(self) -> int:
+        return len(self.planned) + len(self.cuts)
+
+    @overload
+    def __getitem__(self, k: int) -> Seam: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[Seam, ...]: ...
+    def __getitem__(self, k: int | slice) -> Seam | tuple[Seam, ...]:
+        if isinstance(k, slice):
+            return tuple(self[i] for i in range(*k.indices(len(self))))
+        at = range(len(self))[k]
+        before = int(np.searchsorted(self._places, at))
+        if before < len(self.planned) and self._places[before] == at:
+            return self.planned[before]
+        return self.cuts.seam_at(at - before)
+
+    def __iter__(self) -> Iterator[Seam]:
+        like, first = self.cuts.seam, 0
+        positions, tokens = self.cuts.positions.tolist(), self.cuts.tokens.tolist()
+        for k, last in enumerate((*(self._places - np.arange(len(self._places))), None)):
+            for position, token in zip(positions[first:last], tokens[first:last], strict=True):
+                yield Seam(position, like.rule, like.theorem, like.witness, token)
+            if last is not None:
+                yield self.planned[k]
+                first = last
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples of seams, but made otherwise
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} seams, {len(self.planned):,} of them planned>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -180,7 +257,7 @@ class Encoding:
     """
 
     ids: IdArray
-    seams: tuple[Seam, ...]
+    seams: Sequence[Seam]
     report: Report
     locate: Callable[[], SpanArray]
     _spans: list[SpanArray] = field(default_factory=list)
@@ -199,7 +276,8 @@ class Encoding:
     @property
     def lossless(self) -> bool:
         """True if every seam is licensed by a rule, or there is no seam."""
-        return all(seam.rule is not None for seam in self.seams)
+        seams = self.seams.planned if isinstance(self.seams, SeamRow) else self.seams
+        return all(seam.rule is not None for seam in seams)
 
     def __len__(self) -> int:
         return len(self.ids)

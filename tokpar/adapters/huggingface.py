@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import Caller, caller_of, id_array, is_panic, raise_panic
 from tokpar.adapters.hf_copy import CUSTOM, facts_of_copy, finish_like, private_copy, serialized
 from tokpar.adapters.hf_finish import NativeRefusesError
+from tokpar.adapters.segments import SegmentMemo, segment_memo
 from tokpar.adapters.settings import flags
 from tokpar.errors import OptionError
 from tokpar.kernels import (
@@ -79,6 +81,7 @@ class HuggingFaceTokenizer:
         self._finish = finish_like(caller, self._chunks)
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
+        self._segments = segment_memo(self._facts, partial(_batch_ids, self._chunks))
 
     @property
     def name(self) -> str:
@@ -89,6 +92,16 @@ class HuggingFaceTokenizer:
     def facts(self) -> Facts:
         """What proofs may use."""
         return self._facts
+
+    @property
+    def caller(self) -> Caller:
+        """The tokenizer that was loaded."""
+        return self._caller
+
+    @property
+    def unfinishable(self) -> str | None:
+        """Why `finish` must leave its work to the caller's own call, or None."""
+        return self._finish.unknown
 
     def encode(self, text: str) -> IdArray:
         """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
@@ -120,6 +133,11 @@ class HuggingFaceTokenizer:
             ids = id_array(encoding.ids)
             pieces.append(Piece(ids, self._spans(ids, text, encoding) if spans else None))
         return pieces
+
+    @property
+    def segments(self) -> SegmentMemo | None:
+        """What lies between certified cuts and recurs; None where that cannot be kept apart."""
+        return self._segments
 
     def encode_whole(self, text: str) -> IdArray:
         """The caller's own call on the caller's own object. Raises what that raises, and
@@ -240,6 +258,12 @@ class HuggingFaceTokenizer:
 
 
 _OTHER_IDS = "these ids are not those of the text"
+
+
+def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
+    """Ids of each text, on all cores."""
+    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [id_array(encoding.ids) for encoding in encodings]
 
 
 def _offsets(encoding: Any, text: str) -> SpanArray:

@@ -37,7 +37,7 @@ class Checkable(Protocol):
     def ids(self) -> IdArray: ...
 
     @property
-    def seams(self) -> tuple[Seam, ...]: ...
+    def seams(self) -> Sequence[Seam]: ...
 
 
 def check(
@@ -50,7 +50,7 @@ def check(
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
     both windows. With `full` the serial encode of the whole is compared, id by id.
     """
-    facts, seams = facts_of(tokenizer), encoding.seams
+    facts, seams = facts_of(tokenizer), tuple(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids)
     findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]

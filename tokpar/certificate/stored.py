@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from tokpar.errors import FileFormatError
-from tokpar.kernels import IdArray, frozen_ids
-from tokpar.types import Report, Seam
+from tokpar.kernels import IdArray, IntArray, frozen_ids
+from tokpar.types import Cuts, Report, Seam, SeamRow
 
 FORMAT = "tokpar certificate"
 FORMAT_VERSION = 1
@@ -24,7 +24,7 @@ class Storable(Protocol):
     def ids(self) -> IdArray: ...
 
     @property
-    def seams(self) -> tuple[Seam, ...]: ...
+    def seams(self) -> Sequence[Seam]: ...
 
     @property
     def report(self) -> Report: ...
@@ -38,7 +38,7 @@ class StoredCertificate:
     """
 
     ids: IdArray
-    seams: tuple[Seam, ...]
+    seams: Sequence[Seam]
     tokenizer: str
     strategy: str
     plan: str
@@ -68,7 +68,7 @@ def to_json(
             "plan": encoding.report.plan,
             "chunks": encoding.report.chunks,
         },
-        "seams": [_seam_to_json(seam) for seam in encoding.seams],
+        **_seams_to_json(encoding.seams),
         "ids": encoding.ids.tolist(),
     }
 
@@ -84,9 +84,10 @@ def from_json(data: Mapping[str, Any]) -> StoredCertificate:
         raise FileFormatError(f"format_version: expected {FORMAT_VERSION}, got {got!r}")
     text, report = _field(data, "text", dict), _field(data, "report", dict)
     seams = _field(data, "seams", list)
+    planned = tuple(_seam_from_json(seam, f"seams[{k}]") for k, seam in enumerate(seams))
     return StoredCertificate(
         ids=_ids(_field(data, "ids", list)),
-        seams=tuple(_seam_from_json(seam, f"seams[{k}]") for k, seam in enumerate(seams)),
+        seams=SeamRow(planned, _cuts_from_json(data["cuts"])) if "cuts" in data else planned,
         tokenizer=_field(data, "tokenizer", str),
         strategy=_field(report, "strategy", str, "report."),
         plan=_field(report, "plan", str, "report."),
@@ -95,6 +96,37 @@ def from_json(data: Mapping[str, Any]) -> StoredCertificate:
         text_length=_field(text, "code_points", int, "text."),
         tokpar_version=_field(data, "tokpar_version", str),
     )
+
+
+def _seams_to_json(seams: Sequence[Seam]) -> dict[str, Any]:
+    """Seams one by one; cuts that share a rule and a witness as steps from one to the next."""
+    if not isinstance(seams, SeamRow):
+        return {"seams": [_seam_to_json(seam) for seam in seams]}
+    like = _seam_to_json(seams.cuts.seam)
+    steps = {"position": seams.cuts.positions, "token": seams.cuts.tokens}
+    return {
+        "seams": [_seam_to_json(seam) for seam in seams.planned],
+        "cuts": like | {name: np.diff(row, prepend=0).tolist() for name, row in steps.items()},
+    }
+
+
+def _cuts_from_json(data: object) -> Cuts:
+    if not isinstance(data, Mapping):
+        raise FileFormatError(f"cuts: expected an object, got {data!r}")
+    like = _seam_from_json({**data, "position": 0, "token": 0}, "cuts")
+    positions, tokens = (_steps(data, name) for name in ("position", "token"))
+    if len(positions) != len(tokens):
+        raise FileFormatError(f"cuts: {len(positions)} positions, but {len(tokens)} tokens")
+    return Cuts(like, positions, tokens)
+
+
+def _steps(data: Mapping[str, Any], name: str) -> IntArray:
+    steps = _field(data, name, list, "cuts.")
+    for step in steps:
+        if type(step) is not int or not 0 <= step < 2**40:
+            raise FileFormatError(f"cuts.{name}: expected whole numbers, got {step!r}")
+    row: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
+    return row
 
 
 def _seam_to_json(seam: Seam) -> dict[str, Any]:

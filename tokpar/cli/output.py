@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tokpar.types import Seam
+from tokpar.types import Seam, SeamRow
 
 
 def print_json(value: Any) -> None:
@@ -30,7 +30,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 def rule_counts(seams: Iterable[Seam]) -> dict[str, int]:
     """How many seams rest on each rule: {"K1": 7}; "none" are uncertified."""
-    counts = Counter(seam.rule or "none" for seam in seams)
+    planned = seams.planned if isinstance(seams, SeamRow) else seams
+    counts = Counter(seam.rule or "none" for seam in planned)
+    if isinstance(seams, SeamRow):
+        counts[seams.cuts.seam.rule or "none"] += len(seams.cuts)
     return dict(sorted(counts.items()))
 
 

@@ -11,6 +11,9 @@ from tokpar.types import AddedToken
 
 # A run of white space longer than this next to a token that strips is not examined: not safe.
 LONGEST_STRIPPED_RUN = 4096
+_HALF_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
+"""Most that a run of white space over an edge of a stretch may have on each side."""
+_LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{_HALF_RUN}}}")
 
 
 def maybe_space(char: str) -> bool:
@@ -70,6 +73,21 @@ class AddedTokenGuard:
             at >= stop or at + len(token.content) <= start
             for token, at in self._occurrences(text, first, last)
         )
+
+    def absent(self, text: str, start: int, stop: int) -> bool:
+        """No token occurs so near to [start, stop) that a cut in there could matter to it: `safe`
+        at each of its code points but the first."""
+        if self._any is None:
+            return True
+        if self._strips:
+            if _LONG_RUN.search(text, start, stop) is not None:
+                return False
+            first, last = _run_start(text, start), _run_stop(text, stop)
+            if start - first > _HALF_RUN or last - stop > _HALF_RUN:
+                return False
+            start, stop = first, last
+        first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
+        return self._any.search(text, first, last) is None
 
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
         """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""

@@ -78,6 +78,20 @@ class CutFinder:
                 return seam
         return None
 
+    @cached_property
+    def at_spaces(self) -> Seam | None:
+        """What licenses a cut before any ASCII space that follows a character other than white
+        space, where no added token is near; None for tokenizers that need a closer look."""
+        if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
+            return None
+        if self.facts.scheme == "regex" and self.normalized.keeps_universal:
+            return self._seam(0, "K1", "20", _REGEX_UNIVERSAL)
+        return self._seam(0, "K3", "4.8", _ANY_SPACE) if self.facts.scheme == "bert" else None
+
+    def spaces_safe(self, text: str, start: int, stop: int) -> bool:
+        """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
+        return self.at_spaces is not None and self.added.absent(text, start, stop)
+
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
         p = text.find(" ", lo, hi)
         while p >= 0:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tokpar.agreement.differing import shown
+from tokpar.agreement.shrinking import simplest, smallest
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.executors.serial import PASSING
-from tokpar.testing.shrinking import simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
@@ -149,13 +150,6 @@ def _rows(failure: Failure, complaint: Complaint) -> Iterator[tuple[str, str]]:
     yield "found", complaint.what
     yield "expected", complaint.expected
     yield "got", complaint.got
-
-
-def shown(text: str, most: int = 200) -> str:
-    """The text as a Python literal, the middle of a long one left out."""
-    if len(text) <= most:
-        return ascii(text) if not text.isprintable() else repr(text)
-    return f"{text[: most // 2]!a} ... {text[-most // 2 :]!a}"
 
 
 def outcome(call: Callable[[], Any]) -> Any:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tokpar.agreement.differing import around, first_difference, position_of
 from tokpar.errors import TokparError
-from tokpar.interfaces import Decodes, Finishes, Locates, TokenizerAdapter
+from tokpar.interfaces import Finishes, TokenizerAdapter
 from tokpar.kernels import IdArray, byte_starts
 from tokpar.testing.checks import Complaint, SetAsideError
 from tokpar.types import Piece
-
-AROUND = 3
-"""Ids shown on either side of the first that differs."""
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
@@ -52,48 +50,6 @@ def ids_differ(
         around(tokenizer, got, k),
         text,
     )
-
-
-def first_difference(expected: IdArray, got: IdArray) -> int:
-    """Number of the first id that differs: [1, 2], [1, 3] -> 1; the shorter length if none does."""
-    length = min(len(expected), len(got))
-    different = np.flatnonzero(expected[:length] != got[:length])
-    return int(different[0]) if len(different) else length
-
-
-def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: int) -> int | None:
-    """Code point at which id `number` of the text begins; None where that cannot be told."""
-    if not isinstance(tokenizer, Locates):
-        return None
-    try:
-        spans = tokenizer.locate(ids, text)
-    except Exception:  # it is being tested, and this is only for the message
-        return None
-    if len(spans) != len(ids):
-        return None
-    place = spans[number, 0] if number < len(spans) else byte_starts(text)[-1]
-    return int(np.searchsorted(byte_starts(text), place, side="right")) - 1
-
-
-def around(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
-    """The ids near a number, with their tokens: "... 11 ',' >262 ' the'< 5 'a' ..."."""
-    first, last = max(0, number - AROUND), number + AROUND + 1
-    words = [
-        f">{token(tokenizer, id_)}<" if k == number else token(tokenizer, id_)
-        for k, id_ in enumerate(ids[first:last].tolist(), start=first)
-    ]
-    words += [">end<"] if number >= len(ids) else []
-    return " ".join(["..."] * (first > 0) + words + ["..."] * (last < len(ids)))
-
-
-def token(tokenizer: TokenizerAdapter, id_: int) -> str:
-    """An id and what it decodes to, if it decodes."""
-    if not isinstance(tokenizer, Decodes):
-        return str(id_)
-    try:
-        return f"{id_} {tokenizer.decode([id_])!r}"
-    except Exception:  # an id that is no token; the number says it
-        return str(id_)
 
 
 def array_complaint(ids: object, what: str = "encode") -> Complaint | None:

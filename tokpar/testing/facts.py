@@ -9,12 +9,13 @@ from itertools import product
 
 import numpy as np
 
+from tokpar.agreement.differing import shown, token
 from tokpar.cuts.tables import family_named, recognise
 from tokpar.interfaces import Decodes, HasFacts, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.added import AddedTokens
-from tokpar.testing.checks import Check, Complaint, SetAsideError, shown
-from tokpar.testing.compare import ids_differ, ids_of, spans_complaint, token
+from tokpar.testing.checks import Check, Complaint, SetAsideError
+from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts
 
 MOST_ADDED = 12

@@ -42,9 +42,11 @@ def simplest(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) 
     text = smallest(text, fails, seconds)
     end = time.monotonic() + seconds
     for i in range(len(text)):
+        if time.monotonic() >= end:  # before a long text is copied for each of its characters
+            break
         for character in SIMPLE[: SIMPLE.find(text[i]) % (len(SIMPLE) + 1)]:
             simpler = text[:i] + character + text[i + 1 :]
-            if time.monotonic() < end and fails(simpler):
+            if fails(simpler):
                 text = simpler
                 break
     return text

@@ -1,0 +1,270 @@
+"""The executor `memo`: segments between certified spaces, each encoded once."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+from tokenizers import Tokenizer
+
+import tokpar
+from tests.seams import part
+from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
+from tests.texts import texts
+from tests.tokenizers_drawn import DATA, hf_tokenizers
+from tokpar import pipeline
+from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, separator_of
+from tokpar.cuts.finder import finder_for
+from tokpar.errors import EngineError
+from tokpar.executors.memo import MemoExecutor, segments_of
+from tokpar.interfaces import facts_of
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.pure.added import AddedTokens
+from tokpar.types import AddedToken, Chunk, Cuts, Joined, Piece, Seam, SeamRow
+
+ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
+ALWAYS = 9.0
+"""A share of new segments that no text has more than."""
+
+
+def divided(text: str, tokenizer: Any, **options: Any) -> tokpar.Encoding:
+    with MemoExecutor(2, most_new=ALWAYS) as executor:
+        return tokpar.encode(text, tokenizer, executor=executor, **options)
+
+
+@given(
+    st.data(),
+    st.one_of(hf_tokenizers(), st.sampled_from(NAMES).map(named)),
+    st.sampled_from([name for name in STRATEGIES if name != "serial"]),
+)
+def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
+    data: st.DataObject, tokenizer: Any, strategy: str
+) -> None:
+    assume(isinstance(tokenizer, Tokenizer))
+    text = drawn_text(data, tokenizer)
+    options = data.draw(OPTIONS[strategy], label="options")
+    expected = own_call(tokenizer, text)
+    adapter = tokpar.load(tokenizer)
+    encoding = divided(text, adapter, strategy=strategy, **options)
+    assert encoding.ids.tolist() == expected
+    assert encoding.lossless
+    report = tokpar.check(encoding, text, adapter, full=True)
+    assert report.ok, report.findings
+    if isinstance(encoding.seams, SeamRow):
+        finder, like = finder_for(facts_of(adapter)), encoding.seams.cuts.seam
+        for position in encoding.seams.cuts.positions.tolist():
+            seam = finder.certify(text, position)
+            assert seam is not None
+            assert (seam.rule, seam.theorem, seam.witness) == (
+                like.rule,
+                like.theorem,
+                like.witness,
+            )
+
+
+@pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
+def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
+    tokenizer = named(name)
+    encoding = tokpar.encode(ENGLISH, tokenizer)
+    assert encoding.ids.tolist() == own_call(tokenizer, ENGLISH)
+    assert encoding.report.executor == "memo"
+    assert len(encoding.seams) > 1000 > encoding.report.chunks
+
+
+@given(texts() | st.text(" \n\ta\x1c\u2003b", max_size=60))
+@example(" " * 50 + "a" + "\n" * 50)
+@example("a  \n")
+@example("\n \na")
+def test_segments_end_where_a_space_follows_something(text: str) -> None:
+    assume(text)
+    segments = segments_of(text)
+    assert segments == re.split(r"(?<=\S)(?= )", text)
+
+
+def test_white_space_alone_takes_no_longer_than_words() -> None:
+    """A regex that looks for the end of a run from each of its places would take hours."""
+    for text in (" " * 3_000_000, "a" + " " * 3_000_000, "\n" * 3_000_000 + "a" + "\t" * 3_000_000):
+        assert "".join(segments_of(text)) == text
+
+
+CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
+
+
+@given(st.lists(CONTENTS, min_size=1, max_size=5, unique=True), st.data())
+def test_a_separator_keeps_any_texts_apart(contents: list[str], data: st.DataObject) -> None:
+    tokens = [AddedToken(content, id_) for id_, content in enumerate(contents)]
+    separator = separator_of(tokens)
+    assume(separator is not None)
+    assert separator is not None
+    free = st.text("<s>|a ", min_size=1, max_size=8).filter(
+        lambda text: not any(content in text for content in contents)
+    )
+    parts = data.draw(st.lists(free, min_size=1, max_size=6))
+    found = AddedTokens(tokens).segments(separator.content.join(parts))
+    expected: list[Any] = [parts[0]]
+    for each in parts[1:]:
+        expected += [separator.id, each]
+    assert list(found) == expected
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [],
+        [AddedToken("", 0)],
+        [AddedToken("<s>", 0, lstrip=True)],
+        [AddedToken("<s>", 0, rstrip=True)],
+        [AddedToken("<s>", 0, single_word=True)],
+        [AddedToken("<s>", 0, normalized=True)],
+        [AddedToken("aba", 0)],
+        [AddedToken("<s>", 0, lstrip=True), AddedToken("s", 1)],
+        [AddedToken("<s>", 0), AddedToken(">x", 1), AddedToken("x<", 2)],
+    ],
+)
+def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken]) -> None:
+    assert separator_of(tokens) is None or separator_of(tokens) is tokens[-2]
+
+
+def test_without_a_separator_there_is_no_memory() -> None:
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    assert tokpar.load(tokenizer).segments is not None  # type: ignore[attr-defined]
+    bare = Tokenizer.from_str(
+        tokenizer.to_str().replace('"single_word":false', '"single_word":true')
+    )
+    adapter = tokpar.load(bare)
+    assert adapter.segments is None  # type: ignore[attr-defined]
+    assert tokpar.encode(ENGLISH, adapter).report.executor == "native"
+
+
+def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens([NativeToken("the lazy", lstrip=True, rstrip=True, normalized=False)])
+    text = ENGLISH.replace("the lazy", "a lazy") + ENGLISH
+    encoding = divided(text, tokenizer, chunk_chars=500)
+    assert encoding.ids.tolist() == tokenizer.encode(text).ids
+    assert isinstance(encoding.seams, SeamRow)
+    assert encoding.seams.cuts.positions.max() < len(text) - len(ENGLISH)
+
+
+def test_an_engine_that_does_not_keep_segments_apart_is_not_believed() -> None:
+    memo = SegmentMemo(
+        lambda texts: [np.arange(3, dtype=np.uint32)] * len(texts), AddedToken("", 7)
+    )
+    with pytest.raises(EngineError, match="expected 1 separators '', got 0"):
+        memo.learned(["a", "b"], 1)
+
+
+def test_an_error_in_a_segment_is_that_of_its_chunk() -> None:
+    """The batch call fails; encoding the chunks as they are gives the ids, or the error."""
+    adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+
+    def fail(texts: Any) -> Any:
+        raise RuntimeError("no memory")
+
+    adapter._segments = SegmentMemo(fail, AddedToken("<|endoftext|>", 0))  # type: ignore[attr-defined]
+    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+    assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
+    assert not isinstance(encoding.seams, SeamRow)
+
+
+def test_long_segments_are_not_kept_and_old_ones_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokpar.adapters.segments.MOST_SEGMENTS", 100)
+    calls: list[list[str]] = []
+
+    def lengths(texts: Any) -> list[Any]:
+        calls.append(list(texts))
+        rows = [[*map(len, text.split("|"))] for text in texts]
+        return [np.array([n for k in row for n in (0, k)][1:], dtype=np.uint32) for row in rows]
+
+    memo = SegmentMemo(lengths, AddedToken("|", 0))
+    long = "x" * (LONGEST_KEPT + 1)
+    assert memo.learned(["ab", long], 1)[long] == np.uint32(len(long)).tobytes()
+    assert memo.recalled(["ab", long, "c"]) == [np.uint32(2).tobytes(), None, None]
+    for n in range(300):
+        memo.learned([f"word {n}"], 1)
+    assert memo.recalled(["ab", "word 0"]) == [None, None]
+    assert memo.recalled(["word 299", "word 251"]) == [np.uint32(8).tobytes()] * 2
+    assert len(memo._known) <= 100
+
+
+def test_many_threads_may_use_one_memory() -> None:
+    tokenizer = named("default")
+    encoder = tokpar.Encoder(tokenizer)
+    variants = [ENGLISH.replace("fox", f"fox{n}") for n in range(8)]
+    expected = [own_call(tokenizer, text) for text in variants]
+    wrong: list[int] = []
+
+    def work(n: int) -> None:
+        for k in range(16):
+            at = (n + k) % 8
+            if encoder.encode(variants[at]).ids.tolist() != expected[at]:
+                wrong.append(at)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# ------------------------------------------------------------------------------- the seams
+
+
+def row(planned: list[int], cuts: list[int]) -> SeamRow:
+    like = Seam(0, "K1", "20", (("family", "x"),))
+    seams = tuple(Seam(p, "K2", "22", (), p) for p in planned)
+    places = np.array(cuts, dtype=np.int64)
+    return SeamRow(seams, Cuts(like, places, places))
+
+
+@given(st.sets(st.integers(1, 40)), st.data())
+def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataObject) -> None:
+    planned = data.draw(st.sets(st.sampled_from(sorted(places)))) if places else set()
+    seams = row(sorted(planned), sorted(places - planned))
+    listed = list(seams)
+    assert [seam.position for seam in listed] == sorted(places)
+    assert {seam.position for seam in listed if seam.rule == "K2"} == planned
+    assert [seams[k] for k in range(len(seams))] == listed
+    assert [seams[-k - 1] for k in range(len(seams))] == listed[::-1]
+    assert seams[1:7:2] == tuple(listed[1:7:2])
+    assert seams == tuple(listed)
+    assert seams != (*listed, Seam(99, None, ""))
+    with pytest.raises(IndexError):
+        seams[len(listed)]
+
+
+def test_a_piece_that_the_merger_did_not_take_whole_has_no_known_seams() -> None:
+    cuts = Cuts(Seam(0, "K1", "20"), np.array([2]), np.array([1]))
+    ids = np.arange(3, dtype=np.uint32)
+    chunks = [Chunk(0, 5, 0, 5), Chunk(5, 9, 5, 9)]
+    pieces = [Piece(ids), Piece(ids, None, cuts)]
+    good = Joined(np.zeros(6, np.uint32), (Seam(5, "K1", "20", (), 3),))
+    found = pipeline.all_seams(good, chunks, pieces)
+    assert found is not None
+    assert [(seam.position, seam.token) for seam in found] == [(5, 3), (7, 4)]
+    for seam in (Seam(4, "K1", "20", (), 3), Seam(5, "K1", "20", (), 2)):
+        assert pipeline.all_seams(Joined(good.ids, (seam,)), chunks, pieces) is None
+    assert pipeline.all_seams(Joined(good.ids, ()), chunks, pieces) is None
+
+
+def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
+    class Drops:
+        def merge(self, *arguments: Any) -> Joined:
+            joined = CutMerger().merge(*arguments)
+            assert isinstance(joined, Joined)
+            return Joined(joined.ids[:-1], joined.seams)
+
+    adapter = tokpar.load(part("deepseek_part"), add_special_tokens=False)
+    with MemoExecutor(2, most_new=ALWAYS) as executor:
+        encoding = pipeline.encode(ENGLISH, adapter, CutSplitter(500), executor, Drops())
+    assert encoding.report.plan == "serial"
+    assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

@@ -1,0 +1,105 @@
+"""Ids of short stretches of text that recur, each encoded once.
+
+Those that are new go through the engine's batch call many to a text, an added token between them:
+what lies between added tokens is encoded alone (theorem 6.1).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tokpar.errors import EngineError
+from tokpar.kernels import IdArray
+from tokpar.types import AddedToken, Facts
+
+MOST_SEGMENTS = 1 << 18
+"""Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
+LONGEST_KEPT = 64
+"""Code points; longer segments hardly come again, and are 2 % of such a text."""
+
+PER_TEXT = 512
+"""Segments to a text of the batch call."""
+
+
+class SegmentMemo:
+    """`encode_many`: the engine's batch call. `separator`: see `separator_of`.
+
+    May be used by several threads. The older half is forgotten when there are too many.
+    """
+
+    def __init__(
+        self, encode_many: Callable[[Sequence[str]], Sequence[IdArray]], separator: AddedToken
+    ) -> None:
+        self._encode_many = encode_many
+        self._separator = separator
+        self._known: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
+        """The ids of each segment, uint32 in the machine's byte order; None for those not known."""
+        return list(map(self._known.get, segments))
+
+    def learned(self, segments: Sequence[str], texts: int) -> dict[str, bytes]:
+        """The ids of new segments, none of them empty, in at least `texts` texts for as many
+        threads. Raises EngineError if the engine does not keep them apart."""
+        size = max(1, -(-len(segments) // max(texts, len(segments) // PER_TEXT)))
+        groups = [segments[k : k + size] for k in range(0, len(segments), size)]
+        joined = [self._separator.content.join(group) for group in groups]
+        found: dict[str, bytes] = {}
+        for group, ids in zip(groups, self._encode_many(joined), strict=True):
+            found.update(zip(group, self._apart(ids, len(group)), strict=True))
+        kept = {segment: ids for segment, ids in found.items() if len(segment) <= LONGEST_KEPT}
+        with self._lock:
+            if len(self._known) + len(kept) > MOST_SEGMENTS:
+                self._known = dict(list(self._known.items())[MOST_SEGMENTS // 2 :])
+            self._known.update(kept)
+        return found
+
+    def _apart(self, ids: IdArray, count: int) -> list[bytes]:
+        """The ids between the separators."""
+        edges = np.flatnonzero(ids == self._separator.id)
+        if len(edges) != count - 1:
+            raise EngineError(
+                f"expected {count - 1} separators {self._separator.content!r}, got {len(edges)}"
+            )
+        data, size = ids.tobytes(), ids.itemsize
+        starts = [0, *((edges + 1) * size).tolist()]
+        stops = [*(edges * size).tolist(), len(data)]
+        return [data[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
+
+def segment_memo(
+    facts: Facts, encode_many: Callable[[Sequence[str]], Sequence[IdArray]]
+) -> SegmentMemo | None:
+    """A memo for this tokenizer, if nothing is between its texts but an added token."""
+    separator = separator_of(facts.added_tokens)
+    if facts.unprovable is not None or separator is None:
+        return None
+    return SegmentMemo(encode_many, separator)
+
+
+def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
+    """An added token that can stand between any texts in which no added token occurs, without
+    making one of them appear, or disappear, over its edges."""
+    contents = [token.content for token in tokens if token.content]
+    for token in tokens:
+        flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
+        if token.content and not flagged and all(_apart(token.content, c) for c in contents):
+            return token
+    return None
+
+
+def _apart(separator: str, other: str) -> bool:
+    """No occurrence of `other` can overlap one of `separator` but by being it."""
+    if other == separator:
+        shifts = range(1, len(other))
+        return not any(separator.startswith(other[k:]) for k in shifts)
+    if separator in other or other in separator:
+        return False
+    return not any(
+        separator.startswith(other[-k:]) or separator.endswith(other[:k])
+        for k in range(1, min(len(separator), len(other)))
+    )

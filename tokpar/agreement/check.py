@@ -1,0 +1,203 @@
+"""Compares an engine's ids with those of a reference, text by text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import metadata
+from unicodedata import unidata_version
+
+import numpy as np
+
+from tokpar.agreement import cache
+from tokpar.agreement.differing import around, first_difference, shown
+from tokpar.agreement.shrinking import simplest
+from tokpar.agreement.texts import long_texts, short_texts, unassigned
+from tokpar.data.hostile import hostile_texts
+from tokpar.errors import EngineError
+from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
+from tokpar.kernels import IdArray
+
+EDITION = "1"
+"""Belongs to the key of every answer; another one where the texts, or what is compared, change."""
+SECONDS = 2.0
+"""For each of the two passes that make a differing text smaller."""
+TEXTS, APART = "texts", "apart"
+"""What is counted: texts with the same ids, code points with others."""
+TOGETHER = 256
+"""Code points in one text, where many are looked at."""
+PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
+
+Call = Callable[[str], IdArray]
+Outcome = IdArray | BaseException
+
+
+def release(package: str) -> str:
+    """The name and version of an installed package: "tokenizers 0.23.3"."""
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return f"{package} (version unknown)"
+
+
+def require_agreement(
+    adapter: TokenizerAdapter,
+    reference: Callable[[], TokenizerAdapter],
+    *,
+    key: Iterable[bytes | str],
+    engine: str,
+    library: str,
+    advice: str = "",
+) -> str:
+    """Raises EngineError, with the smallest text that has other ids, unless the adapter gives the
+    ids of the reference on every text of the check. Otherwise says so, for `Report.agreement`:
+    "same ids as tokenizers 0.23.3 on 8,012 texts".
+
+    Code points that Python's Unicode does not assign are compared, too, but only counted.
+    `reference` makes an adapter of the same vocabulary and settings with its own library. It is
+    not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
+    the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
+    where the ids differ. Costs some seconds.
+    """
+    parts = (EDITION, release("tokpar"), engine, library, unidata_version)
+    name = cache.digest([*parts, *key])
+    found = cache.recall(name)
+    if found is None or found.keys() != {TEXTS, APART}:
+        found = Comparison(adapter, reference(), engine, library, advice).run()
+        cache.remember(name, found)
+    return _said(found, library)
+
+
+def _said(found: Mapping[str, int], library: str) -> str:
+    said = f"same ids as {library} on {found[TEXTS]:,} texts"
+    if not found[APART]:
+        return said
+    points = f"{found[APART]:,} code point" + "s" * (found[APART] != 1)
+    return f"{said}, but not for {points} that Unicode {unidata_version} lacks"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two tokenizers, and what they are called in the error."""
+
+    adapter: TokenizerAdapter
+    reference: TokenizerAdapter
+    engine: str
+    library: str
+    advice: str
+
+    @cached_property
+    def short(self) -> tuple[str, ...]:
+        return short_texts(self.reference)
+
+    def run(self) -> dict[str, int]:
+        """How many texts were compared, and how many code points that are not assigned differ.
+        EngineError for the first text that differs, made smaller."""
+        adapter, reference, short = self.adapter, self.reference, self.short
+        expected = outcomes(reference, short)
+        got = outcomes_of(adapter.encode, short)
+        self._compare(short, expected, got, reference.encode, adapter.encode)
+        if isinstance(adapter, EncodesMany):
+            batch = partial(_alone, adapter)
+            self._compare(short, expected, outcomes(adapter, short), reference.encode, batch)
+        if isinstance(adapter, EncodesWhole) and isinstance(reference, EncodesWhole):
+            right, call, texts = reference.encode_whole, adapter.encode_whole, hostile_texts()
+            expected = list(outcomes_of(right, texts))
+            self._compare(texts, expected, outcomes_of(call, texts), right, call)
+        long = long_texts(short)
+        expected, got = list(outcomes_of(reference.encode, long)), outcomes_of(adapter.encode, long)
+        self._compare(long, expected, got, reference.encode, adapter.encode)
+        return {TEXTS: len(short) + len(long), APART: self._apart()}
+
+    def _apart(self) -> int:
+        """How many code points, which Python's Unicode does not assign, have other ids: what an
+        engine makes of them depends on the Unicode that it knows, so they are counted only."""
+        lines = unassigned()
+        blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
+        suspect = self._differing(["".join(block) for block in blocks])
+        doubtful = [line for k in suspect for line in blocks[k]]
+        return len(self._differing(doubtful))
+
+    def _differing(self, texts: Sequence[str]) -> list[int]:
+        pairs = zip(outcomes(self.reference, texts), outcomes(self.adapter, texts), strict=True)
+        return [k for k, (expected, got) in enumerate(pairs) if not same(expected, got)]
+
+    def _compare(
+        self,
+        texts: Sequence[str],
+        expected: Sequence[Outcome],
+        got: Iterable[Outcome],
+        right: Call,
+        call: Call,
+    ) -> None:
+        """`right` and `call`: how the two get the ids of a text alone."""
+        for text, wanted, found in zip(texts, expected, got, strict=True):
+            if not same(wanted, found):
+                raise self._error(text, wanted, found, right, call)
+
+    def _error(
+        self, text: str, wanted: Outcome, found: Outcome, right: Call, call: Call
+    ) -> EngineError:
+        """With a smaller text, if the difference is there when the text is encoded alone."""
+
+        def differs(some: str) -> bool:
+            return not same(outcome(right, some), outcome(call, some))
+
+        among = "" if differs(text) else ", among others in one call"
+        if not among:
+            text = simplest(text, differs, SECONDS)
+            wanted, found = outcome(right, text), outcome(call, text)
+        lines = [
+            f"{self.engine} does not give the ids of {self.library} with this vocabulary",
+            f"    text      {shown(text)} ({len(text):,} code points{among})",
+            f"    expected  {self._told(wanted, found)}",
+            f"    got       {self._told(found, wanted)}",
+        ]
+        return EngineError("\n".join([*lines, *filter(None, [self.advice])]), 0, len(text))
+
+    def _told(self, one: Outcome, other: Outcome) -> str:
+        """The ids around the first that differs, with the tokens that the reference knows."""
+        if isinstance(one, BaseException):
+            return f"{type(one).__name__}: {one}"
+        number = 0 if isinstance(other, BaseException) else first_difference(one, other)
+        return around(self.reference, one, number)
+
+
+def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]:
+    """The ids of each text, by the batch call where there is one, or what it raised."""
+    if isinstance(tokenizer, EncodesMany):
+        try:
+            return [piece.ids for piece in tokenizer.encode_many(list(texts), False)]
+        except PASSING:
+            raise
+        except BaseException:  # about one of them: which one shows alone
+            pass
+    return [outcome(tokenizer.encode, text) for text in texts]
+
+
+def outcome(call: Call, text: str) -> Outcome:
+    """The ids, or what the call raised, panics of an engine included."""
+    try:
+        return np.asarray(call(text), dtype=np.uint32)
+    except PASSING:
+        raise
+    except BaseException as error:
+        return error
+
+
+def outcomes_of(call: Call, texts: Sequence[str]) -> Iterator[Outcome]:
+    """The outcome of each text, when it is asked for."""
+    return (outcome(call, text) for text in texts)
+
+
+def _alone(adapter: EncodesMany, text: str) -> IdArray:
+    [piece] = adapter.encode_many([text], False)
+    return piece.ids
+
+
+def same(expected: Outcome, got: Outcome) -> bool:
+    """The same ids; a text that the reference itself cannot encode tells nothing."""
+    if isinstance(expected, BaseException):
+        return True
+    return not isinstance(got, BaseException) and np.array_equal(expected, got)
