@@ -114,6 +114,28 @@ def test_a_separator_keeps_any_texts_apart(contents: list[str], data: st.DataObj
 
 
 @pytest.mark.parametrize(
+    ("tokens", "parts"),
+    [
+        pytest.param([AddedToken("aba", 0)], ("xab", "b"), id="border"),
+        pytest.param([AddedToken("<s>", 0), AddedToken("a<", 1)], ("a", "x"), id="before"),
+        pytest.param([AddedToken("<s>", 0), AddedToken("<s>x", 1)], ("a", "x"), id="inside"),
+        pytest.param([AddedToken("<s>", 0, rstrip=True)], ("a", " x"), id="flag"),
+    ],
+)
+def test_a_separator_needs_each_condition(tokens: list[AddedToken], parts: tuple[str, str]) -> None:
+    """Hugging Face finds something else than the first token between the parts."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens(
+        [NativeToken(t.content, rstrip=t.rstrip, normalized=False) for t in tokens]
+    )
+    assert not any(token.content in part for token in tokens for part in parts)
+    alone = [tokenizer.encode(part).ids for part in parts]
+    id_ = tokenizer.token_to_id(tokens[0].content)
+    assert tokenizer.encode(tokens[0].content.join(parts)).ids != [*alone[0], id_, *alone[1]]
+    assert separator_of(tokens) is not tokens[0]
+
+
+@pytest.mark.parametrize(
     "tokens",
     [
         [],

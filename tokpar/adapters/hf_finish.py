@@ -140,7 +140,7 @@ Around = tuple[tuple[int, ...], tuple[int, ...]]
 
 def _around(post: Json | None) -> Around | str:
     """Ids put before and after a text, or the reason why it is not that simple."""
-    inserting = [stage for stage in _stages(post) if stage["type"] != "ByteLevel"]
+    inserting = [stage for stage in stages(post) if stage["type"] != "ByteLevel"]
     if not inserting:
         return (), ()
     if len(inserting) > 1:
@@ -153,14 +153,14 @@ def _around(post: Json | None) -> Around | str:
     return f"nothing is known of the post-processor {stage['type']}"
 
 
-def _stages(post: Json | None) -> Iterator[Json]:
+def stages(post: Json | None) -> Iterator[Json]:
     if post is None:
         return
     if post["type"] != "Sequence":
         yield post
         return
     for child in post["processors"]:
-        yield from _stages(child)
+        yield from stages(child)
 
 
 def _template(stage: Json) -> Around | str:

@@ -81,7 +81,11 @@ class HuggingFaceTokenizer:
         self._finish = finish_like(caller, self._chunks)
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
-        self._segments = segment_memo(self._facts, partial(_batch_ids, self._chunks))
+        self._segments = (
+            None
+            if caller.encode_special_tokens  # tokens that the facts do not list may hide others
+            else segment_memo(self._facts, partial(_batch_ids, self._chunks))
+        )
 
     @property
     def name(self) -> str:
