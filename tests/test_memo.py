@@ -23,6 +23,7 @@ from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, separator_of
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.memo import MemoExecutor, segments_of
+from tokpar.executors.native import NativeExecutor
 from tokpar.interfaces import facts_of
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
@@ -36,6 +37,11 @@ ALWAYS = 9.0
 def divided(text: str, tokenizer: Any, **options: Any) -> tokpar.Encoding:
     with MemoExecutor(2, most_new=ALWAYS) as executor:
         return tokpar.encode(text, tokenizer, executor=executor, **options)
+
+
+def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
+    seams = encoding.seams
+    return seams.planned if isinstance(seams, SeamRow) else tuple(seams)
 
 
 @given(
@@ -54,6 +60,10 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
     encoding = divided(text, adapter, strategy=strategy, **options)
     assert encoding.ids.tolist() == expected
     assert encoding.lossless
+    with NativeExecutor(2) as native:
+        other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
+    assert encoding.report.plan == other.report.plan
+    assert planned(encoding) == planned(other)
     report = tokpar.check(encoding, text, adapter, full=True)
     assert report.ok, report.findings
     if isinstance(encoding.seams, SeamRow):

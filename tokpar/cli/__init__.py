@@ -15,12 +15,14 @@ from importlib import import_module
 from typing import NoReturn
 
 SUBCOMMANDS = (
+    "bench",
     "encode",
     "decode",
     "count",
     "check",
     "conform",
     "plan",
+    "explain",
     "stream",
     "train",
     "plugins",

@@ -168,10 +168,11 @@ def _apart(chunks: Sequence[Chunk], length: int) -> Iterator[_Wave]:
     wave: list[tuple[int, Chunk]] = []
     size = 0
     for i, chunk in enumerate(chunks):
+        before = chunks[i - 1].stop if i else 0
         following = chunks[i + 1] if i + 1 < len(chunks) else None
-        if _begins(chunk, chunk.core_start) and (
-            chunk.stop == length if following is None else _begins(following, chunk.stop)
-        ):
+        starts = before == chunk.start and _begins(chunk)
+        ends = length if following is None else following.start
+        if starts and ends == chunk.stop and (following is None or _begins(following)):
             wave.append((i, chunk))
             size += chunk.stop - chunk.start
         if wave and (size >= WAVE_CHARS or following is None):
@@ -179,8 +180,8 @@ def _apart(chunks: Sequence[Chunk], length: int) -> Iterator[_Wave]:
             wave, size = [], 0
 
 
-def _begins(chunk: Chunk, place: int) -> bool:
-    """The chunk's text and share begin there, at the start of a text or a certified cut."""
-    if chunk.start != place or chunk.core_start != place or chunk.run is not None:
+def _begins(chunk: Chunk) -> bool:
+    """The chunk's text and share begin at one place, the start of a text or a certified cut."""
+    if chunk.start != chunk.core_start or chunk.run is not None:
         return False
     return chunk.cut is None or chunk.cut.rule in ("K1", "K2", "K3")

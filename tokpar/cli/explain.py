@@ -1,0 +1,168 @@
+"""Show the seams: what each chunk found there, what was joined, by which rule, and what is serial.
+
+The text is encoded in chunks and serially. Seams where the ids differ come first, then those that
+no rule licenses. White space is shown as ␣, what cannot be printed is escaped. --html writes a page
+with all of them. Exit code 1 if a seam is not certified or the ids are not the serial ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokpar.cli.options import (
+    blamed_on,
+    declare_output,
+    declare_strategy,
+    declare_tokenizer,
+    strategy_options,
+    tokenizer_of,
+)
+from tokpar.cli.output import plural, print_json, rule_counts
+from tokpar.cli.source import Source, declare_sources, sources
+from tokpar.errors import OptionError
+
+if TYPE_CHECKING:
+    from tokpar.explain import Trace
+
+SHOWN = 3
+AROUND = 40
+COLORS = ("auto", "always", "never")
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    declare_sources(parser)
+    declare_tokenizer(parser)
+    declare_strategy(parser)
+    declare_output(parser)
+    add = parser.add_argument
+    add("--seam", type=int, metavar="N", help="show this one only: 0, 1, ...")
+    add("--all", action="store_true", help=f"show all seams, not the first {SHOWN}")
+    add("--around", type=int, default=AROUND, metavar="CHARS", help=f"to each side ({AROUND})")
+    add("--html", type=Path, metavar="FILE", help="write a page with all seams")
+    add("--proofs", default="proofs", metavar="URL", help="where the page finds proofs/")
+    add("--color", choices=COLORS, default="auto", help="auto: in a terminal, without NO_COLOR")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tokpar.explain import trace
+
+    if arguments.around < 1:
+        raise OptionError(f"--around must be at least 1, got {arguments.around}")
+    source = _source(arguments)
+    tokenizer = tokenizer_of(arguments)
+    with blamed_on(source):
+        traced = trace(
+            source.text,
+            tokenizer,
+            strategy=arguments.strategy,
+            allow_approximate=arguments.allow_approximate,
+            **strategy_options(arguments),
+        )
+    chosen = _chosen(traced, arguments)
+    if arguments.html is not None:
+        from tokpar.explain.page import page
+
+        shown = page(traced, source.name, arguments.around, arguments.proofs)
+        arguments.html.write_text(shown, encoding="utf-8")
+    if arguments.json:
+        print_json(describe(traced, source, chosen, arguments.around))
+    else:
+        _print(traced, source, chosen, arguments)
+    return 0 if traced.ok else 1
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    if len(arguments.files) > 1:
+        raise OptionError(f"explain takes one text, got {len(arguments.files)}")
+    (source,) = sources(arguments)
+    return source
+
+
+def _chosen(traced: Trace, arguments: argparse.Namespace) -> Sequence[int]:
+    """The seams to show: the one asked for, all of them, or the first few of those that matter."""
+    count = len(traced.seams)
+    if arguments.seam is not None:
+        if not 0 <= arguments.seam < count:
+            numbered = f", numbered 0 to {count - 1}" if count else ""
+            raise OptionError(
+                f"--seam {arguments.seam}: there are {plural(count, 'seam')}{numbered}"
+            )
+        return [arguments.seam]
+    everything = arguments.all or arguments.json
+    return traced.ordered()[: count if everything else 0 if arguments.html else SHOWN]
+
+
+def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) -> dict[str, Any]:
+    """All there is to say of these seams, and of the whole."""
+    from tokpar.explain import explain_seam
+
+    return {
+        "file": source.name,
+        "tokenizer": traced.tokenizer.name,
+        "strategy": traced.strategy,
+        "options": dict(traced.options),
+        "code_points": len(source.text),
+        "ids_count": len(traced.encoding.ids),
+        "serial_ids_count": len(traced.serial),
+        "equal": traced.equal,
+        "lossless": traced.encoding.lossless,
+        "seams_count": len(traced.seams),
+        "seams_by_rule": rule_counts(traced.seams),
+        "differing": sorted(traced.differing),
+        "report": asdict(traced.encoding.report),
+        "seams": [_seam(asdict(explain_seam(traced, n, around))) for n in sorted(chosen)],
+    }
+
+
+def _seam(seam: dict[str, Any]) -> dict[str, Any]:
+    return seam | {"witness": dict(seam["witness"])}
+
+
+def _print(
+    traced: Trace, source: Source, chosen: Sequence[int], arguments: argparse.Namespace
+) -> None:
+    from tokpar.explain import explain_seam
+    from tokpar.explain.terminal import LEGEND, Paint, lines
+
+    paint = Paint(colored(arguments.color))
+    print(summary(traced, source))
+    if chosen:
+        print(f"{LEGEND}\n")
+    for n in chosen:
+        for line in lines(explain_seam(traced, n, arguments.around), paint):
+            print(line)
+        print()
+    more = len(traced.seams) - len(chosen)
+    if arguments.html is not None:
+        print(f"all seams: {arguments.html}")
+    elif arguments.seam is None and more:
+        print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
+
+
+def colored(choice: str) -> bool:
+    """Whether to colour standard output; NO_COLOR as on no-color.org."""
+    if choice != "auto":
+        return choice == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def summary(traced: Trace, source: Source) -> str:
+    """The whole in one line."""
+    report = traced.encoding.report
+    rules = ", ".join(f"{count:,} {rule}" for rule, count in rule_counts(traced.seams).items())
+    seams = f"{plural(len(traced.seams), 'seam')} ({rules})" if rules else f"0 seams: {report.why}"
+    ids = f"{len(traced.encoding.ids):,}"
+    if traced.equal:
+        verdict = f"the {ids} ids are the serial ones"
+    else:
+        verdict = f"the {ids} ids are NOT the {len(traced.serial):,} serial ones"
+        verdict += f", {plural(len(traced.differences), 'difference')}"
+    parts = [f"strategy {traced.strategy}, tokenizer {traced.tokenizer.name}", seams, verdict]
+    return f"{source.name}: " + "; ".join(parts)

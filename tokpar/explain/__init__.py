@@ -1,0 +1,11 @@
+"""What happened at each seam of an encoding, for people to see.
+
+`trace` encodes a text and keeps what the merger saw; `explain_seam` tells the story of one seam;
+`terminal` and `page` show it. Nothing here is imported by the library, and nothing is on its way.
+"""
+
+from tokpar.explain.rows import Row, Stretch, Token, Unequal
+from tokpar.explain.seam import Explained, explain_seam
+from tokpar.explain.trace import Trace, trace
+
+__all__ = ["Explained", "Row", "Stretch", "Token", "Trace", "Unequal", "explain_seam", "trace"]

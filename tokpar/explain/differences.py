@@ -1,0 +1,107 @@
+"""Where the joined ids are not the serial ones, and which seam is nearest."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tokpar.kernels import IdArray, SpanArray
+
+Located = tuple[IdArray, SpanArray | None]
+_Token = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """joined[first:last] stands where serial[other_first:other_last] should.
+
+    `start`, `stop`: what both cover, UTF-8 bytes of the text; -1 where tokens are not located.
+    `seams`: those inside, else the nearest.
+    """
+
+    first: int
+    last: int
+    other_first: int
+    other_last: int
+    start: int
+    stop: int
+    seams: tuple[int, ...]
+
+
+def differences(
+    joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
+) -> tuple[Difference, ...]:
+    """All differences, ascending; `seams`: (ids before it, byte offset) of each.
+
+    Tokens are the same if id and place are; not `exact`: if the places touch, since engines place
+    the tokens of a chunk's first word in more than one way. Without places there is one
+    difference, all between the ids that both begin and end with.
+    """
+    if joined[1] is None or serial[1] is None:
+        return (_middle(joined[0], serial[0], [token for token, _ in seams]),)
+    places = [offset for _, offset in seams]
+    left, right = _tokens(*joined), _tokens(*serial)
+    found = []
+    for first, last, other_first, other_last in _unequal(left, right, exact):
+        covered = [*left[first:last], *right[other_first:other_last]]
+        start, stop = min(token[0] for token in covered), max(token[1] for token in covered)
+        laid_to = _nearest(places, start, stop)
+        found.append(Difference(first, last, other_first, other_last, start, stop, laid_to))
+    return tuple(found)
+
+
+def _tokens(ids: IdArray, spans: SpanArray | None) -> list[_Token]:
+    assert spans is not None
+    return list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), ids.tolist(), strict=True))
+
+
+def _unequal(
+    left: Sequence[_Token], right: Sequence[_Token], exact: bool
+) -> Iterator[tuple[int, int, int, int]]:
+    """[i, j) and [k, l) of what does not match; of two tokens that differ the one that lies first
+    is passed over, so text that is there twice, or is missing, differs alone."""
+    i = k = first = other = 0
+    while i < len(left) and k < len(right):
+        if _same(left[i], right[k], exact):
+            if (first, other) != (i, k):
+                yield first, i, other, k
+            i, k = i + 1, k + 1
+            first, other = i, k
+        elif left[i][:2] <= right[k][:2]:
+            i += 1
+        else:
+            k += 1
+    if first < len(left) or other < len(right):
+        yield first, len(left), other, len(right)
+
+
+def _same(one: _Token, other: _Token, exact: bool) -> bool:
+    if exact:
+        return one == other
+    return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
+
+
+def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> Difference:
+    """What is left when equal ids in front and at the end are taken away."""
+    least = min(len(joined), len(serial))
+    front = _equal_ids(joined[:least], serial[:least])
+    rest = least - front
+    back = _equal_ids(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
+    last, other_last = len(joined) - back, len(serial) - back
+    return Difference(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
+
+
+def _equal_ids(one: IdArray, other: IdArray) -> int:
+    """How many ids are equal from the front; both rows have one length."""
+    unequal = (one != other).nonzero()[0]
+    return int(unequal[0]) if len(unequal) else len(one)
+
+
+def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:
+    """The numbers of the places in [start, stop], else the nearest one; `places` ascend."""
+    first, last = bisect_left(places, start), bisect_right(places, stop)
+    if first < last:
+        return tuple(range(first, last))
+    beside = [n for n in (first - 1, first) if 0 <= n < len(places)]
+    return tuple(sorted(beside, key=lambda n: max(start - places[n], places[n] - stop))[:1])

@@ -1,0 +1,140 @@
+"""The seams of one text as a page: one file that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from importlib import resources
+from typing import Any
+
+from tokpar.explain.rows import Row, Stretch, Token
+from tokpar.explain.seam import Explained, explain_seam
+from tokpar.explain.trace import Trace
+
+MOST_DETAILED = 3000
+"""Seams whose rows the page holds, about 4 kB each; the others are marked and listed only."""
+
+
+def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
+    """The page for a text called `name`; links to theorems begin with `proofs`."""
+    style, script = _part("page.css"), _part("page.js")
+    parts = {
+        "policy": _policy(style, script),
+        "title": html.escape(f"Seams of {name}"),
+        "style": style,
+        "script": script,
+        "data": _in_script(data(trace, around, proofs)),
+    }
+    return re.sub(r"{(\w+)}", lambda match: parts[match[1]], _part("page.html"))
+
+
+def data(trace: Trace, around: int, proofs: str) -> dict[str, Any]:
+    """What the page's script shows; positions are code points."""
+    ordered = trace.ordered()
+    explained = [explain_seam(trace, n, around) for n in ordered[:MOST_DETAILED]]
+    meanings = sorted({each.meaning for each in explained})
+    report = trace.encoding.report
+    return {
+        "summary": _summary(trace),
+        "verdict": _verdict(trace),
+        "ok": trace.ok,
+        "equal": trace.equal,
+        "code_points": len(trace.text),
+        "ids": len(trace.encoding.ids),
+        "serial": len(trace.serial),
+        "plan": report.plan,
+        "why": report.why,
+        "proofs": proofs.rstrip("/"),
+        "regions": [list(region) for region in report.serial_regions],
+        "first": ordered[0] if ordered else -1,
+        "seams": [
+            [
+                seam.position,
+                *trace.place(seam.position),
+                seam.rule or "",
+                seam.theorem,
+                trace.rank(n),
+            ]
+            for n, seam in enumerate(trace.seams)
+        ],
+        "meanings": meanings,
+        "details": {each.number: _detail(each, meanings.index(each.meaning)) for each in explained},
+    }
+
+
+def _summary(trace: Trace) -> str:
+    options = ", ".join(f"{name}={value!r}" for name, value in trace.options.items())
+    strategy = f"{trace.strategy} ({options})" if options else trace.strategy
+    return (
+        f"{len(trace.text):,} code points, tokenizer {trace.tokenizer.name}, strategy {strategy}: "
+        f"{trace.encoding.report.plan}."
+    )
+
+
+def _verdict(trace: Trace) -> str:
+    if not trace.equal:
+        places = f"{len(trace.differences):,} places" if len(trace.differences) > 1 else "one place"
+        return (
+            f"≠ The {len(trace.encoding.ids):,} joined ids are not the {len(trace.serial):,} "
+            f"serial ones: they differ in {places}."
+        )
+    same = f"The {len(trace.serial):,} joined ids are the serial ones"
+    if not trace.ok:
+        return f"{same}, but not every seam is certified."
+    return f"{same}, and every seam is certified." if trace.seams else f"{same}: one call."
+
+
+def _detail(seam: Explained, meaning: int) -> dict[str, Any]:
+    rows = (seam.left_row, seam.right_row, seam.joined_row, seam.serial_row)
+    return {
+        "meaning": meaning,
+        "says": seam.theorem_says,
+        "page": seam.page,
+        "witness": [list(pair) for pair in seam.witness],
+        "words": list(seam.words),
+        "before": [_stretch(each) for each in seam.before],
+        "after": [_stretch(each) for each in seam.after],
+        "left": list(seam.left),
+        "right": list(seam.right),
+        "rows": [_row(row) for row in rows],
+        "differences": [
+            [each.words, _row(each.joined), _row(each.serial)] for each in seam.differences
+        ],
+        "more": seam.more_differences,
+    }
+
+
+def _stretch(stretch: Stretch) -> list[Any]:
+    return [stretch.text, int(stretch.shared)]
+
+
+def _row(row: Row) -> list[Any]:
+    return [[_token(token) for token in row.tokens], row.total, row.seam]
+
+
+def _token(token: Token) -> list[Any]:
+    flags = token.kept + 2 * token.matched + 4 * token.differs + 8 * token.shared
+    return [token.number, token.id, token.text, token.start, token.stop, flags]
+
+
+def _part(name: str) -> str:
+    return (resources.files("tokpar.explain") / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """The page may run its own script and nothing else, and fetch nothing."""
+    sources = {"style-src": style, "script-src": script}
+    allowed = [f"{kind} 'sha256-{_digest(content)}'" for kind, content in sources.items()]
+    return "; ".join(["default-src 'none'", *allowed])
+
+
+def _digest(content: str) -> str:
+    return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+
+def _in_script(value: object) -> str:
+    """JSON that may stand inside <script>: ASCII, and without "<" nothing in it ends it."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,129 @@
+"""Tokens and text as they are shown: rows, stretches, and differences in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokpar.explain.differences import Difference
+from tokpar.explain.trace import Trace
+from tokpar.explain.words import shown
+from tokpar.interfaces import Decodes
+from tokpar.kernels import IdArray, SpanArray
+
+TOKENS_AROUND = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a row. `number`: in its chunk or in all ids. `text`: as it is shown. `start`,
+    `stop`: the code points it touches, -1 if not known.
+
+    `kept`: the result has it. `matched`: the other chunk found it at the same place. `differs`: not
+    the same in the joined and the serial ids. `shared`: it touches what both chunks tokenized.
+    """
+
+    number: int
+    id: int
+    text: str
+    start: int
+    stop: int
+    kept: bool = True
+    matched: bool = False
+    differs: bool = False
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The tokens near a seam, out of `total`, which may lie in several stretches; the seam stands
+    in front of the token numbered `seam`, -1 if it is in no single place."""
+
+    tokens: tuple[Token, ...]
+    total: int
+    seam: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some text, as it is shown; `shared`: both chunks tokenized it."""
+
+    text: str
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal:
+    """A difference laid to a seam: [start, stop) in code points, -1 if not known; the first tokens
+    of either side, and the whole in words."""
+
+    start: int
+    stop: int
+    joined: Row
+    serial: Row
+    words: str
+
+
+def token_at(
+    trace: Trace,
+    number: int,
+    ids: IdArray,
+    spans: SpanArray | None,
+    both: tuple[int, int] = (0, 0),
+    kept: bool = True,
+    matched: bool = False,
+    differs: bool = False,
+) -> Token:
+    """A token as it is shown: the bytes of the text that it stands for, or what its id decodes to
+    where tokens are not the bytes of the text. `both`: the code points that two chunks share."""
+    id_ = int(ids[number])
+    text = "" if trace.tiles else _decoded(trace, id_)
+    first = last = -1
+    if spans is not None:
+        start, stop = spans[number].tolist()
+        first, last = trace.touched(start, stop)
+        covered = trace.text[first:last].encode("utf-8", "surrogatepass")
+        base = int(trace.starts[first])
+        part = covered[start - base : stop - base]
+        text = text or part.decode("utf-8", "surrogateescape")
+    shared = first < both[1] and last > both[0]
+    return Token(number, id_, shown(text), first, last, kept, matched, differs, shared)
+
+
+def _decoded(trace: Trace, id_: int) -> str:
+    if not isinstance(trace.tokenizer, Decodes):
+        return ""
+    try:
+        return trace.tokenizer.decode([id_])
+    except LookupError:
+        return ""
+
+
+def unequal(trace: Trace, difference: Difference) -> Unequal:
+    """A difference, with the tokens of both sides."""
+    joined = _part(
+        trace, (difference.first, difference.last), trace.encoding.ids, trace.joined_spans
+    )
+    other = difference.other_first, difference.other_last
+    serial = _part(trace, other, trace.serial, trace.serial_spans)
+    start, stop = difference.start, difference.stop
+    if start >= 0:
+        start, stop = trace.touched(start, stop)
+    where = f"Code points {start:,} to {stop:,}" if start >= 0 else f"From id {difference.first:,}"
+    words = f"{where}: the joined ids have {_tokens(joined)}, the serial ids {_tokens(serial)}."
+    return Unequal(start, stop, joined, serial, words)
+
+
+def _part(trace: Trace, numbers: tuple[int, int], ids: IdArray, spans: SpanArray | None) -> Row:
+    first, last = numbers
+    most = min(last, first + TOKENS_AROUND)
+    tokens = (token_at(trace, n, ids, spans, differs=True) for n in range(first, most))
+    return Row(tuple(tokens), last - first)
+
+
+def _tokens(row: Row) -> str:
+    if not row.total:
+        return "no token"
+    names = " ".join(token.text or f"#{token.id}" for token in row.tokens)
+    more = " ..." if row.total > len(row.tokens) else ""
+    count = "1 token" if row.total == 1 else f"{row.total:,} tokens"
+    return f"{count} ({names}{more})"

@@ -1,0 +1,245 @@
+"""The story of one seam: what each chunk found there, what was joined, and what is serial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tokpar.explain.kept import Kept
+from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, token_at, unequal
+from tokpar.explain.trace import Mask, Trace
+from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
+from tokpar.kernels import IdArray, IntArray, SpanArray, equal_tokens
+from tokpar.types import Rule, Seam
+
+AROUND = 40
+MOST_DIFFERENCES = 3
+NOT_LOCATED = "this tokenizer cannot tell where these tokens lie, so only their ids are shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Everything about one seam. Places are code points of the text, `line` and `column` count
+    from 1; `left`, `right` are the chunks and `shared` what both tokenized (start, stop)."""
+
+    number: int
+    position: int
+    line: int
+    column: int
+    rule: Rule | None
+    theorem: str
+    witness: tuple[tuple[str, int | str], ...]
+    meaning: str
+    theorem_says: str
+    page: str
+    before: tuple[Stretch, ...]
+    after: tuple[Stretch, ...]
+    left: tuple[int, int]
+    right: tuple[int, int]
+    shared: tuple[int, int]
+    matched: int
+    left_row: Row
+    right_row: Row
+    joined_row: Row
+    serial_row: Row
+    differs: bool
+    differences: tuple[Unequal, ...]
+    more_differences: int
+    words: tuple[str, ...]
+
+
+def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
+    """The seam of that number, 0, 1, ..., with `around` code points of text to either side."""
+    seam = trace.seams[number]
+    view = _View(trace, number, around)
+    mine = trace.differing.get(number, ())
+    line, column = trace.place(seam.position)
+    before, after = view.context()
+    left, right = view.left, view.right
+    return Explained(
+        number=number,
+        position=seam.position,
+        line=line,
+        column=column,
+        rule=seam.rule,
+        theorem=seam.theorem,
+        witness=seam.witness,
+        meaning=rule_sentence(seam, trace.strategy),
+        theorem_says=theorem_sentence(seam),
+        page=proof_page(seam, trace.strategy),
+        before=before,
+        after=after,
+        left=(left.start, left.stop),
+        right=(right.start, right.stop),
+        shared=view.shared,
+        matched=len(view.matched[0]),
+        left_row=view.left_row(),
+        right_row=view.right_row(),
+        joined_row=view.joined_row(),
+        serial_row=view.serial_row(),
+        differs=bool(mine),
+        differences=tuple(unequal(trace, each) for each in mine[:MOST_DIFFERENCES]),
+        more_differences=max(0, len(mine) - MOST_DIFFERENCES),
+        words=view.words(bool(mine)),
+    )
+
+
+class _View:
+    """The places and rows that the story of one seam is made of."""
+
+    def __init__(self, trace: Trace, number: int, around: int) -> None:
+        self.trace, self.around = trace, around
+        self.seam: Seam = trace.seams[number]
+        self.k, self.j = trace.sides(number)
+        self.left, self.right = trace.chunks[self.k], trace.chunks[self.j]
+        self.left_spans, self.right_spans = trace.piece_spans(self.k), trace.piece_spans(self.j)
+        self.shared = (self.right.start, max(self.right.start, self.left.stop))
+        self.matched = self._matched()
+        self.joint = self._joint()
+        self.windows = self._windows()
+
+    def _matched(self) -> tuple[IntArray, IntArray]:
+        """Numbers, in both pieces, of the tokens both found at the same place of the overlap."""
+        none = np.zeros(0, dtype=np.int64)
+        left, right = self.left_spans, self.right_spans
+        if left is None or right is None or self.shared[0] == self.shared[1]:
+            return none, none
+        start, stop = (int(self.trace.starts[place]) for place in self.shared)
+        first = int(np.searchsorted(left[:, 1], start, side="right"))
+        last = int(np.searchsorted(right[:, 0], stop))
+        ids = self.trace.pieces[self.k].ids[first:], self.trace.pieces[self.j].ids[:last]
+        found, other = equal_tokens(left[first:], ids[0], right[:last], ids[1])
+        return found + first, other
+
+    def _joint(self) -> tuple[int, int]:
+        """Where the kept tokens of the left chunk end and those of the right one begin, UTF-8
+        bytes; the seam's place where that is not known."""
+        here = int(self.trace.starts[self.seam.position])
+        kept, left, right = self.trace.kept, self.left_spans, self.right_spans
+        if kept is None or left is None or right is None:
+            return here, here
+        (first, last), (behind, end) = kept[self.k], kept[self.j]
+        stop = int(left[last - 1, 1]) if last > first else here
+        start = int(right[behind, 0]) if end > behind else here
+        return stop, start
+
+    def _windows(self) -> list[tuple[int, int]]:
+        """What is looked at, [start, stop) in bytes, ascending and apart."""
+        starts, length = self.trace.starts, len(self.trace.text)
+        joints = np.searchsorted(starts, np.array(self.joint)).tolist()
+        windows: list[tuple[int, int]] = []
+        for place in sorted({self.seam.position, *joints}):
+            start = int(starts[max(0, place - self.around)])
+            stop = int(starts[min(length, place + self.around)])
+            if windows and start <= windows[-1][1]:
+                start = windows.pop()[0]
+            windows.append((start, stop))
+        return windows
+
+    def left_row(self) -> Row:
+        kept = None if self.trace.kept is None else self.trace.kept[self.k]
+        edge = -1 if kept is None else kept[1]
+        return self._chunk_row(self.k, self.left_spans, kept, edge, self.matched[0])
+
+    def right_row(self) -> Row:
+        kept = None if self.trace.kept is None else self.trace.kept[self.j]
+        edge = -1 if kept is None else kept[0]
+        return self._chunk_row(self.j, self.right_spans, kept, edge, self.matched[1])
+
+    def _chunk_row(
+        self, k: int, spans: SpanArray | None, kept: Kept | None, edge: int, matched: IntArray
+    ) -> Row:
+        ids = self.trace.pieces[k].ids
+        first, last = (0, len(ids)) if kept is None else kept
+        numbers = self._near(spans, 0, len(ids), edge if edge >= 0 else last * (k == self.k))
+        both = np.isin(np.array(numbers, dtype=np.int64), matched).tolist()
+        tokens = (
+            token_at(self.trace, n, ids, spans, self.shared, first <= n < last, common)
+            for n, common in zip(numbers, both, strict=True)
+        )
+        return Row(tuple(tokens), len(ids), edge)
+
+    def joined_row(self) -> Row:
+        """Joined tokens need not be in the order of the text, so only those by the seam are asked
+        whether they lie in a window: a code point has at most four tokens."""
+        ids, token = self.trace.encoding.ids, max(0, self.seam.token)
+        reach = 4 * self.around + 8
+        first, last = max(0, token - reach), min(len(ids), token + reach)
+        numbers = self._near(self.trace.joined_spans, first, last, token)
+        return self._whole_row(numbers, ids, self.trace.joined_spans, self.trace.unequal[0], token)
+
+    def serial_row(self) -> Row:
+        ids, edges = self.trace.serial, self.trace.serial_edges
+        first, last, seam = 0, len(ids), -1
+        if edges is not None:
+            first = int(np.searchsorted(edges[1], self.windows[0][0]))
+            last = int(np.searchsorted(edges[0], self.windows[-1][1], side="right"))
+            here = int(self.trace.starts[self.seam.position])
+            before = int(np.searchsorted(edges[1], here, side="right"))
+            seam = before if before == len(ids) or edges[0][before] >= here else -1
+        numbers = self._near(self.trace.serial_spans, first, last, max(0, self.seam.token))
+        return self._whole_row(numbers, ids, self.trace.serial_spans, self.trace.unequal[1], seam)
+
+    def _whole_row(
+        self, numbers: list[int], ids: IdArray, spans: SpanArray | None, differs: Mask, seam: int
+    ) -> Row:
+        tokens = (
+            token_at(self.trace, n, ids, spans, self.shared, differs=bool(differs[n]))
+            for n in numbers
+        )
+        return Row(tuple(tokens), len(ids), seam)
+
+    def _near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
+        """The numbers, of those in [first, last), of the tokens that touch a window; of tokens
+        that are not located, those that stand around an edge."""
+        if spans is None:
+            return list(range(max(first, edge - TOKENS_AROUND), min(last, edge + TOKENS_AROUND)))
+        part = spans[first:last]
+        touching = np.zeros(len(part), dtype=bool)
+        for start, stop in self.windows:
+            touching |= (part[:, 1] > start) & (part[:, 0] < stop)
+        return [first + int(n) for n in np.flatnonzero(touching)]
+
+    def context(self) -> tuple[tuple[Stretch, ...], tuple[Stretch, ...]]:
+        """The text before and behind the seam."""
+        here, length = self.seam.position, len(self.trace.text)
+        before = self._stretches(max(0, here - self.around), here)
+        return before, self._stretches(here, min(length, here + self.around))
+
+    def _stretches(self, start: int, stop: int) -> tuple[Stretch, ...]:
+        inner = [place for place in self.shared if start < place < stop]
+        edges = [start, *sorted(set(inner)), stop]
+        return tuple(
+            Stretch(shown(self.trace.text[a:b]), self.shared[0] <= a and b <= self.shared[1])
+            for a, b in pairwise(edges)
+            if a < b
+        )
+
+    def words(self, differs: bool) -> tuple[str, ...]:
+        """What else there is to say: the match, what is lost or doubled, what cannot be shown."""
+        start, stop = self.shared
+        said = []
+        if start < stop:
+            found = "1 token" if len(self.matched[0]) == 1 else f"{len(self.matched[0]):,} tokens"
+            said.append(
+                f"Both chunks tokenized code points {start:,} to {stop:,} and found {found} in "
+                "common at the same places."
+            )
+        else:
+            said.append("The chunks do not overlap: their ids stand one after the other.")
+        if differs:
+            said += self._lost()
+        if self.left_spans is None or self.right_spans is None or self.trace.joined_spans is None:
+            said.append(f"No positions: {NOT_LOCATED}.")
+        return tuple(said)
+
+    def _lost(self) -> list[str]:
+        stop, start = np.searchsorted(self.trace.starts, np.array(self.joint), side="left").tolist()
+        between = f"code points {min(start, stop):,} to {max(start, stop):,}"
+        if start > stop and self.trace.text[stop:start].strip():
+            return [f"The text of {between} is lost: no token that was kept covers it."]
+        if start < stop:
+            return [f"The text of {between} is there twice: both chunks' tokens for it were kept."]
+        return []

@@ -1,0 +1,110 @@
+"""One seam as lines of a terminal, readable without colour too."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tokpar.explain.rows import Row, Stretch, Token
+from tokpar.explain.seam import Explained
+from tokpar.explain.words import DIFFERS, EDGE, MATCHED, SEAM
+
+WIDTH = 96
+LABEL = 10
+LEGEND = (
+    f"{EDGE} token edge   {SEAM} seam   {MATCHED[0]}both chunks found it{MATCHED[1]}   "
+    f"{DIFFERS[0]}joined and serial differ{DIFFERS[1]}   (dropped)   … left out"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """Colours of the terminal, or none."""
+
+    on: bool
+
+    def __call__(self, codes: str, text: str) -> str:
+        """`text` in these SGR codes: "1;31" is bold and red."""
+        return f"\033[{codes}m{text}\033[0m" if self.on and text else text
+
+
+def lines(seam: Explained, paint: Paint) -> Iterator[str]:
+    """Everything about a seam: what licenses it, the text, four rows of tokens, differences."""
+    licence = f"{seam.rule}, theorem {seam.theorem}" if seam.rule else "no rule"
+    verdict = paint("1;31", "ids differ") if seam.differs else "ids equal"
+    licence = paint("1;32" if seam.rule else "1;33", licence)
+    where = f"code point {seam.position:,} (line {seam.line:,}, column {seam.column:,})"
+    yield f"{paint('1', f'seam {seam.number:,}')} at {where}: {licence}, {verdict}"
+    yield from _wrapped(seam.meaning)
+    if seam.theorem_says:
+        yield from _wrapped(f"Theorem {seam.theorem}: {seam.theorem_says} (proofs/{seam.page}).")
+    elif seam.page:
+        yield from _wrapped(f"See proofs/{seam.page}.")
+    if seam.witness:
+        named = " ".join(f"{name}={value}" for name, value in seam.witness)
+        yield f"  {'witness':{LABEL}}{named}"
+    yield from map("  {}".format, seam.words)
+    yield f"  {'text':{LABEL}}{_context(seam, paint)}"
+    rows = (
+        (f"left {_range(seam.left)}", seam.left_row),
+        (f"right {_range(seam.right)}", seam.right_row),
+        (f"joined, {seam.joined_row.total:,} ids", seam.joined_row),
+        (f"serial, {seam.serial_row.total:,} ids", seam.serial_row),
+    )
+    for label, row in rows:
+        yield f"  {label}{_from(row)}"
+        yield f"    {_row(row, paint)}"
+    for difference in seam.differences:
+        yield from _wrapped(difference.words)
+    if seam.more_differences:
+        yield f"  and {seam.more_differences:,} more differences"
+
+
+def _from(row: Row) -> str:
+    located = row.tokens and row.tokens[0].start >= 0
+    return f", shown from code point {row.tokens[0].start:,}" if located else ""
+
+
+def _range(places: tuple[int, int]) -> str:
+    return f"[{places[0]:,}, {places[1]:,})"
+
+
+def _wrapped(words: str) -> Sequence[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _context(seam: Explained, paint: Paint) -> str:
+    before, after = (
+        "".join(_stretch(each, paint) for each in side) for side in (seam.before, seam.after)
+    )
+    return f"{before}{paint('1', SEAM)}{after}"
+
+
+def _stretch(stretch: Stretch, paint: Paint) -> str:
+    return paint("4", stretch.text) if stretch.shared else stretch.text
+
+
+def _row(row: Row, paint: Paint) -> str:
+    parts = []
+    last = None
+    for token in row.tokens:
+        if last is not None and token.number != last + 1:
+            parts.append(f" {EDGE}…")
+        parts.append(paint("1", SEAM) if token.number == row.seam else EDGE)
+        parts.append(_token(token, paint))
+        last = token.number
+    ends_here = last is not None and last + 1 == row.seam
+    return "".join(parts) + (paint("1", SEAM) if ends_here else EDGE)
+
+
+def _token(token: Token, paint: Paint) -> str:
+    text = token.text or f"#{token.id}"
+    if token.differs:
+        return paint("1;97;41", f"{DIFFERS[0]}{text}{DIFFERS[1]}")
+    if token.matched:
+        text = f"{MATCHED[0]}{text}{MATCHED[1]}"
+    if not token.kept:
+        return paint("2", f"({text})")
+    background = "48;5;24" if token.number % 2 else "48;5;238"
+    return paint(f"97;{background}", text)
