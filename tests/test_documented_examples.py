@@ -22,12 +22,14 @@ from typing import Any
 
 import pytest
 
+import tokpar.registry as registry_module
 from tokpar import pure
 from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
+from tokpar.registry import Registry
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
 INNER = {
@@ -85,10 +87,13 @@ def run_console(block: Block, page: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # a page may register plugins, and those that are installed here may have the same names
+    monkeypatch.setattr(registry_module, "_registry", [Registry.load(entry_points=[])])
+    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,313 @@
+"""SentencePiece for tokpar: ``.model`` files and `SentencePieceProcessor` objects.
+
+All ids are those of the library's own `encode`. What may be split is read from the model: a BPE
+model without a character map is cut before a space, where no piece can lie across the place
+(lemma 24), and the dummy prefix of the right part stands for that space (section 6.4). Everything
+else is encoded in one call, and the facts say why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tokpar.errors import FileFormatError, OptionError
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import TokenizerSource
+from tokpar.kernels import IdArray, SpanArray
+from tokpar.types import Facts, Piece, Scheme
+
+NEEDED = (0, 2, 3)
+"""The first version whose `encode` has no settings that cannot be read back."""
+SETTINGS = ("add_bos", "add_eos", "reverse", "enable_sampling", "nbest_size", "alpha")
+"""Keywords of the library's `encode` that change ids."""
+SPACE = "▁"
+
+# Of sentencepiece_model.proto: TrainerSpec.ModelType and SentencePiece.Type.
+UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
+NORMAL, USER_DEFINED, UNUSED = 1, 4, 5
+KINDS = {UNIGRAM: "Unigram", BPE: "BPE", WORD: "Word", CHAR: "Char"}
+NOT_BPE = {
+    UNIGRAM: "a Unigram model scores the text as a whole: pieces may depend on what is far away",
+    WORD: "a word model makes one id of unknown words next to each other",
+    CHAR: "nothing is proved about a character model",
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file says about how texts become pieces; `pieces`: (text, type), by id."""
+
+    kind: int
+    pieces: tuple[tuple[str, int], ...]
+    normalizer: str
+    mapped: bool
+    dummy_prefix: bool
+    removes_spaces: bool
+    escapes_spaces: bool
+    space_is_suffix: bool
+
+
+def read_model(data: bytes) -> Model:
+    """The model in a serialized ModelProto. ValueError if it is none."""
+    parts = list(fields(data))
+    specs: dict[int, dict[int, Any]] = {2: {}, 3: {}}
+    for number, value in parts:
+        if number in specs:  # one message may come in several parts
+            specs[number] |= fields(value)
+    trainer, normalizer = specs[2], specs[3]
+    return Model(
+        kind=trainer.get(3, UNIGRAM),
+        pieces=tuple(_piece(dict(fields(value))) for number, value in parts if number == 1),
+        normalizer=normalizer.get(1, b"").decode("utf-8", "replace"),
+        mapped=bool(normalizer.get(2)),
+        dummy_prefix=bool(normalizer.get(3, True)),
+        removes_spaces=bool(normalizer.get(4, True)),
+        escapes_spaces=bool(normalizer.get(5, True)),
+        space_is_suffix=bool(trainer.get(24, False)),
+    )
+
+
+def _piece(parts: Mapping[int, Any]) -> tuple[str, int]:
+    return parts.get(1, b"").decode("utf-8", "replace"), parts.get(3, NORMAL)
+
+
+def fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """(number, value) of each field of a protocol buffer message: an int, or bytes undecoded:
+    b"\\x08\\x05\\x12\\x01a" -> (1, 5), (2, b"a"). ValueError if it is none."""
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        kind, size = key & 7, 0
+        if kind == 0:
+            value, place = _varint(message, place)
+            yield key >> 3, value
+            continue
+        if kind == 2:
+            size, place = _varint(message, place)
+        size = {1: 8, 2: size, 5: 4}.get(kind, len(message))
+        if place + size > len(message):
+            raise ValueError(f"no protocol buffer: a field of kind {kind} at byte {place}")
+        yield key >> 3, message[place : place + size]
+        place += size
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """The number at a place, in groups of seven bits, the least first; and the place behind it."""
+    value = shift = 0
+    for stop in range(place, min(place + 10, len(message))):
+        byte = message[stop]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, stop + 1
+        shift += 7
+    raise ValueError(f"no protocol buffer: the number at byte {place} has no end")
+
+
+def objection(model: Model) -> str | None:
+    """Why no place of a text may be cut, or None.
+
+    None for two shapes, both BPE with "▁" for every space and nothing else changed. With a dummy
+    prefix, spaces at the ends and double ones may be removed: the left part ends in no space, and
+    the right one gets its space back. Without, the right part must keep its space, and since the
+    rule for that shape also cuts between two spaces, pieces may have "▁" as first character only.
+    """
+    if model.kind != BPE:
+        return NOT_BPE.get(model.kind, f"nothing is proved about a model of type {model.kind}")
+    if model.mapped:
+        return f"nothing is proved about the character map of the normalizer {model.normalizer!r}"
+    if not model.escapes_spaces:
+        return "escape_whitespaces is off: pieces hold spaces as they are"
+    if model.space_is_suffix:
+        return f"treat_whitespace_as_suffix: pieces end with {SPACE!r}"
+    if model.removes_spaces and not model.dummy_prefix:
+        return (
+            "remove_extra_whitespaces without a dummy prefix: parts lose the space they begin with"
+        )
+    return _objection_to_pieces(model)
+
+
+def _objection_to_pieces(model: Model) -> str | None:
+    matched = {text for text, kind in model.pieces if kind in (NORMAL, USER_DEFINED)}
+    unused = next((text for text, kind in model.pieces if kind == UNUSED), None)
+    if unused is not None:
+        return f"the piece {unused!r} is unused: how it is divided depends on the text around it"
+    if SPACE not in matched:
+        return f"{SPACE!r} is no piece, so that it may become one unknown piece with its neighbour"
+    raw = min((text for text in matched if " " in text), default=None)
+    if raw is not None:
+        return f"the piece {raw!r} holds a space"
+    across = min((text for text in matched if _across(text, model.dummy_prefix)), default=None)
+    return across and f"the piece {across!r} has {SPACE!r} behind another character"
+
+
+def _across(piece: str, absorbs: bool) -> bool:
+    """A place before a space may lie inside this piece."""
+    return SPACE in (piece.lstrip(SPACE) if absorbs else piece[1:])
+
+
+def facts_of_model(model: Model, sampling: bool) -> Facts:
+    """What proofs may use. User-defined pieces are no added tokens: they are found in the text
+    that has the dummy prefix, and without "▁" inside they never lie across a cut."""
+    why = "enable_sampling draws pieces: no two encodings need agree" if sampling else None
+    why = why or objection(model)
+    scheme: Scheme = "dummy" if model.dummy_prefix else "metaspace"
+    return Facts(
+        engine="sentencepiece",
+        model=KINDS.get(model.kind, str(model.kind)),
+        scheme="none" if why else scheme,
+        family="metaspace" if why is None and scheme == "metaspace" else None,
+        longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
+        unprovable=why,
+    )
+
+
+class SentencePieceTokenizer:
+    """The adapter; see `load`. `settings`: a value for each name of SETTINGS."""
+
+    name = "sentencepiece"
+    releases_gil = True
+
+    def __init__(self, processor: Any, settings: Mapping[str, Any]) -> None:
+        self._processor = processor
+        self._settings = dict(settings)
+        self._bare = self._settings | {"add_bos": False, "add_eos": False, "reverse": False}
+        self._before = self._special("add_bos", processor.bos_id())
+        self._after = self._special("add_eos", processor.eos_id())
+
+    def _special(self, setting: str, id_: int) -> IdArray:
+        if self._settings[setting] and id_ < 0:
+            raise OptionError(f"{setting}=True needs a model with such a symbol, this one has none")
+        return np.array([id_] if self._settings[setting] else [], dtype=np.int64).astype(np.uint32)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the model file tells; read at the first text that is long enough to be split."""
+        model = read_model(self._processor.serialized_model_proto())
+        return facts_of_model(model, bool(self._settings["enable_sampling"]))
+
+    def encode(self, text: str) -> IdArray:
+        """Ids without BOS and EOS, in the order of the text."""
+        return _ids(self._processor.encode(text, return_type="numpy", **self._bare))
+
+    def encode_whole(self, text: str) -> IdArray:
+        """The library's own call with the settings."""
+        return _ids(self._processor.encode(text, return_type="numpy", **self._settings))
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+        """The library's batch call, which encodes each text by itself."""
+        if spans:
+            return [Piece(*self._mapping(text)) for text in texts]
+        rows = self._processor.encode(list(texts), return_type="numpy", **self._bare)
+        return [Piece(_ids(row)) for row in rows]
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans as the library tells them: a byte piece has an empty one, but the last
+        of its character. LookupError if these are not the ids of `text`."""
+        found, spans = self._mapping(text)
+        if not np.array_equal(found, ids):
+            raise LookupError("sentencepiece can locate the ids of a text only, not others")
+        return spans
+
+    def _mapping(self, text: str) -> tuple[IdArray, SpanArray]:
+        """Ids and spans; given bytes, the library counts in bytes."""
+        found = self._processor.encode(text.encode(), return_type="offset_mapping", **self._bare)
+        spans = np.array(found["offsets"], dtype=np.int64).reshape(-1, 2)
+        return np.array(found["ids"], dtype=np.uint32), spans
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        """Reversed, then BOS and EOS, as the library does it."""
+        body = ids[::-1] if self._settings["reverse"] else ids
+        return np.concatenate([self._before, body, self._after])
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """BOS and EOS."""
+        return None if self._settings["reverse"] else (self._before, self._after)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The library's own. IndexError for an id that is no piece."""
+        text: str = self._processor.decode([int(id_) for id_ in ids])
+        return text
+
+    def spec(self) -> tuple[Callable[..., SentencePieceTokenizer], dict[str, Any]]:
+        """The model itself: a file may be gone, or have changed."""
+        data = self._processor.serialized_model_proto()
+        return rebuild, {"model": data, "settings": self._settings}
+
+
+def _ids(row: Any) -> IdArray:
+    ids: IdArray = row.view(np.uint32)  # int32 that are never negative
+    return ids
+
+
+def rebuild(model: bytes, settings: Mapping[str, Any]) -> SentencePieceTokenizer:
+    """The adapter that `SentencePieceTokenizer.spec` describes."""
+    return SentencePieceTokenizer(library().SentencePieceProcessor(model_proto=model), settings)
+
+
+def library() -> Any:
+    """The package sentencepiece. OptionError if it is missing or too old."""
+    needed = ".".join(map(str, NEEDED))
+    try:
+        import sentencepiece
+    except ImportError as error:
+        raise OptionError(f"pip install 'sentencepiece>={needed}': it is missing") from error
+    found = sentencepiece.__version__
+    if tuple(map(int, re.findall(r"\d+", found)[:3])) < NEEDED:
+        raise OptionError(f"pip install 'sentencepiece>={needed}': {found} is too old")
+    return sentencepiece
+
+
+def load(source: object, **settings: Any) -> SentencePieceTokenizer | None:
+    """An adapter of a path that ends in ``.model`` or of a `SentencePieceProcessor`; None for
+    anything else.
+
+    `settings` are those of SETTINGS, with the meaning they have in the library's `encode`; those
+    that are not given are the processor's own. Raises OptionError, FileFormatError,
+    FileNotFoundError.
+    """
+    processor = _processor(source)
+    if processor is None:
+        return None
+    unknown = sorted(settings.keys() - set(SETTINGS))
+    if unknown:
+        raise OptionError(f"unknown setting {unknown[0]!r}; known: {', '.join(SETTINGS)}")
+    own = {name: getattr(processor, f"_{name}") for name in SETTINGS}
+    return SentencePieceTokenizer(processor, own | settings)
+
+
+def _processor(source: object) -> Any:
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        return _from_file(path) if path.suffix == ".model" else None
+    kind = getattr(sys.modules.get("sentencepiece"), "SentencePieceProcessor", ())
+    if not isinstance(source, kind):
+        return None
+    library()
+    if not source.serialized_model_proto():
+        raise OptionError("this SentencePieceProcessor holds no model; load one into it first")
+    return source
+
+
+def _from_file(path: Path) -> Any:
+    data, package = path.read_bytes(), library()
+    if not data:  # which the library takes for no argument
+        raise FileFormatError(f"{path} is no SentencePiece model: it is empty")
+    try:
+        return package.SentencePieceProcessor(model_proto=data)
+    except (RuntimeError, ValueError) as error:
+        raise FileFormatError(f"{path} is no SentencePiece model: {error}") from error
+
+
+@hookimpl
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    return [TokenizerSource("sentencepiece", load)]
