@@ -1,0 +1,180 @@
+"""From the ids of texts to the columns that transformers returns: input_ids, masks, offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer, models
+
+from tokpar.adapters.hf_finish import (
+    Finish,
+    NativeRefusesError,
+    Padding,
+    Truncation,
+    finish_of,
+    stages,
+)
+from tokpar.errors import OptionError
+from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.views.hf_call import Call
+
+# What Rust's char::is_whitespace holds for a space, and the byte-level character of " ".
+_BLANKS = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\u0120"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the ids of a text. `types`: type ids of prefix, text and suffix, one id
+    standing for the whole text. `trims`: for each stage that takes spaces out of the offsets
+    whether it spares a space that the tokenizer put in front."""
+
+    finish: Finish
+    types: tuple[list[int], int, list[int]]
+    trims: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A text as far as it is kept. `spans`: code points, int64 (n, 2), or None if not asked for.
+    `left`, `right`: how many padding tokens."""
+
+    ids: IdArray
+    spans: SpanArray | None
+    left: int = 0
+    right: int = 0
+
+
+def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
+    """What the post-processor of `own` does to every text; `Finish.unknown` must be None."""
+    post = own.post_processor
+    finish = finish_of(own, add_special_tokens=add_special_tokens, cut_and_pad=False)
+    return Frame(finish, _types(post, add_special_tokens), _trims(post))
+
+
+def _types(post: Any, add_special_tokens: bool) -> tuple[list[int], int, list[int]]:
+    """The engine's own answer for a text of one token."""
+    one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    if post is not None:
+        one.post_processor = post
+    encoding = one.encode("a", add_special_tokens=add_special_tokens)
+    types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
+    return types[:at], types[at], types[at + 1 :]
+
+
+def _trims(post: Any) -> tuple[bool, ...]:
+    parsed = None if post is None else json.loads(post.__getstate__())
+    return tuple(
+        bool(stage["add_prefix_space"]) for stage in stages(parsed) if stage.get("trim_offsets")
+    )
+
+
+def rows_of(
+    ids: Sequence[IdArray],
+    spans: Sequence[SpanArray | None],
+    frame: Frame,
+    call: Call,
+    own: Tokenizer,
+) -> list[Row]:
+    """The texts cut, their offsets trimmed, and padded together. Raises OptionError for
+    truncation="only_second" where something must go."""
+    around = len(frame.finish.prefix) + len(frame.finish.suffix)
+    truncation = _truncation(call, own, around)
+    rows = []
+    for some, where in zip(ids, spans, strict=True):
+        kept = some if truncation is None else _cut(truncation, some)
+        places = where if truncation is None or where is None else _cut(truncation, where)
+        if places is not None and frame.trims:
+            places = trimmed(places, *_blanks(kept, own), frame.trims)
+        rows.append(Row(kept, places))
+    return rows if call.padding is None else _padded(rows, around, call)
+
+
+def _truncation(call: Call, own: Tokenizer, around: int) -> Truncation | None:
+    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
+    if call.truncation is None or call.max_length is None or call.max_length < around:
+        return None
+    return Truncation(call.max_length - around, call.truncation, call.truncation_side, 0)
+
+
+def _cut(truncation: Truncation, array: Any) -> Any:
+    try:
+        return truncation.apply(array)
+    except NativeRefusesError:
+        raise OptionError(
+            "truncation='only_second' cannot cut a single text: use 'only_first'"
+        ) from None
+
+
+def _padded(rows: Sequence[Row], around: int, call: Call) -> list[Row]:
+    length = call.max_length if call.padding == "max_length" else None
+    rule = Padding(length, call.multiple or 0, call.padding_side, 0)
+    lengths = [len(row.ids) + around for row in rows]
+    target = rule.target(max(lengths, default=0))
+    padded = []
+    for row, own_length in zip(rows, lengths, strict=True):
+        missing = max(0, target - own_length)
+        left = missing if call.padding_side == "left" else 0
+        padded.append(Row(row.ids, row.spans, left, missing - left))
+    return padded
+
+
+def _blanks(ids: IdArray, own: Tokenizer) -> tuple[IntArray, IntArray]:
+    """How many spaces each token begins and ends with, characters."""
+    unique, where = np.unique(ids, return_inverse=True)
+    tokens = [own.id_to_token(int(id_)) or "" for id_ in unique]
+    before = np.array([len(t) - len(t.lstrip(_BLANKS)) for t in tokens], dtype=np.int64)
+    behind = np.array([len(t) - len(t.rstrip(_BLANKS)) for t in tokens], dtype=np.int64)
+    return before[where], behind[where]
+
+
+def trimmed(
+    spans: SpanArray, before: IntArray, behind: IntArray, trims: Sequence[bool]
+) -> SpanArray:
+    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2],
+    [3, 6]]. A stage with a prefix space spares a single space in front of the first token, and of
+    every token that starts at 0."""
+    start, stop = spans[:, 0].copy(), spans[:, 1].copy()
+    for prefix_space in trims:
+        lead = before
+        if prefix_space and len(start):
+            first = start == 0
+            first[0] = True
+            lead = np.where(first & (before == 1), 0, before)
+        start = np.minimum(start + lead, stop)
+        stop = np.where(stop >= behind, np.maximum(stop - behind, start), stop)
+    return np.stack([start, stop], axis=1)
+
+
+def column(name: str, row: Row, frame: Frame, pad_id: int, pad_type: int) -> IntArray:
+    """One column of one text, int64: (n,), and (n, 2) for "offset_mapping"."""
+    prefix, suffix = frame.finish.prefix, frame.finish.suffix
+    n = len(row.ids)
+    ones = partial(np.full, fill_value=1)
+    if name == "input_ids":
+        return _laid(row, pad_id, prefix, row.ids, suffix)
+    if name == "token_type_ids":
+        first, own, last = frame.types
+        return _laid(row, pad_type, first, np.full(n, own), last)
+    if name == "attention_mask":
+        return _laid(row, 0, ones(len(prefix)), ones(n), ones(len(suffix)))
+    if name == "special_tokens_mask":
+        return _laid(row, 1, ones(len(prefix)), np.full(n, 0), ones(len(suffix)))
+    assert name == "offset_mapping"
+    assert row.spans is not None
+    places = np.zeros((row.left + len(prefix) + n + len(suffix) + row.right, 2), dtype=np.int64)
+    places[row.left + len(prefix) :][:n] = row.spans
+    return places
+
+
+def _laid(row: Row, padding: int, prefix: Any, middle: Any, suffix: Any) -> IntArray:
+    left, right = np.full(row.left, padding), np.full(row.right, padding)
+    parts = [np.asarray(part, dtype=np.int64) for part in (left, prefix, middle, suffix, right)]
+    return np.concatenate(parts)

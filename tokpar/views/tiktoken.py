@@ -1,0 +1,244 @@
+"""`Encoder.as_tiktoken()`: the methods of a tiktoken.Encoding, long texts encoded in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Literal, NoReturn
+
+import tiktoken
+
+from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.errors import OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import IdArray, has_surrogate
+from tokpar.types import Encoding
+from tokpar.views.refusals import missing, own_methods, unpicklable
+
+Allowed = Literal["all"] | Collection[str]
+_MIRRORED = (
+    "encode",
+    "encode_ordinary",
+    "encode_to_numpy",
+    "encode_batch",
+    "encode_ordinary_batch",
+    "special_tokens_set",
+)
+_ORIGINAL = "the tiktoken.Encoding"
+# Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
+_MOST_SETTINGS = 32
+
+
+def view(
+    tokenizer: TokenizerAdapter,
+    split: Callable[[str, TokenizerAdapter], Encoding],
+    smallest_split: int,
+) -> TiktokenView:
+    """The view of an encoder of `tokenizer`. `split(text, adapter)` encodes in parallel; texts
+    below `smallest_split` code points are not worth that. Raises OptionError."""
+    if not isinstance(tokenizer, TiktokenTokenizer):
+        raise OptionError(
+            f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
+        )
+    own = own_methods(type(tokenizer.encoding), _MIRRORED, "tiktoken.")
+    if own:
+        kind = type(tokenizer.encoding).__name__
+        raise OptionError(f"as_tiktoken cannot follow {kind}, which has its own {own[0]}")
+    return TiktokenView(tokenizer.encoding, split, smallest_split)
+
+
+class TiktokenView:
+    """See the module and docs/views.md: results and errors are those of the Encoding. Thread-safe.
+
+    `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
+    was loaded with does not matter.
+    """
+
+    def __init__(
+        self,
+        encoding: tiktoken.Encoding,
+        split: Callable[[str, TokenizerAdapter], Encoding],
+        smallest_split: int,
+    ) -> None:
+        self._encoding = encoding
+        self._split = split
+        self._smallest_split = smallest_split
+        self._adapters: dict[tuple[frozenset[str], frozenset[str]], TiktokenTokenizer] = {}
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Allowed = "all",
+    ) -> list[int]:
+        """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
+        allowed, disallowed = allowed_special, _reusable(disallowed_special)
+        own = partial(self._encoding.encode, allowed_special=allowed, disallowed_special=disallowed)
+        if self._is_short(text) or _refuses(own):
+            return list(own(text))
+        ids: list[int] = self._parallel(text, allowed, disallowed).tolist()
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Ids of `text`, in which special tokens are nothing special."""
+        if self._is_short(text):
+            return list(self._encoding.encode_ordinary(text))
+        ids: list[int] = self._parallel(text, (), ()).tolist()
+        return ids
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Allowed = "all",
+    ) -> IdArray:
+        """Ids of `text`, uint32, read-only; UnicodeEncodeError for surrogates, as tiktoken."""
+        allowed, disallowed = allowed_special, _reusable(disallowed_special)
+        own = partial(
+            self._encoding.encode_to_numpy, allowed_special=allowed, disallowed_special=disallowed
+        )
+        if self._is_short(text) or _refuses(own):
+            ids: IdArray = own(text)
+            return ids
+        return self._parallel(text, allowed, disallowed)
+
+    def encode_batch(
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Allowed = "all",
+    ) -> list[list[int]]:
+        """The ids of each text: short ones on `num_threads` threads, long ones in parallel."""
+        allowed, disallowed = allowed_special, _reusable(disallowed_special)
+        self._encoding.encode_batch(
+            [], num_threads=num_threads, allowed_special=allowed, disallowed_special=disallowed
+        )
+        call = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
+        return self._each(call, text, num_threads)
+
+    def encode_ordinary_batch(
+        self, text: Iterable[str], *, num_threads: int = 8
+    ) -> list[list[int]]:
+        """As `encode_batch`, in which special tokens are nothing special."""
+        return self._each(self.encode_ordinary, text, num_threads)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of one token, special or not. KeyError for others."""
+        return int(self._encoding.encode_single_token(text_or_bytes))
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text; `errors` as for bytes.decode. KeyError for an id that is no token."""
+        return str(self._encoding.decode(tokens, errors=errors))
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of the tokens, joined."""
+        return bytes(self._encoding.decode_bytes(tokens))
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one token, special or not."""
+        return bytes(self._encoding.decode_single_token_bytes(token))
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each token."""
+        return list(self._encoding.decode_tokens_bytes(tokens))
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text, and the character at which each token starts."""
+        text, offsets = self._encoding.decode_with_offsets(tokens)
+        return text, offsets
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """The text of each row."""
+        return list(self._encoding.decode_batch(batch, errors=errors, num_threads=num_threads))
+
+    def decode_bytes_batch(
+        self, batch: Sequence[Sequence[int]], *, num_threads: int = 8
+    ) -> list[bytes]:
+        """The bytes of each row."""
+        return list(self._encoding.decode_bytes_batch(batch, num_threads=num_threads))
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens but the special ones."""
+        return list(self._encoding.token_byte_values())
+
+    def is_special_token(self, token: int) -> bool:
+        """True for the id of a special token."""
+        return bool(self._encoding.is_special_token(token))
+
+    @property
+    def name(self) -> str:
+        return str(self._encoding.name)
+
+    @property
+    def special_tokens_set(self) -> set[str]:
+        return set(self._encoding.special_tokens_set)
+
+    @property
+    def eot_token(self) -> int:
+        """KeyError if there is none."""
+        return int(self._encoding.eot_token)
+
+    @property
+    def max_token_value(self) -> int:
+        return int(self._encoding.max_token_value)
+
+    @property
+    def n_vocab(self) -> int:
+        return int(self._encoding.n_vocab)
+
+    def __repr__(self) -> str:
+        return f"<TiktokenView {self.name!r}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        missing(self, name, _ORIGINAL)
+
+    def __reduce__(self) -> NoReturn:
+        unpicklable(self, _ORIGINAL)
+
+    def _is_short(self, text: Any) -> bool:
+        """True for what the Encoding itself answers: short texts, those with surrogates, which are
+        never split, and what is no text, for its error."""
+        return not isinstance(text, str) or len(text) < self._smallest_split or has_surrogate(text)
+
+    def _parallel(self, text: str, allowed: Allowed, disallowed: Allowed) -> IdArray:
+        return self._split(text, self._adapter(allowed, disallowed)).ids
+
+    def _adapter(self, allowed: Allowed, disallowed: Allowed) -> TiktokenTokenizer:
+        everything = frozenset(self._encoding.special_tokens_set)
+        some = everything if allowed == "all" else frozenset(allowed)
+        refused = everything - some if disallowed == "all" else frozenset(disallowed or ())
+        if (some, refused) not in self._adapters:
+            if len(self._adapters) >= _MOST_SETTINGS:
+                self._adapters = {}
+            self._adapters[some, refused] = TiktokenTokenizer(self._encoding, some, refused)
+        return self._adapters[some, refused]
+
+    def _each(
+        self, encode: Callable[[str], list[int]], texts: Iterable[str], num_threads: int
+    ) -> list[list[int]]:
+        """In order, so that of several errors the first text's is raised."""
+        with ThreadPoolExecutor(num_threads) as pool:
+            running = [(t, pool.submit(encode, t) if self._is_short(t) else None) for t in texts]
+            return [encode(t) if done is None else done.result() for t, done in running]
+
+
+def _refuses(call: Callable[[str], object]) -> bool:
+    """True if the arguments are not such as tiktoken takes: called on the text it says why."""
+    try:
+        call("")
+    except Exception:
+        return True
+    return False
+
+
+def _reusable(special: Any) -> Any:
+    """`disallowed_special` as a set, where it is no name and not empty: an iterator would be used
+    up by the first look at it."""
+    return special if isinstance(special, str) or not special else frozenset(special)
