@@ -22,6 +22,7 @@ from typing import Any
 
 import tokpar
 from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.bench.provenance import processor
 from tokpar.bench.texts import long_text, read_texts, text_hash
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import EncodesWhole, TokenizerAdapter
@@ -195,21 +196,12 @@ def _microseconds(call: Callable[[str], Any], text: str) -> float:
 def _provenance(texts: list[str]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": worker_count(None),
         "tokpar": tokpar.__version__,
         **{name: version(name) for name in ("tokenizers", "tiktoken", "numpy")},
         "texts": {label: text_hash(long_text(texts, size)) for label, size in SIZES.items()},
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

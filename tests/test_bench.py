@@ -1,0 +1,951 @@
+"""`tokpar bench`: what it measures, keeps, prints, draws and refuses. No test looks at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from html import escape
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
+from tokpar.bench.comparing import comparison, repetitive
+from tokpar.bench.datasets import Dataset, read_dataset
+from tokpar.bench.equality import shared_ids
+from tokpar.bench.laboratory import Experiment
+from tokpar.bench.laboratory import run as run_experiments
+from tokpar.bench.measuring import Job, Sample, Spread, Watch, interleaved, middle
+from tokpar.bench.methods import Method, chosen, compared
+from tokpar.bench.paper import NOT_READ, published
+from tokpar.bench.paper_tables import paper_tables, tables_of
+from tokpar.bench.plan import PARTS
+from tokpar.bench.projection import (
+    amdahl,
+    bound,
+    longest_first,
+    makespan,
+    projected,
+    projected_longest_first,
+)
+from tokpar.bench.provenance import provenance
+from tokpar.bench.results import (
+    MethodRow,
+    ProjectionRow,
+    Results,
+    StageRow,
+    SweepRow,
+    from_json,
+    to_json,
+)
+from tokpar.bench.runs import TimingExecutor, encode_job
+from tokpar.bench.stages import stages
+from tokpar.bench.subjects import Opened
+from tokpar.bench.sweeps import Swept, places, sweep
+from tokpar.bench.synthetic import KINDS, synthetic
+from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
+from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.executors.serial import SerialExecutor
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import Strategy
+from tokpar.methods import cut
+from tokpar.registry import Registry
+from tokpar.types import Report
+
+SMALL = ("--chunk-chars", 300, "--overlap-chars", 100, "--chars", 4000, "--repeats", 1)
+TEXT = "The quick brown fox, 12345 times. It jumps again; naïve 中文 too.\n"
+
+
+@pytest.fixture
+def rows_file(tmp_path: Path) -> Path:
+    """Three texts of about 1,300 code points."""
+    path = tmp_path / "rows.jsonl"
+    lines = [json.dumps({"text": TEXT * 20 + str(i), "title": TEXT}) for i in range(3)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def a_spread(median: float) -> Spread:
+    return Spread.of([median / 2, median, median * 2])
+
+
+METHOD = MethodRow(
+    part="methods",
+    dataset="some.jsonl",
+    texts=3,
+    code_points=3000,
+    tokenizer="deepseek",
+    engine="oniguruma",
+    executor="native",
+    workers=2,
+    method="delimiter-comma",
+    strategy="delimiter",
+    options={"delimiter": ","},
+    lossless=False,
+    texts_equal=0.6666666,
+    ids_equal=0.99999999,
+    seconds=a_spread(0.02),
+    chunks=9,
+    retries=2,
+    repairs=1,
+    redundant=1500,
+    stages={"split": 0.001, "tokenize": 0.018, "merge": 0.001},
+)
+OWN = replace(
+    METHOD, method="serial", texts_equal=1.0, ids_equal=1.0, seconds=a_spread(0.05), executor="none"
+)
+STAGE = StageRow(
+    dataset="some.jsonl",
+    code_points=3000,
+    tokenizer="deepseek",
+    engine="oniguruma",
+    method="lopt",
+    equal=True,
+    chunks=3,
+    seconds=a_spread(0.01),
+    stages={"split": 0.001, "tokenize": 0.008, "merge": 0.001},
+    work=0.008,
+    span=0.003,
+    own=a_spread(0.02),
+    amdahl={"8": 3.33, "32": 4.44, "112": 4.83, "all": 5.0},
+)
+PROJECTION = ProjectionRow(
+    tokenizer="deepseek",
+    engine="oniguruma",
+    executor="native",
+    method="lopt",
+    workers=2,
+    projected=0.006,
+    longest_first=0.0055,
+    bound=0.005,
+    speedup=3.3,
+    measured=a_spread(0.005),
+    error=20.0,
+)
+SWEEP = SweepRow(
+    sweep="length",
+    dataset="some.jsonl",
+    code_points=3000,
+    tokenizer="deepseek",
+    engine="oniguruma",
+    method="lopt",
+    x=1024,
+    equal=True,
+    seconds=a_spread(0.0123),
+)
+RESULTS = Results(
+    provenance={"date": "today", "processor": "x", "texts": [{"name": "some.jsonl"}]},
+    settings={"repeats": 3, "paper": False},
+    methods=[OWN, METHOD, replace(METHOD, part="retries", method="lopt-restart")],
+    stages=[STAGE],
+    projection=[PROJECTION, replace(PROJECTION, workers=8, measured=None, error=None)],
+    sweeps=[
+        replace(SWEEP, sweep=kind, x=x, method=method)
+        for kind in ("length", "chunk", "workers", "batch")
+        for method, x in (("serial", 0), ("lopt", 1), ("lopt", 2), ("auto", 1), ("auto", 2))
+    ],
+    notes=["a note"],
+)
+
+
+# datasets
+
+
+def test_a_jsonl_is_a_text_per_row_and_another_file_is_one_text(tmp_path: Path) -> None:
+    rows = tmp_path / "a.jsonl"
+    rows.write_text('{"text": "one"}\n\n  {"text": ""}\n{"text": "zwei\\u2028"}', encoding="utf-8")
+    assert read_dataset(rows).texts == ("one", "", "zwei\u2028")
+    plain = tmp_path / "a.txt"
+    plain.write_bytes("one\r\ntwo\x0b中".encode())
+    assert read_dataset(plain).texts == ("one\r\ntwo\x0b中",)
+
+
+def test_another_field_can_be_named(rows_file: Path) -> None:
+    assert read_dataset(rows_file, field="title").texts == (TEXT,) * 3
+
+
+BAD = [
+    (b"not json", "JSON"),
+    (b'{"other": "x"}', "'text'"),
+    (b'{"text": 3}', "'text'"),
+    (b'["text"]', "'text'"),
+    (b'{"text": "\xff"}', "UTF-8"),
+    (b'{"text": "\\ud800"}', "surrogate"),
+]
+
+
+@pytest.mark.parametrize(("line", "named"), BAD)
+def test_a_bad_line_is_named_with_its_file_and_line(
+    tmp_path: Path, line: bytes, named: str
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(b'{"text": "good"}\n\n' + line + b'\n{"text": "more"}\n')
+    with pytest.raises(FileFormatError, match=f"{path}:3: .*--skip-bad-lines") as caught:
+        read_dataset(path)
+    assert named in str(caught.value)
+    left = read_dataset(path, skip_bad_lines=True)
+    assert left.texts == ("good", "more")
+    assert [problem.split(": ")[0] for problem in left.skipped] == [f"{path}:3"]
+
+
+def test_a_bad_line_of_a_plain_text_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"one\nna\xefve\nthree\n")
+    with pytest.raises(FileFormatError, match=f"{path}:2: "):
+        read_dataset(path)
+    assert read_dataset(path, skip_bad_lines=True).texts == ("one\nthree\n",)
+
+
+def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:
+    for name in ("empty.txt", "empty.jsonl"):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(FileFormatError, match=f"{name}: expected text, got none"):
+            read_dataset(tmp_path / name)
+
+
+def test_drawn_texts_are_the_same_for_the_same_seed_and_no_other() -> None:
+    one, again, other = (synthetic(seed, texts=2, size=500) for seed in (1, 1, 2))
+    assert [dataset.name for dataset in one] == list(KINDS)
+    assert one == again
+    assert all(len(text) == 500 for dataset in one for text in dataset.texts)
+    assert all(a.texts != b.texts for a, b in zip(one[:4], other[:4], strict=True))
+
+
+def test_a_repetitive_text_is_one_letter_as_often_as_the_text_is_long() -> None:
+    made = repetitive(Dataset("d", ("abc", "", "z" * 40), "here"), seed=3)
+    assert [len(text) for text in made.texts] == [3, 0, 40]
+    assert all(len(set(text)) <= 1 for text in made.texts)
+
+
+# what is compared
+
+
+def test_every_strategy_that_is_registered_is_compared() -> None:
+    methods = compared(1000, 100)
+    assert {method.strategy for method in methods} == {
+        record.name for record in tokpar.strategies()
+    }
+    assert len({method.name for method in methods}) == len(methods)
+    for method in methods:
+        tokpar.Encoder(strategy=method.strategy, allow_approximate=True, **method.options)
+
+
+def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Registry.load([])
+    monkeypatch.setattr("tokpar.bench.methods.registry", lambda: known)
+    names = [method.name for method in compared(1000, 100)]
+
+    class Plugin:
+        @hookimpl
+        def tokpar_strategies(self) -> list[Strategy]:
+            return [replace(cut.STRATEGY, name="mine")]
+
+    known.register(Plugin())
+    assert [method.name for method in compared(1000, 100)] == [*names, "mine"]
+
+
+def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> None:
+    methods = compared(1000, 100)
+    assert [method.name for method in chosen(methods, ["auto"])] == ["serial", "auto"]
+    assert chosen(methods, None) == methods
+    with pytest.raises(UnknownNameError, match="unknown method 'nope'; known: auto, blocks, "):
+        chosen(methods, ["auto", "nope"])
+
+
+def test_an_option_reaches_only_a_strategy_that_has_it() -> None:
+    assert Method("auto", "auto").with_options(chunk_chars=7).options == {"chunk_chars": 7}
+    assert Method("serial", "serial").with_options(chunk_chars=7).options == {}
+
+
+# equality
+
+
+def ids(*values: int) -> Any:
+    return np.array(values, dtype=np.uint32)
+
+
+def test_shared_ids_find_back_into_step() -> None:
+    own = ids(*range(100))
+    assert shared_ids(own, own) == 1
+    assert shared_ids(ids(), ids()) == 1
+    assert shared_ids(ids(*range(50), 777, *range(51, 100)), own) == 0.99
+    assert shared_ids(ids(*range(50), *range(60, 100)), own) == 0.9
+    assert shared_ids(ids(*range(50), *range(40, 100)), own) == 100 / 110
+    assert shared_ids(ids(*range(99)), own) == 0.99
+    assert shared_ids(ids(*range(200, 300)), own) == 0
+    rest = (5, 5, 5, 5, 6, 7, 8, 9, 5, 5, 5, 5)
+    assert shared_ids(ids(0, 1, *rest), ids(0, 1, 99, *rest)) == 14 / 15, "not the nearest place"
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_all_ids_are_shared_only_where_all_are_equal(left: list[int], right: list[int]) -> None:
+    found = shared_ids(ids(*left), ids(*right))
+    assert 0 <= found <= 1
+    assert (found == 1) == (left == right)
+
+
+# measuring
+
+
+def sample(seconds: float, **changes: Any) -> Sample:
+    return Sample(**{**vars_of(seconds), **changes})
+
+
+def vars_of(seconds: float) -> dict[str, Any]:
+    return {
+        "seconds": seconds,
+        "same": True,
+        "share": 1.0,
+        "report": Report("lopt", seconds={"tokenize": seconds}),
+        "lossless": True,
+    }
+
+
+def test_a_spread_has_both_ends_both_quartiles_and_the_median() -> None:
+    assert Spread.of([5, 1, 4, 2, 3]) == Spread(1, 2, 3, 4, 5, count=5)
+    assert Spread.of([1, 2]) == Spread(1, 1.25, 1.5, 1.75, 2, count=2)
+    assert Spread.of([7]) == Spread(7, 7, 7, 7, 7, count=1)
+    with pytest.raises(ValueError, match="at least one"):
+        Spread.of([])
+
+
+def test_the_middle_sample_is_that_of_median_duration() -> None:
+    assert middle([sample(3), sample(1), sample(2)]).seconds == 2
+    assert middle([sample(3), sample(1)]).seconds == 1
+
+
+def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> None:
+    ran: list[str] = []
+
+    def job(key: str) -> Job[str]:
+        def call() -> Sample:
+            ran.append(key)
+            return sample(len(ran))
+
+        return Job(key, 10, call)
+
+    moved: list[int] = []
+    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Watch(moved.append))
+    rounds = ["".join(sorted(ran[i : i + 3])) for i in range(0, 15, 3)]
+    assert rounds == ["abc"] * 5
+    assert len(ran) == 15
+    assert {key: len(samples) for key, samples in found.items()} == {"a": 4, "b": 4, "c": 4}
+    assert min(each.seconds for samples in found.values() for each in samples) == 4
+    assert moved == [10] * 15
+    assert len({tuple(ran[i : i + 3]) for i in range(0, 15, 3)}) > 1, "one order in all rounds"
+
+
+def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
+    ran: list[int] = []
+
+    def call() -> Sample:
+        ran.append(1)
+        if len(ran) == 8:
+            raise KeyboardInterrupt
+        return sample(1)
+
+    watch = Watch()
+    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, watch)
+    assert watch.stopped
+    assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
+
+
+def test_an_interrupt_keeps_the_experiments_before_and_begins_none_after() -> None:
+    def stop() -> Sample:
+        raise KeyboardInterrupt
+
+    def never() -> Sample:
+        raise AssertionError("began")
+
+    good = Experiment([Job("a", 1, lambda: sample(1))], lambda samples: [METHOD] * len(samples))
+    bad = Experiment([Job("b", 1, stop)], lambda samples: [STAGE] * len(samples))
+    late = Experiment([Job("c", 1, never)], lambda samples: [SWEEP])
+    results = Results()
+    run_experiments([good, bad, late], 2, 1, Watch(), results)
+    assert results == Results(methods=[METHOD], complete=False)
+
+
+def test_a_job_that_fails_is_named_and_left_out() -> None:
+    def fail() -> Sample:
+        raise OptionError("cannot")
+
+    watch = Watch()
+    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, watch)
+    assert list(found) == ["b"]
+    assert watch.notes == ["a: cannot"]
+
+
+# comparison, stages, sweeps on a real tokenizer
+
+
+def compare(texts: tuple[str, ...], methods: list[Method]) -> dict[str, MethodRow]:
+    with Opened() as opened:
+        subjects = opened.subjects(["default"], ["auto"], [])
+        dataset = Dataset("d", texts, "here")
+        experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, opened)
+        results = Results()
+        run_experiments([experiment], 2, 1, Watch(), results)
+    return {row.method: row for row in results.methods}
+
+
+def test_lossless_methods_have_accuracy_1_and_a_known_lossy_one_has_less() -> None:
+    texts = (TEXT * 30, "a" * 3000, "0123456789" * 300)
+    rows = compare(texts, compared(400, 100))
+    assert {row.method for row in rows.values()} == set(rows)
+    exact = ["serial", "lopt", "recursive", "blocks", "cut", "auto"]
+    assert [rows[name].texts_equal for name in exact] == [1.0] * 6
+    assert [rows[name].ids_equal for name in exact] == [1.0] * 6
+    assert all(rows[name].lossless for name in exact)
+    lossy = rows["overlap-longest"]
+    assert lossy.texts_equal < 1
+    assert 0 < lossy.ids_equal < 1
+    assert not lossy.lossless
+
+
+def test_a_comparison_counts_what_the_reports_say() -> None:
+    text = TEXT * 30
+    options = {"chunk_chars": 400, "overlap_chars": 100}
+    row = compare((text, text), [Method("lopt", "lopt", options)])["lopt"]
+    report = tokpar.encode(text, strategy="lopt", executor="serial", **options).report
+    assert (row.texts, row.code_points) == (2, 2 * len(text))
+    assert (row.chunks, row.redundant) == (2 * report.chunks, 2 * report.redundant)
+    assert report.chunks > 1
+    assert row.seconds.count == 2
+    assert set(row.stages) == {*report.seconds, "rest"}
+
+
+def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_one() -> None:
+    report = Report("lopt", chunks=3, retries=2, repairs=1, redundant=10)
+    methods = [Method("lopt", "lopt"), Method("cut", "cut")]
+    taken = [sample(1.0, report=report), sample(3.0, report=report, same=False, share=0.5)]
+    other = [sample(5.0, report=report), sample(5.0, report=report, lossless=False)]
+    samples = {(0, 0): taken, (0, 1): other, (1, 0): taken}
+    with Opened() as opened:
+        subjects = opened.subjects(["default"], ["auto"], [])
+        dataset = Dataset("d", ("one", "two"), "here")
+        made = comparison("retries", dataset, subjects, ["serial"], methods, 1, opened)
+        [row] = made.rows(samples)
+    assert isinstance(row, MethodRow)
+    assert row.seconds == Spread.of([3.0, 4.0])
+    assert (row.chunks, row.retries, row.repairs, row.redundant) == (6, 4, 2, 20)
+    assert (row.texts_equal, row.ids_equal, row.lossless) == (0.5, 0.75, False)
+    assert (row.part, row.method, row.engine) == ("retries", "lopt", "huggingface")
+
+
+def test_a_stored_truncation_is_not_measured() -> None:
+    notes: list[str] = []
+    with Opened() as opened:
+        [subject] = opened.subjects([BERT], ["auto"], notes)
+        assert len(tokpar.encode(TEXT * 50, BERT, strategy="serial").ids) == 128
+        assert len(subject.own_ids(TEXT * 50)) > 500
+        assert (subject.tokenizer, subject.source, notes) == ("bert_part", BERT, [])
+
+
+def test_an_engine_that_cannot_load_a_tokenizer_becomes_a_note() -> None:
+    notes: list[str] = []
+    with Opened() as opened:
+        found = opened.subjects([DEEPSEEK], ["tiktoken", "pure"], notes)
+        assert [(subject.tokenizer, subject.engine) for subject in found] == [
+            ("deepseek_part", "pure")
+        ]
+        assert len(notes) == 1
+        assert "engine tiktoken" in notes[0]
+        with pytest.raises(OptionError, match="no tokenizer could be loaded"):
+            opened.subjects([DEEPSEEK], ["tiktoken"], [])
+
+
+def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        timing = TimingExecutor(SerialExecutor())
+        method = Method("cut", "cut", {"chunk_chars": 200})
+        taken = encode_job("k", subject, method, timing, TEXT * 20).call()
+    [seconds] = taken.chunk_seconds
+    assert taken.same
+    assert len(seconds) == taken.report.chunks > 3
+    assert 0 < sum(seconds) < taken.seconds
+
+
+def test_stages_and_projection_are_those_of_the_samples() -> None:
+    report = Report("cut", chunks=3, seconds={"split": 1.0, "tokenize": 10.5, "merge": 0.5})
+    alone = sample(12.5, report=report, chunk_seconds=((3.0, 3.0, 4.0),))
+    samples = {
+        ("serial", "own"): [sample(20.0)],
+        ("cut", "alone"): [alone],
+        ("cut", "1"): [sample(10.0)],
+    }
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        method = Method("cut", "cut", {"chunk_chars": 100})
+        rows = stages("d", TEXT, subject, [method], "native", opened).rows(samples)
+    first, *projection = rows
+    assert isinstance(first, StageRow)
+    assert first.stages == {"split": 1.0, "tokenize": 10.5, "merge": 0.5, "rest": 0.5}
+    assert (first.work, first.span, first.chunks) == (10.0, 4.0, 3)
+    assert first.amdahl["all"] == pytest.approx(1 / (1 - 10.5 / 12.5))
+    found = {row.workers: row for row in projection if isinstance(row, ProjectionRow)}
+    assert list(found) == [1, 2, 8, 32, 112]
+    assert (found[1].projected, found[1].error) == (12.5, pytest.approx(25.0))
+    assert (found[2].projected, found[2].longest_first, found[2].bound) == (9.5, 8.5, 7.5)
+    assert (found[2].measured, found[2].error) == (None, None)
+    assert found[8].projected == found[8].bound == 6.5
+    assert found[8].speedup == pytest.approx(20 / 6.5)
+
+
+def test_a_sweep_has_every_method_at_every_place() -> None:
+    text = TEXT * 100
+    methods = [
+        Method("cut", "cut", {"chunk_chars": 500}),
+        Method("auto", "auto"),
+        Method("recursive", "recursive"),
+    ]
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        swept = Swept("d", text, subject, methods, "serial", 1, opened)
+        results = Results()
+        kinds = ("length", "chunk", "workers", "batch")
+        run_experiments((sweep(kind, swept) for kind in kinds), 1, 1, Watch(), results)
+    found = {(row.sweep, row.method, row.x) for row in results.sweeps}
+    assert {x for kind, _, x in found if kind == "length"} == {1024, len(text)}
+    assert {x for kind, _, x in found if kind == "chunk"} == {0, 1024, len(text) // 2}
+    assert {x for kind, _, x in found if kind == "workers"} == {0, 1, 2}
+    assert {x for kind, _, x in found if kind == "batch"} == {1, 2, 4, 8, 16, 32}
+    assert {("chunk", "serial", 0), ("chunk", "auto", 1024), ("batch", "serial", 32)} <= found
+    assert ("batch", "recursive", 32) in found
+    assert ("chunk", "recursive", 1024) not in found, "it has no such option"
+    assert all(row.equal for row in results.sweeps)
+
+
+def test_places_begin_with_the_first_and_end_with_the_most() -> None:
+    assert places(1, 10, 4) == [1, 4, 10]
+    assert places(1, 20, 4) == [1, 4, 20]
+    assert places(1, 32, 2) == [1, 2, 4, 8, 16, 32]
+    assert places(1024, 500, 4) == [500]
+    assert places(1024, 0, 4) == []
+
+
+# projection
+
+
+def test_a_projection_of_known_chunk_times() -> None:
+    calls = [[3.0, 3.0, 4.0], [2.0]]
+    assert makespan(calls[0], 2) == 7
+    assert makespan(longest_first(calls[0]), 2) == 6
+    assert projected(1.0, calls, 1) == 13
+    assert projected(1.0, calls, 2) == 10
+    assert projected_longest_first(1.0, calls, 2) == 9
+    assert bound(1.0, calls, 2) == 8
+    assert projected(1.0, calls, 112) == projected_longest_first(1.0, calls, 112) == 7
+    assert projected(1.0, [], 8) == 1
+    with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+        makespan([1.0], 0)
+
+
+def test_amdahls_law_of_known_shares() -> None:
+    assert amdahl(0.5, 2) == pytest.approx(4 / 3)
+    assert amdahl(0.95, 8) == pytest.approx(1 / (0.05 + 0.95 / 8))
+    assert amdahl(0.0, 100) == 1
+    assert amdahl(1.0, 100) == 100
+
+
+def naive_makespan(seconds: list[int], workers: int) -> int:
+    """Each worker's time in a list; the next chunk goes to the first who is free."""
+    busy = [0] * workers
+    for each in seconds:
+        busy[busy.index(min(busy))] += each
+    return max(busy)
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 12))
+def test_the_schedule_is_that_of_the_plain_one(seconds: list[int], workers: int) -> None:
+    assert makespan(map(float, seconds), workers) == naive_makespan(seconds, workers)
+    least = bound(0.0, [list(map(float, seconds))], workers)
+    assert least <= makespan(map(float, longest_first(seconds)), workers) + 1e-9
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 3))
+def test_longest_first_is_within_4_thirds_of_the_best_order(
+    seconds: list[int], workers: int
+) -> None:
+    best = min(naive_makespan(list(order), workers) for order in permutations(seconds))
+    assert makespan(longest_first(map(float, seconds)), workers) <= best * 4 / 3 + 1e-9
+
+
+# results
+
+
+def test_results_survive_json() -> None:
+    assert from_json(json.loads(json.dumps(to_json(RESULTS)))) == RESULTS
+    assert RESULTS.rows == 3 + 1 + 2 + 20
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [],
+        {},
+        {"format": "other"},
+        to_json(RESULTS) | {"version": 99},
+        {name: value for name, value in to_json(RESULTS).items() if name != "notes"},
+        to_json(RESULTS) | {"stages": [{"dataset": "d"}]},
+        to_json(RESULTS) | {"sweeps": [{**to_json(RESULTS)["sweeps"][0], "more": 1}]},
+    ],
+)
+def test_what_is_no_result_is_refused(broken: Any) -> None:
+    with pytest.raises(FileFormatError, match="expected"):
+        from_json(json.loads(json.dumps(broken)))
+
+
+# tables
+
+
+def cells(found: list[Table], part: str) -> list[tuple[str, ...]]:
+    return [row for table in found if table.part == part for row in table.rows]
+
+
+def test_the_tables_hold_what_was_measured() -> None:
+    found = tables(RESULTS)
+    own, method = cells(found, "methods")
+    assert own == ("serial", "1.000", "1.000000", "25.0", "37.5", "50.0", "75.0", "100", "1.00x")
+    assert method[:3] == ("delimiter-comma", "0.666", "0.999999"), "rounded up"
+    assert (method[5], method[-1]) == ("20.0", "2.50x")
+    [stage] = cells(found, "stages")
+    assert stage[:5] == ("lopt", "3", "10.0%", "80.0%", "10.0%")
+    assert stage[-4:] == ("3.33x", "4.44x", "4.83x", "5.00x")
+    assert cells(found, "projection") == [
+        ("lopt", "2", "6.00", "5.50", "5.00", "3.30x", "5.00", "+20.0%"),
+        ("lopt", "8", "6.00", "5.50", "5.00", "3.30x", "-", "-"),
+    ]
+    assert cells(found, "retries") == [
+        ("lopt-restart", "0.666", "2", "1", "0.50x", "20.0", ""),
+    ]
+    assert cells(found, "chunk") == [("1", "12.3", "12.3", "12.3"), ("2", "12.3", "12.3", "12.3")]
+
+
+def test_engines_and_executors_are_named_where_there_are_several() -> None:
+    rows = [OWN, METHOD, replace(METHOD, executor="threads"), replace(METHOD, engine="pure")]
+    [table] = tables(Results(methods=rows))
+    assert table.header[:3] == ("method", "engine", "executor")
+    assert table.rows[2][:3] == ("delimiter-comma", "oniguruma", "threads")
+    assert table.rows[3][-1] == "", "compared with the own call of another engine"
+
+
+def test_the_papers_figures_stand_beside_ours_and_what_was_not_read_says_so() -> None:
+    found = paper_tables(RESULTS)
+    assert [table.title.split(",")[0] for table in found[:2]] == ["Table 1", "Table 2"]
+    assert [table.title[:8] for table in found[-5:]] == [
+        "Table 3,",
+        *(f"Figure {n}" for n in "3478"),
+    ]
+    own, method = cells(found, "methods")
+    assert method[1:5] == ("0.666", "0.317", "20.0", NOT_READ)
+    assert own[1:5] == ("1.000", NOT_READ, "50.0", NOT_READ)
+    assert {row[-1] for row in cells(found, "stages")} == {NOT_READ}
+    assert published("bert", "lopt-paper").accuracy is None
+    paper = replace(RESULTS, settings={"paper": True})
+    assert tables_of(paper) == found
+    assert tables_of(RESULTS) == tables(RESULTS)
+
+
+def test_text_columns_are_aligned_and_fit_a_terminal() -> None:
+    for table in [*tables(RESULTS), *paper_tables(RESULTS)]:
+        lines = text_of(table).splitlines()
+        assert max(map(len, lines)) <= WIDTH
+        assert len(lines) >= 4 + len(table.rows)
+    table = Table("x", "title", ("a", "long"), (("bb", "1"), ("b", "22")), "note")
+    assert text_of(table).splitlines() == [
+        "title",
+        "--------",
+        "a   long",
+        "--------",
+        "bb     1",
+        "b     22",
+        "note",
+    ]
+
+
+def test_figures_are_rounded_so_that_they_can_be_read() -> None:
+    assert [milliseconds(s) for s in (0.0000123, 0.00123, 0.0123, 0.123, 12.3)] == [
+        "0.012",
+        "1.23",
+        "12.3",
+        "123",
+        "12,300",
+    ]
+    assert share(0.99999, 3) == "0.999"
+    assert share(1.0, 3) == "1.000"
+
+
+# pictures and page
+
+
+def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
+    pytest.importorskip("matplotlib")
+    from tokpar.bench.plots import pictures
+
+    drawn = pictures(RESULTS)
+    assert [picture.part for picture in drawn] == [
+        "methods",
+        "stages",
+        "projection",
+        "length",
+        "chunk",
+        "workers",
+        "batch",
+    ]
+    assert len({picture.name for picture in drawn}) == len(drawn)
+    for picture in drawn:
+        assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
+        assert picture.png.endswith(b"IEND\xaeB`\x82")
+        assert ElementTree.fromstring(picture.svg).tag == "{http://www.w3.org/2000/svg}svg"
+        words = " ".join(ElementTree.fromstring(picture.svg).itertext())
+        assert "milliseconds" in words or "per cent" in words or "times" in words, "no unit"
+
+
+def hostile() -> Results:
+    """Names that are markup, formulas, or not in any font."""
+    name = '<b onload="x">&amp; $x_y$ </script> 中\x00\x1b.jsonl'
+    changed = [replace(row, dataset=name, tokenizer=name) for row in RESULTS.methods]
+    return replace(RESULTS, methods=changed, notes=[name], provenance={"command": name})
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
+    pytest.importorskip("matplotlib")
+    from tokpar.bench.plots import pictures
+    from tokpar.bench.report import page
+
+    for results in (RESULTS, replace(hostile(), complete=False)):
+        html = page(results, tables(results), pictures(results))
+        root = ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert {"svg", "table", "dl"} <= tags
+        assert not tags & {"script", "link", "img", "iframe", "object", "image", "b"}
+        marks = [element.get("id") for element in root.iter() if element.get("id")]
+        assert len(marks) == len(set(marks))
+        for element in root.iter():
+            for name, value in element.attrib.items():
+                if name.rpartition("}")[2] in ("href", "src"):
+                    assert value[:1] == "#"
+                    assert value[1:] in marks
+                assert not name.startswith("on")
+        assert "@import" not in html
+        assert "url(http" not in html
+        assert ("Interrupted" in html) == (not results.complete)
+        for table in tables(results):
+            for row in table.rows:
+                assert all(f">{escape(cell)}</td>" in html for cell in row[1:])
+
+
+# the command
+
+
+def test_the_command_writes_results_with_their_provenance(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "new" / "out"
+    options = ("--out", out, "--no-plots", "--methods", "lopt,auto", "--tokenizer", DEEPSEEK)
+    outcome = run("bench", rows_file, *SMALL, *options, "--json", "--seed", 7)
+    assert outcome.code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["results.json", "tables.txt"]
+    written = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert written == outcome.json
+    results = from_json(written)
+    assert to_json(results) == written
+    assert results.complete
+    assert results.notes == []
+    assert {row.method for row in results.methods if row.part == "methods"} == {
+        "serial",
+        "lopt",
+        "auto",
+    }
+    assert {row.sweep for row in results.sweeps} == {"length", "chunk", "workers", "batch"}
+    assert {row.method for row in results.stages} == {"lopt", "auto"}
+    about = results.provenance
+    assert about["packages"]["tokpar"] == tokpar.__version__
+    assert about["cores"]["usable"] >= 1
+    assert "builtins" in " ".join(about["plugins"])
+    assert {"date", "command", "processor", "memory_bytes", "system", "python"} <= set(about)
+    [texts] = about["texts"]
+    rows = [json.loads(line)["text"] for line in rows_file.read_text("utf-8").splitlines()]
+    digest = hashlib.sha256(b"".join(row.encode() + b"\0" for row in rows)).hexdigest()
+    assert texts["sha256"] == digest
+    assert (texts["texts"], texts["code_points"]) == (3, sum(map(len, rows)))
+    assert texts["bytes"] == sum(len(row.encode()) for row in rows)
+    [tokenizer] = about["tokenizers"]
+    assert tokenizer["sha256"] == hashlib.sha256(Path(DEEPSEEK).read_bytes()).hexdigest()
+    assert results.settings["seed"] == 7
+    assert results.settings["parts"] == list(PARTS)
+
+
+def test_the_bundled_tokenizer_has_a_hash_too() -> None:
+    with Opened() as opened:
+        [about] = provenance([], opened.subjects(["default"], ["auto"], []), [])["tokenizers"]
+    content = (Path(tokpar.__file__).parent / "data" / "default.json").read_bytes()
+    assert about["sha256"] == hashlib.sha256(content).hexdigest()
+    assert (about["source"], about["engine"]) == ("default", "huggingface")
+
+
+def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    only = ("--only", "methods,retries", "--methods", "cut")
+    outcome = run("bench", rows_file, *SMALL, *only, "--out", out, "--no-plots", "--quiet")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert "Accuracy and latency: rows.jsonl (3 texts" in outcome.out
+    assert "Repetitive texts" in outcome.out
+    assert "Stages" not in outcome.out
+    assert (out / "tables.txt").read_text(encoding="utf-8") == outcome.out
+    again = run("bench", "--read", out / "results.json")
+    assert (again.code, again.out) == (0, outcome.out)
+
+
+def test_all_pictures_and_the_page_are_written(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("psutil")
+    out = tmp_path / "out"
+    arguments = ("--methods", "auto", "--only", "methods,length", "--out", out)
+    outcome = run("bench", rows_file, *SMALL, *arguments)
+    assert outcome.code == 0
+    assert outcome.err == f"written to {out}\n"
+    names = {path.suffix for path in out.iterdir()}
+    assert names == {".json", ".txt", ".svg", ".png", ".html"}
+    assert len(list(out.glob("*.png"))) == len(list(out.glob("*.svg"))) == 2
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "psutil"])
+def test_a_missing_package_is_an_error_before_anything_is_measured(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    package: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    out = tmp_path / "out"
+    error = run("bench", rows_file, "--out", out).error
+    assert package in error
+    assert "pip install 'tokpar[bench]'" in error
+    assert not out.exists()
+    tables_only = (*SMALL, "--only", "methods", "--methods", "cut", "--no-plots")
+    assert run("bench", rows_file, "--out", out, *tables_only).code == 0
+    assert run("bench", rows_file, *tables_only[:-1]).code == 0
+
+
+def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own_encode, calls = tokpar.Encoder.encode, []
+
+    def encode(self: tokpar.Encoder, text: str) -> tokpar.Encoding:
+        calls.append(text)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return own_encode(self, text)
+
+    monkeypatch.setattr(tokpar.Encoder, "encode", encode)
+    out = tmp_path / "out"
+    arguments = ("--repeats", 5, "--methods", "cut", "--out", out, "--no-plots", "--quiet")
+    outcome = run("bench", rows_file, *SMALL, *arguments)
+    assert outcome.code == 130
+    assert "interrupted: 2 rows" in outcome.err
+    results = from_json(json.loads((out / "results.json").read_text(encoding="utf-8")))
+    assert not results.complete
+    assert [(row.method, row.seconds.count) for row in results.methods] == [
+        ("serial", 1),
+        ("cut", 1),
+    ]
+    assert results.stages == results.sweeps == []
+    assert "cut" in outcome.out
+
+
+def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+) -> None:
+    rows_file.write_bytes(rows_file.read_bytes() + b"nonsense\n{}\n")
+    only = (*SMALL, "--only", "methods", "--methods", "cut")
+    assert run("bench", rows_file, *only).error.startswith(f"{rows_file}:4: expected a JSON object")
+    outcome = run("bench", rows_file, *only, "--skip-bad-lines")
+    assert outcome.code == 0
+    first, second, count = outcome.err.splitlines()
+    assert first.startswith(f"skipped {rows_file}:4: ")
+    assert second.startswith(f"skipped {rows_file}:5: ")
+    assert count == f"{rows_file}: 2 bad lines"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--methods", "nope"), "delimiter-comma"),
+        (("--only", "nope"), "retries"),
+        (("--engine", "nope"), "huggingface"),
+        (("--executor", "nope"), "threads"),
+        (("--tokenizer", "nope"), "nope"),
+        (("--workers", "0"), "workers"),
+        (("--repeats", "0"), "--repeats must be at least 1, got 0"),
+        (("--chunk-chars", "0"), "--chunk-chars must be at least 1"),
+        (("--read", "none.json"), "give no FILE"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
+    run: Run,  # noqa: F811
+    rows_file: Path,
+    arguments: tuple[str, ...],
+    named: str,
+) -> None:
+    assert named in run("bench", rows_file, *arguments).error
+
+
+def test_the_papers_experiments_need_files(run: Run) -> None:  # noqa: F811
+    assert "--paper" in run("bench", "--paper").error
+
+
+def test_the_papers_tables_are_printed(run: Run, rows_file: Path) -> None:  # noqa: F811
+    options = ("--paper", "--tokenizer", DEEPSEEK, "--only", "methods,stages,retries")
+    outcome = run("bench", rows_file, *SMALL, *options)
+    assert outcome.code == 0
+    assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
+    assert "0.317" in outcome.out
+    assert NOT_READ in outcome.out
+    assert "recursive" not in outcome.out
+
+
+def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -> None:  # noqa: F811
+    only = ("--only", "methods", "--methods", "cut", "--repeats", 1, "--limit", 1)
+    outcome = run(
+        "bench", "--quick", *only, "--executor", "serial", "--executor", "native", "--progress"
+    )
+    assert outcome.code == 0
+    assert "ch/s" in outcome.err
+    for kind in KINDS:
+        assert f"{kind} (1 text, 10,000 code points)" in outcome.out
+    assert "executor" in outcome.out
+
+
+def test_results_that_are_none_are_refused_by_name(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    path = tmp_path / "results.json"
+    assert str(path) in run("bench", "--read", path).error
+    path.write_text("{", encoding="utf-8")
+    assert run("bench", "--read", path).error.startswith(f"{path}: ")

@@ -1,0 +1,118 @@
+"""Accuracy and latency of methods on all texts of a dataset, side by side."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from string import ascii_letters
+
+from tokpar.bench.datasets import Dataset
+from tokpar.bench.laboratory import Experiment
+from tokpar.bench.measuring import Sample, Spread
+from tokpar.bench.methods import SERIAL_NAME, Method
+from tokpar.bench.results import MethodRow, Row
+from tokpar.bench.runs import encode_job
+from tokpar.bench.subjects import Opened, Subject, suits
+
+NO_EXECUTOR = "none"
+"""Of the tokenizer's own call."""
+_Way = tuple[Subject, str, Method]
+_Key = tuple[int, int]
+
+
+def comparison(
+    part: str,
+    dataset: Dataset,
+    subjects: Sequence[Subject],
+    executors: Sequence[str],
+    methods: Sequence[Method],
+    workers: int,
+    opened: Opened,
+) -> Experiment:
+    """Every method on every executor that suits, in every engine given, all in turns; the subjects
+    are engines of one tokenizer. A key is (number of the way, number of the text)."""
+    ways = _ways(subjects, executors, methods)
+    jobs = [
+        encode_job((w, t), subject, method, opened.executor(_runs_on(executor), workers), text)
+        for w, (subject, executor, method) in enumerate(ways)
+        for t, text in enumerate(dataset.texts)
+    ]
+
+    def rows(samples: dict[_Key, list[Sample]]) -> list[Row]:
+        found: list[Row] = []
+        for w, way in enumerate(ways):
+            of_texts = [samples.get((w, t), []) for t in range(len(dataset.texts))]
+            if all(of_texts):
+                found.append(_row(part, dataset, way, workers, of_texts))
+        return found
+
+    return Experiment(jobs, rows)
+
+
+def repetitive(dataset: Dataset, seed: int) -> Dataset:
+    """The texts of the LoPT paper's appendix G: each character of a text replaced by one letter,
+    drawn for that text."""
+    draw = random.Random(seed)
+    texts = tuple(draw.choice(ascii_letters) * len(text) for text in dataset.texts)
+    return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)
+
+
+def _ways(
+    subjects: Sequence[Subject], executors: Sequence[str], methods: Sequence[Method]
+) -> list[_Way]:
+    found: list[_Way] = []
+    for subject in subjects:
+        for method in methods:
+            if method.name == SERIAL_NAME:
+                found.append((subject, NO_EXECUTOR, method))
+            else:
+                fitting = (name for name in executors if suits(subject, name))
+                found += ((subject, name, method) for name in fitting)
+    return found
+
+
+def _runs_on(executor: str) -> str:
+    return "serial" if executor == NO_EXECUTOR else executor
+
+
+def _row(
+    part: str, dataset: Dataset, way: _Way, workers: int, of_texts: Sequence[Sequence[Sample]]
+) -> MethodRow:
+    subject, executor, method = way
+    rounds = list(zip(*of_texts, strict=True))
+    seconds = [statistics.fmean(sample.seconds for sample in turn) for turn in rounds]
+    middle = rounds[sorted(range(len(rounds)), key=seconds.__getitem__)[(len(rounds) - 1) // 2]]
+    last = rounds[-1]
+    return MethodRow(
+        part=part,
+        dataset=dataset.name,
+        texts=len(dataset.texts),
+        code_points=dataset.code_points,
+        tokenizer=subject.tokenizer,
+        engine=subject.engine,
+        executor=executor,
+        workers=workers,
+        method=method.name,
+        strategy=method.strategy,
+        options=dict(method.options),
+        lossless=all(sample.lossless for turn in rounds for sample in turn),
+        texts_equal=statistics.fmean(sample.same for sample in last),
+        ids_equal=statistics.fmean(sample.share for sample in last),
+        seconds=Spread.of(seconds),
+        chunks=sum(sample.report.chunks for sample in last),
+        retries=sum(sample.report.retries for sample in last),
+        repairs=sum(sample.report.repairs for sample in last),
+        redundant=sum(sample.report.redundant for sample in last),
+        stages=stage_means(middle),
+    )
+
+
+def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
+    """Seconds of each stage per text; "rest" is what no stage accounts for."""
+    sums: dict[str, float] = {}
+    for sample in samples:
+        for stage, seconds in sample.report.seconds.items():
+            sums[stage] = sums.get(stage, 0.0) + seconds
+        sums["rest"] = sums.get("rest", 0.0) + sample.seconds - sum(sample.report.seconds.values())
+    return {stage: seconds / len(samples) for stage, seconds in sums.items()}

@@ -1,0 +1,112 @@
+"""On what a run was made: machine, versions, texts, tokenizers, command line, date."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from importlib import import_module, metadata, resources
+from pathlib import Path
+from typing import Any
+
+import tokpar
+from tokpar.bench.datasets import Dataset
+from tokpar.bench.subjects import DEFAULT, Subject
+from tokpar.executors.workers import cpu_count
+
+PACKAGES = (
+    "tokpar",
+    "numpy",
+    "tokenizers",
+    "tiktoken",
+    "regex",
+    "pluggy",
+    "transformers",
+    "sentencepiece",
+    "fastokens",
+    "gigatoken",
+    "tokie",
+)
+
+
+def provenance(
+    datasets: Iterable[Dataset], subjects: Iterable[Subject], command: Sequence[str]
+) -> dict[str, Any]:
+    """Everything one needs to judge the figures, or to make them again."""
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": " ".join(command),
+        "processor": processor(),
+        "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **_from_psutil("cores")},
+        "memory_bytes": _from_psutil("memory").get("total"),
+        "system": platform.platform(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": versions(),
+        "plugins": {
+            plugin.name: f"{plugin.owner} {plugin.version}"
+            for plugin in tokpar.plugins()
+            if plugin.problem is None
+        },
+        "texts": [_about_texts(dataset) for dataset in datasets],
+        "tokenizers": [_about_tokenizer(subject) for subject in subjects],
+    }
+
+
+def processor() -> str:
+    """The processor's name as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def versions() -> dict[str, str]:
+    """Of those packages that are installed."""
+    installed = {str(each.metadata["Name"]).lower() for each in metadata.distributions()}
+    return {name: metadata.version(name) for name in PACKAGES if name in installed}
+
+
+def _from_psutil(what: str) -> dict[str, Any]:
+    try:
+        psutil: Any = import_module("psutil")
+    except ImportError:
+        return {}
+    if what == "memory":
+        return {"total": psutil.virtual_memory().total}
+    return {"physical": psutil.cpu_count(logical=False)}
+
+
+def _about_texts(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "origin": dataset.origin,
+        "texts": len(dataset.texts),
+        "code_points": dataset.code_points,
+        "bytes": sum(len(text.encode("utf-8", "surrogatepass")) for text in dataset.texts),
+        "sha256": dataset.sha256(),
+        "skipped": list(dataset.skipped),
+    }
+
+
+def _about_tokenizer(subject: Subject) -> dict[str, Any]:
+    content = _content(subject)
+    return {
+        "name": subject.tokenizer,
+        "source": subject.source,
+        "engine": subject.engine,
+        "adapter": subject.adapter.name,
+        "bytes": None if content is None else len(content),
+        "sha256": None if content is None else hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _content(subject: Subject) -> bytes | None:
+    """Of the tokenizer's file, as it was given; None for what is no file."""
+    if subject.source == DEFAULT:
+        return (resources.files("tokpar.data") / "default.json").read_bytes()
+    path = Path(subject.source)
+    return path.read_bytes() if path.is_file() else None

@@ -1,0 +1,160 @@
+"""What was measured, as rows, and its JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+from tokpar.bench.measuring import Spread
+from tokpar.errors import FileFormatError
+
+FORMAT, VERSION = "tokpar bench", 1
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
+    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: per text, the mean
+    over the texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round.
+    `stages`: seconds per text of the round of median duration."""
+
+    part: str
+    dataset: str
+    texts: int
+    code_points: int
+    tokenizer: str
+    engine: str
+    executor: str
+    workers: int
+    method: str
+    strategy: str
+    options: Mapping[str, Any]
+    lossless: bool
+    texts_equal: float
+    ids_equal: float
+    seconds: Spread
+    chunks: int
+    retries: int
+    repairs: int
+    redundant: int
+    stages: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """Where the time of one encode goes when one worker takes chunk after chunk.
+
+    `stages`: seconds, "rest" is what no stage accounts for. `work` and `span`: sum and most of
+    the chunk times. `own`: the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the
+    share of the stage tokenize, by number of workers; "all": without end.
+    """
+
+    dataset: str
+    code_points: int
+    tokenizer: str
+    engine: str
+    method: str
+    equal: bool
+    chunks: int
+    seconds: Spread
+    stages: Mapping[str, float]
+    work: float
+    span: float
+    own: Spread
+    amdahl: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ProjectionRow:
+    """Seconds of the same encode on `workers` workers: chunks in order, longest first, the bound
+    that no order beats; and as measured, where there are so many cores. `error`: of the projection
+    in order, in per cent of the measured median."""
+
+    tokenizer: str
+    engine: str
+    executor: str
+    method: str
+    workers: int
+    projected: float
+    longest_first: float
+    bound: float
+    speedup: float
+    measured: Spread | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
+    or a count; 0 where the method does not depend on it). `seconds`: per text."""
+
+    sweep: str
+    dataset: str
+    code_points: int
+    tokenizer: str
+    engine: str
+    method: str
+    x: int
+    equal: bool
+    seconds: Spread
+
+
+@dataclass
+class Results:
+    """Everything of one run; `complete` is False after an interrupt."""
+
+    provenance: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    methods: list[MethodRow] = field(default_factory=list)
+    stages: list[StageRow] = field(default_factory=list)
+    projection: list[ProjectionRow] = field(default_factory=list)
+    sweeps: list[SweepRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    complete: bool = True
+
+    @property
+    def rows(self) -> int:
+        return sum(len(getattr(self, name)) for name in _ROWS)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Each row to the list of its kind."""
+        for row in rows:
+            kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
+            getattr(self, kind).append(row)
+
+
+Row = MethodRow | StageRow | ProjectionRow | SweepRow
+_ROWS: dict[str, type[Any]] = {
+    "methods": MethodRow,
+    "stages": StageRow,
+    "projection": ProjectionRow,
+    "sweeps": SweepRow,
+}
+_SPREADS = ("seconds", "own", "measured")
+Shape = TypeVar("Shape")
+
+
+def to_json(results: Results) -> dict[str, Any]:
+    """A value that `json.dumps` takes and `from_json` reads."""
+    return {"format": FORMAT, "version": VERSION, **asdict(results)}
+
+
+def from_json(value: Any) -> Results:
+    """The results again, equal to those written. Raises FileFormatError."""
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise FileFormatError(f'expected results with "format": "{FORMAT}"')
+    if value.get("version") != VERSION:
+        raise FileFormatError(f"expected version {VERSION} of {FORMAT}, got {value.get('version')}")
+    try:
+        content = {name: value[name] for name in ("provenance", "settings", "notes", "complete")}
+        for name, shape in _ROWS.items():
+            content[name] = [_row(shape, row) for row in value[name]]
+        return Results(**content)
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(f"expected all fields of {FORMAT} {VERSION}: {error!r}") from error
+
+
+def _row(shape: type[Shape], row: dict[str, Any]) -> Shape:
+    spreads = {name: Spread(**row[name]) for name in _SPREADS if row.get(name) is not None}
+    return shape(**{**row, **spreads})

@@ -1,0 +1,305 @@
+"""`auto` against each engine's own fastest call for one text: sizes, kinds of text, in one run.
+
+    python -m tokpar.bench.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl] [--json OUT]
+        [--only NAMES] [--sizes 1K,100K,1M,8M,64M] [--rounds 5]
+
+DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
+engine plugin is missing are left out. The calls of a row take turns; figures are medians of the
+pairs' ratios, least and most in brackets. Every result is compared with the own call's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tokpar
+from tokpar.bench.provenance import provenance
+from tokpar.bench.texts import long_text, read_texts, standard_library, text_hash
+from tokpar.kernels import IdArray
+
+SIZES = {"1K": 1_000, "100K": 100_000, "1M": 1_000_000, "8M": 8_000_000, "64M": 64_000_000}
+LEAST_SECONDS = 0.3
+"""A row repeats its calls until they took so long."""
+MOST_SECONDS = 60.0
+SLOW = {"Hugging Face": 8_000_000}
+"""Largest text of engines that take a second for a megabyte."""
+Call = Callable[[str], IdArray]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An engine with a vocabulary: how to load it for tokpar, and its own calls by name; the first
+    is the one that the engine's users make."""
+
+    name: str
+    engine: str
+    load: Callable[[], Any]
+    own: dict[str, Call]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds of one subject on one text: medians, and ratios own / tokpar as median, least, most.
+
+    `first`: with an adapter that has seen no text. `framework`: share outside the tokenizer."""
+
+    subject: str
+    text: str
+    size: int
+    rounds: int
+    own: dict[str, float]
+    tokpar: float
+    first: float
+    ratios: dict[str, tuple[float, float, float]]
+    first_ratio: float
+    framework: float
+    executor: str
+    chunks: int
+    seams: int
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--vocab", type=Path, required=True)
+    parser.add_argument("--texts", type=Path, required=True)
+    parser.add_argument("--chinese", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="names of subjects, or parts of them, by comma")
+    parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--kinds", action="store_true", help="1 MB of other kinds of text, too")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    texts = dict(_texts(args))
+    rows = []
+    for subject in subjects(args.vocab, [name for name in args.only.split(",") if name]):
+        for label, text in texts.items():
+            if len(text) <= SLOW.get(subject.engine, len(text)):
+                rows.append(measured(subject, label, text, args.rounds))
+                print(line(rows[-1]), flush=True)
+    about = provenance([], [], sys.argv) | {"texts": {label: text_hash(text) for label, text in texts.items()}}
+    print(json.dumps(about))
+    if args.json:
+        record = {"provenance": about, "rows": [asdict(row) for row in rows]}
+        args.json.write_text(json.dumps(record, indent=1))
+    return 0
+
+
+def _texts(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    english = read_texts(args.texts)
+    for size in args.sizes.split(","):
+        yield f"English {size}", long_text(english, SIZES[size])
+    if not args.kinds:
+        return
+    if args.chinese:
+        yield "Chinese 1M", long_text(read_texts(args.chinese), 1_000_000)
+    yield "Python 1M", standard_library()[:1_000_000]
+    yield "minified JSON 1M", minified(1_000_000)
+    yield "base64 1M", base64.b64encode(random.Random(0).randbytes(750_000)).decode()
+
+
+def minified(size: int, seed: int = 0) -> str:
+    """Records without white space, as services send them: names, numbers, words, flags."""
+    draw = random.Random(seed)
+    words = sorted(set(standard_library()[:400_000].split()) - {""})
+    words = [word for word in words if word.isalpha()]
+    records = []
+    length = 0
+    while length < size:
+        record = {
+            "id": draw.randrange(10**9),
+            "name": draw.choice(words) + "_" + draw.choice(words),
+            "score": round(draw.random() * 100, draw.randrange(6)),
+            "tags": draw.sample(words, draw.randrange(5)),
+            "ok": draw.random() < 0.5,
+        }
+        records.append(json.dumps(record, separators=(",", ":")))
+        length += len(records[-1]) + 1
+    return ("[" + ",".join(records) + "]")[:size]
+
+
+def subjects(vocab: Path, only: Sequence[str]) -> Iterator[Subject]:
+    """Those whose files and packages are there."""
+    for make in (_huggingface, _tiktoken, _engines):
+        for subject in make(vocab):
+            if not only or any(name in f"{subject.name} {subject.engine}" for name in only):
+                yield subject
+
+
+def _huggingface(vocab: Path) -> Iterator[Subject]:
+    from tokenizers import Tokenizer
+
+    for name, file in (("DeepSeek-V3", "deepseek.json"), ("BERT", "bert.json")):
+        if (vocab / file).is_file():
+            own = Tokenizer.from_file(str(vocab / file))
+            own.no_truncation()
+            own.no_padding()
+
+            def load(config: str = own.to_str()) -> Any:
+                return tokpar.load(Tokenizer.from_str(config))
+
+            def encode(text: str, own: Any = own) -> IdArray:
+                return np.array(own.encode(text).ids, dtype=np.uint32)
+
+            yield Subject(f"{name}, Hugging Face", "Hugging Face", load, {"encode": encode})
+
+
+def _tiktoken(vocab: Path) -> Iterator[Subject]:
+    for name in ("cl100k", "o200k"):
+        path = vocab / f"{name}_base.tiktoken"
+        if path.is_file():
+            adapter: Any = tokpar.load(path)
+            own = adapter.encoding
+
+            def encode(text: str, own: Any = own) -> IdArray:
+                return np.array(own.encode_ordinary(text), dtype=np.uint32)
+
+            def to_numpy(text: str, own: Any = own) -> IdArray:
+                ids: IdArray = own.encode_to_numpy(text, disallowed_special=())
+                return ids
+
+            calls: dict[str, Call] = {"encode_ordinary": encode, "encode_to_numpy": to_numpy}
+
+            def load(path: Path = path) -> Any:
+                return tokpar.load(path, disallowed_special=())
+
+            yield Subject(f"{name}, tiktoken", "tiktoken", load, calls)
+
+
+def _engines(vocab: Path) -> Iterator[Subject]:
+    files = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
+    engines = {"fastokens": _fastokens, "gigatoken": _gigatoken, "tokie": _tokie}
+    for engine, own in engines.items():
+        for name, file in files.items():
+            try:
+                calls = own(import_module(engine), str(vocab / file))
+
+                def load(path: Path = vocab / file, engine: str = engine) -> Any:
+                    return tokpar.load(path, engine=engine, trust=True, add_special_tokens=False)
+
+                load()
+            except Exception as error:
+                print(f"{name}, {engine}: left out, {error}", file=sys.stderr)
+                continue
+            yield Subject(f"{name}, {engine}", engine, load, calls)
+
+
+def _fastokens(package: Any, path: str) -> dict[str, Call]:
+    own = package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8"))
+    return {
+        "encode_batch_flat": lambda t: np.frombuffer(own.encode_batch_flat([t])[0], np.uint32),
+    }
+
+
+def _gigatoken(package: Any, path: str) -> dict[str, Call]:
+    own = package.Tokenizer.from_json(Path(path).read_text(encoding="utf-8"))
+    return {
+        "encode": own.encode,
+        "encode_batch": lambda text: np.asarray(own.encode_batch([text])[0]),
+    }
+
+
+def _tokie(package: Any, path: str) -> dict[str, Call]:
+    own = package.Tokenizer.from_json(path)
+    own.no_truncation()
+    own.no_padding()
+    return {
+        "encode": lambda t: np.array(own.encode(t, add_special_tokens=False).ids, np.uint32),
+    }
+
+
+def measured(subject: Subject, label: str, text: str, rounds: int) -> Row:
+    """The row of one subject and text. SystemExit if ids differ: nothing else matters then."""
+    adapter = subject.load()
+    with tokpar.Encoder(adapter) as encoder:
+        first, encoding = _timed(encoder.encode, text)
+    expected = {name: call(text) for name, call in subject.own.items()}
+    special = not np.array_equal(next(iter(expected.values())), encoding.ids)
+    if special or any(not np.array_equal(a, b) for a, b in pairwise(expected.values())):
+        raise SystemExit(f"{subject.name}, {label}: the ids differ from the own call's")
+    own: dict[str, list[float]] = {name: [] for name in subject.own}
+    ours: list[float] = []
+    firsts = [first]
+    shares: list[float] = []
+    started = time.perf_counter()
+    with tokpar.Encoder(adapter) as encoder:
+        encoder.encode(text)
+        while not _enough(len(ours), rounds, time.perf_counter() - started):
+            calls = [*subject.own.items(), ("tokpar", encoder.encode)]
+            for name, call in calls[len(ours) % len(calls) :] + calls[: len(ours) % len(calls)]:
+                seconds, result = _timed(call, text)
+                (ours if name == "tokpar" else own[name]).append(seconds)
+                if name == "tokpar":
+                    encoding = result
+                    shares.append(1 - encoding.report.seconds["tokenize"] / seconds)
+            if len(firsts) < rounds and len(text) >= 100_000:
+                with tokpar.Encoder(subject.load()) as fresh:
+                    firsts.append(_timed(fresh.encode, text)[0])
+    ratios = {
+        name: _spread([a / b for a, b in zip(times, ours, strict=True)])
+        for name, times in own.items()
+    }
+    usual = statistics.median(next(iter(own.values())))
+    return Row(
+        subject.name,
+        label,
+        len(text),
+        len(ours),
+        {name: statistics.median(times) for name, times in own.items()},
+        statistics.median(ours),
+        statistics.median(firsts),
+        ratios,
+        usual / statistics.median(firsts),
+        statistics.median(shares),
+        encoding.report.executor,
+        encoding.report.chunks,
+        len(encoding.seams),
+    )
+
+
+def _enough(done: int, rounds: int, seconds: float) -> bool:
+    return seconds > MOST_SECONDS or (done >= rounds and seconds > LEAST_SECONDS)
+
+
+def _timed(call: Callable[[str], Any], text: str) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = call(text)
+    return time.perf_counter() - start, result
+
+
+def _spread(ratios: Sequence[float]) -> tuple[float, float, float]:
+    return statistics.median(ratios), min(ratios), max(ratios)
+
+
+def line(row: Row) -> str:
+    """One row in words."""
+    own = "  ".join(
+        f"over {name} {middle:5.2f} ({least:.2f}-{most:.2f})"
+        for name, (middle, least, most) in row.ratios.items()
+    )
+    added = (row.tokpar - min(row.own.values())) * 1e6
+    speed = row.size / row.tokpar / 1e6
+    extra = f"  {added:+.0f} us" if row.size <= 100_000 else ""
+    return (
+        f"{row.subject:26} {row.text:16} {speed:8.1f} M/s  {own}{extra}  "
+        f"first {row.first_ratio:.2f}  framework {row.framework:.1%}  {row.executor} {row.seams}"
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,155 @@
+"""Tokenizers, engines and executors, opened for the time of a run."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import tokpar
+from tokpar.encoder import fitting_executor
+from tokpar.errors import OptionError, TokparError
+from tokpar.interfaces import Executor, TokenizerAdapter
+from tokpar.kernels import IdArray
+from tokpar.registry import registry
+from tokpar.types import Chunk, Piece
+
+DEFAULT = "default"
+BY_CHUNK = ("native", "threads", "processes")
+"""Executors that give the engine one chunk after another and keep nothing of it."""
+
+
+class SharedExecutor:
+    """The executor of a name, or the one that `auto` would take, out of a stock that many encoders
+    share, so that a comparison of many methods opens each pool once."""
+
+    def __init__(self, stock: dict[tuple[str, int], Executor], name: str, workers: int) -> None:
+        self._stock = stock
+        self._wanted = name
+        self._workers = workers
+        self.name = name
+
+    def map(
+        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
+    ) -> list[Piece]:
+        name = self._wanted
+        if name == "auto":
+            name = fitting_executor(tokenizer, len(text))
+        key = name, self._workers
+        if key not in self._stock:
+            self._stock[key] = registry().executor_kind(name).build(self._workers)
+        self.name = name
+        return self._stock[key].map(text, chunks, tokenizer, spans)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One tokenizer in one engine; its own ids of each text are computed once and kept."""
+
+    tokenizer: str
+    engine: str
+    source: str
+    adapter: TokenizerAdapter
+    known: dict[str, IdArray] = field(default_factory=dict, repr=False)
+
+    def own_ids(self, text: str) -> IdArray:
+        if text not in self.known:
+            self.known[text] = tokpar.encode(text, self.adapter, strategy="serial").ids
+        return self.known[text]
+
+
+class Opened:
+    """Loads tokenizers and hands out executors; closes the pools at the end."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._stock: dict[tuple[str, int], Executor] = {}
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for executor in self._stock.values():
+            if hasattr(executor, "close"):
+                executor.close()
+        self._stack.close()
+
+    def executor(self, name: str, workers: int) -> SharedExecutor:
+        """Raises UnknownNameError."""
+        if name != "auto":
+            registry().executor_kind(name)
+        return SharedExecutor(self._stock, name, workers)
+
+    def subjects(
+        self, sources: Sequence[str], engines: Sequence[str], notes: list[str]
+    ) -> list[Subject]:
+        """Each source in each engine ("auto": the engine that `load` takes). An engine that was
+        named and cannot load a source becomes a note. Raises what `load` raises for "auto";
+        OptionError if nothing is left."""
+        found: list[Subject] = []
+        for source in sources:
+            path = self._without_truncation(source)
+            for engine in engines:
+                found += _loaded(source, path, engine, notes)
+        if not found:
+            raise OptionError("no tokenizer could be loaded: " + "; ".join(notes))
+        return found
+
+    def _without_truncation(self, source: str) -> str:
+        """A stored truncation or padding would compare the first ids only: such a file is
+        measured by a copy without them."""
+        if not source.endswith(".json") or not Path(source).is_file():
+            return source
+        try:
+            content = json.loads(Path(source).read_text(encoding="utf-8"))
+        except ValueError:
+            return source  # what is wrong with it, `load` says best
+        if not isinstance(content, dict) or not (
+            content.get("truncation") or content.get("padding")
+        ):
+            return source
+        directory = self._stack.enter_context(tempfile.TemporaryDirectory())
+        copy = Path(directory) / Path(source).name
+        copy.write_text(json.dumps(content | {"truncation": None, "padding": None}), "utf-8")
+        return str(copy)
+
+
+def suits(subject: Subject, executor: str) -> bool:
+    """Can the executor run this tokenizer? Raises UnknownNameError."""
+    return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
+
+
+def chunk_executor(subject: Subject, executors: Sequence[str]) -> str | None:
+    """The first of the executors that suits; for "auto" the first that gives the engine chunk after
+    chunk, since chunk times are what a projection is made of. None if none suits."""
+    fitting = next((name for name in executors if suits(subject, name)), None)
+    if fitting != "auto":
+        return fitting
+    return next((name for name in BY_CHUNK if suits(subject, name)), None)
+
+
+def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subject]:
+    settings: dict[str, Any] = {}
+    if path.endswith(".tiktoken") and engine in ("auto", "tiktoken"):
+        settings["disallowed_special"] = ()  # texts are data here
+    wanted = None if engine == "auto" else engine
+    try:
+        adapter = tokpar.load(path, engine=wanted, **settings)
+    except TokparError as error:
+        if wanted not in [known.name for known in registry().tokenizer_sources()]:
+            raise
+        notes.append(f"{source} in engine {engine}: {error}")
+        return []
+    label = wanted or type(adapter).__module__.rpartition(".")[2]
+    name = DEFAULT if source == DEFAULT else Path(source).stem
+    return [Subject(name, label, source, adapter)]

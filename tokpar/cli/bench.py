@@ -1,0 +1,255 @@
+"""Compare methods of parallel tokenization: accuracy, latency, stages, projection, retries, sweeps.
+
+FILE is a .jsonl (a "text" in each row) or one UTF-8 text; without any, texts are drawn from a seed.
+Every method is run in turns with the tokenizer's own call, whose ids are the truth.
+
+    tokpar bench --quick                                   a first look, in half a minute
+    tokpar bench texts.jsonl --tokenizer tokenizer.json --out results
+    tokpar bench texts.jsonl --methods lopt,auto --only methods,stages --executor threads
+    tokpar bench --paper texts.jsonl --out results         the tables of the LoPT paper
+    tokpar bench --read results/results.json               the tables again; nothing is measured
+
+Exit codes: 0 measured, 2 arguments or files cannot be used, 130 interrupted (what was measured by
+then is printed and written).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from tokpar.cli import INTERRUPTED
+from tokpar.cli.options import declare_output
+from tokpar.cli.output import plural, print_json
+from tokpar.errors import FileFormatError, OptionError
+
+if TYPE_CHECKING:
+    from tokpar.bench.datasets import Dataset
+    from tokpar.bench.plan import Settings
+    from tokpar.bench.results import Results
+
+Default = TypeVar("Default")
+QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
+SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)
+"""Texts of each kind, code points of each."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("files", nargs="*", type=Path, metavar="FILE", help=".jsonl rows, or one UTF-8 text")
+    add("--field", default="text", metavar="NAME", help='of a .jsonl row (default: "text")')
+    add("--skip-bad-lines", action="store_true", help="name them on stderr and go on")
+    add("--limit", type=int, metavar="N", help="only the first N texts of each file")
+    add("--paper", action="store_true", help="the LoPT paper's experiments, its figures beside")
+    add("--read", type=Path, metavar="RESULTS", help="show a results.json; measure nothing")
+    _declare_compared(parser.add_argument_group("what is compared"))
+    _declare_sizes(parser.add_argument_group("sizes"))
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--out", type=Path, metavar="DIR", help="results.json, pictures, report.html"
+    )
+    group.add_argument("--no-plots", action="store_true", help="with --out: tables and JSON only")
+    add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
+    declare_output(parser)
+
+
+def _declare_compared(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--tokenizer", action="append", metavar="NAME|PATH", help="repeatable")
+    add("--engine", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
+    add("--executor", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
+    add("--workers", type=int, metavar="N", help="default: the cores available")
+    add("--methods", metavar="NAMES", help="separated by commas, such as lopt,lopt-paper,auto")
+    add("--only", metavar="PARTS", help="methods,stages,retries,length,chunk,workers,batch")
+
+
+def _declare_sizes(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--repeats", type=int, metavar="N", help="timed rounds, after one to warm up (5)")
+    add("--seed", type=int, default=1, metavar="N", help="of texts and of the order of runs (1)")
+    add("--chunk-chars", type=int, default=4096, metavar="N", help="of methods not tuned (4096)")
+    add("--overlap-chars", type=int, default=512, metavar="N", help="of methods with overlap (512)")
+    add("--chars", type=int, metavar="N", help="text of stages and sweeps (1,000,000 code points)")
+    add("--quick", action="store_true", help="2 rounds, 8 texts a file, 100,000 code points")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _check(arguments)
+    results = measured(arguments) if arguments.read is None else read_results(arguments.read)
+    if arguments.out is not None:
+        _write(arguments, results)
+    _say(arguments, results)
+    if arguments.json:
+        from tokpar.bench.results import to_json
+
+        print_json(to_json(results))
+    else:
+        _print(results)
+    return 0 if results.complete or arguments.read is not None else INTERRUPTED
+
+
+def read_results(path: Path) -> Results:
+    """Raises OSError, FileFormatError."""
+    from tokpar.bench.results import from_json
+
+    try:
+        return from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, FileFormatError) as error:
+        raise FileFormatError(f"{path}: {error}") from error
+
+
+def measured(arguments: argparse.Namespace) -> Results:
+    """Everything that was asked for, or as much of it as an interrupt allows."""
+    from tokpar.bench.laboratory import run as run_experiments
+    from tokpar.bench.measuring import Watch
+    from tokpar.bench.plan import experiments, unsuited
+    from tokpar.bench.provenance import provenance
+    from tokpar.bench.results import Results
+    from tokpar.bench.subjects import Opened
+    from tokpar.cli.progress import bar_of
+
+    settings = settings_of(arguments)
+    datasets = datasets_of(arguments)
+    watch = Watch()
+    with Opened() as opened:
+        sources = arguments.tokenizer or ["default"]
+        subjects = opened.subjects(sources, arguments.engine or ["auto"], watch.notes)
+        watch.notes += unsuited(subjects, settings.executors)
+        planned = experiments(settings, datasets, subjects, opened)
+        about = provenance(datasets, subjects, sys.argv)
+        results = Results(about, settings.described())
+        total = sum(experiment.chars(settings.repeats) for experiment in planned)
+        with bar_of(arguments, total) as moved:
+            watch.moved = moved
+            run_experiments(planned, settings.repeats, settings.seed, watch, results)
+    return results
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """The arguments as the laboratory takes them. Raises OptionError."""
+    from tokpar.bench.plan import PARTS, Settings
+    from tokpar.executors.workers import worker_count
+
+    quick = arguments.quick
+    return Settings(
+        parts=_names(arguments.only) or PARTS,
+        methods=_names(arguments.methods),
+        executors=tuple(arguments.executor or ("auto",)),
+        workers=worker_count(arguments.workers),
+        chunk_chars=arguments.chunk_chars,
+        overlap_chars=arguments.overlap_chars,
+        chars=_given(arguments.chars, QUICK_CHARS if quick else 1_000_000),
+        repeats=_given(arguments.repeats, QUICK_REPEATS if quick else 5),
+        seed=arguments.seed,
+        paper=arguments.paper,
+        quick=quick,
+    )
+
+
+def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
+    """The files as datasets, or drawn ones. Raises OSError, FileFormatError."""
+    from tokpar.bench.datasets import read_dataset
+    from tokpar.bench.synthetic import synthetic
+
+    limit = _given(arguments.limit, QUICK_LIMIT if arguments.quick else None)
+    if not arguments.files:
+        texts, size = QUICK_SYNTHETIC if arguments.quick else SYNTHETIC
+        return synthetic(arguments.seed, _given(arguments.limit, texts), size)
+    found = []
+    for path in arguments.files:
+        dataset = read_dataset(path, arguments.field, arguments.skip_bad_lines)
+        _say_skipped(dataset)
+        found.append(dataset.first(limit))
+    return found
+
+
+def _say_skipped(dataset: Dataset) -> None:
+    for problem in dataset.skipped:
+        print(f"skipped {problem}", file=sys.stderr)
+    if dataset.skipped:
+        print(f"{dataset.origin}: {plural(len(dataset.skipped), 'bad line')}", file=sys.stderr)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """What would otherwise be an error only after the measuring."""
+    if arguments.read is not None and arguments.files:
+        raise OptionError("--read shows what was measured before: give no FILE")
+    if arguments.paper and not arguments.files:
+        raise OptionError("--paper takes the texts of files: give at least one FILE")
+    for name in ("limit", "chars", "repeats", "chunk_chars", "overlap_chars"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise OptionError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+    if arguments.out is not None:
+        if not arguments.no_plots:
+            require_plots()
+        arguments.out.mkdir(parents=True, exist_ok=True)
+
+
+def require_plots() -> None:
+    """Raises OptionError if what draws and what asks the machine is not installed."""
+    from importlib import import_module
+
+    try:
+        for package in ("matplotlib", "psutil"):
+            import_module(package)
+    except ImportError as error:
+        raise OptionError(
+            f"--out needs matplotlib and psutil ({error}): pip install 'tokpar[bench]' (or "
+            "--no-plots, for tables and JSON only)"
+        ) from error
+
+
+def _names(given: str | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(name.strip() for name in given.split(","))
+
+
+def _given(value: int | None, otherwise: Default) -> int | Default:
+    return otherwise if value is None else value
+
+
+def _print(results: Results) -> None:
+    from tokpar.bench.paper_tables import tables_of
+    from tokpar.bench.tables import text_of
+
+    print("\n\n".join(text_of(table) for table in tables_of(results)))
+
+
+def _write(arguments: argparse.Namespace, results: Results) -> None:
+    """The JSON first: nothing that follows can lose it."""
+    from tokpar.bench.paper_tables import tables_of
+    from tokpar.bench.results import to_json
+    from tokpar.bench.tables import text_of
+
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
+    (out / "results.json").write_text(written + "\n", encoding="utf-8")
+    tables = tables_of(results)
+    text = "\n\n".join(text_of(table) for table in tables)
+    (out / "tables.txt").write_text(text + "\n", encoding="utf-8")
+    if arguments.no_plots:
+        return
+    from tokpar.bench.plots import pictures
+    from tokpar.bench.report import page
+
+    drawn = pictures(results)
+    for picture in drawn:
+        (out / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
+        (out / f"{picture.name}.png").write_bytes(picture.png)
+    (out / "report.html").write_text(page(results, tables, drawn), encoding="utf-8")
+
+
+def _say(arguments: argparse.Namespace, results: Results) -> None:
+    """Notes, an interrupt and where the files are, on stderr."""
+    said = [] if arguments.quiet else [f"note: {note}" for note in results.notes]
+    if not results.complete:
+        kept = plural(results.rows, "row")
+        said.append(f"interrupted: {kept} measured by then, which are kept; the rest is missing")
+    if arguments.out is not None and not arguments.quiet:
+        said.append(f"written to {arguments.out}")
+    for line in said:
+        print(line, file=sys.stderr)
