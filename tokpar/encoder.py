@@ -31,6 +31,7 @@ from tokpar.interfaces import (
     Strategy,
     TokenizerAdapter,
     agreement_of,
+    facts_of,
 )
 from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.methods.sizes import sizes_for
@@ -80,6 +81,7 @@ class Encoder:
         self._tokenizer = load(tokenizer)
         tuned = record.lossless and not options
         self._smallest_split = sizes_for(self._tokenizer).smallest_split if tuned else 0
+        self._whole = _never_split(self._tokenizer) if tuned else None
         own = self._tokenizer
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
         self._agreement = agreement_of(own)
@@ -186,7 +188,9 @@ class Encoder:
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
         if len(text) < self._smallest_split:
-            return self._encode_small(text, finish)
+            return self._in_one_call(text, finish, _TOO_SHORT)
+        if self._whole is not None:
+            return self._in_one_call(text, finish, self._whole)
         return self._split(text, self.tokenizer, finish)
 
     def _split(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
@@ -200,23 +204,23 @@ class Encoder:
             finish=finish,
         )
 
-    def _encode_small(self, text: str, finish: bool) -> Encoding:
-        """One call. The caller's own object is asked where the adapter can, so that nothing need
-        be refreshed; everything here is counted in microseconds."""
+    def _in_one_call(self, text: str, finish: bool, plan: Plan) -> Encoding:
+        """The caller's own object is asked where the adapter can, so that nothing need be
+        refreshed; everything here is counted in microseconds."""
         if finish and self._own_call is not None:
             return pipeline.encode_whole(
                 text,
                 self._tokenizer,
                 self._own_call,
                 self._strategy,
-                _TOO_SHORT,
+                plan,
                 self._agreement,
             )
         return pipeline.encode_serial(
             text,
             self.tokenizer,
             strategy=self._strategy,
-            plan=_TOO_SHORT,
+            plan=plan,
             finish=finish,
             agreement=self._agreement,
         )
@@ -255,6 +259,15 @@ def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
         f"{what} is approximate: its ids can differ from the serial ones; use {use} for the exact "
         "ids, or pass allow_approximate=True"
     )
+
+
+def _never_split(tokenizer: TokenizerAdapter) -> Plan | None:
+    """The plan for every text of a tokenizer that cannot change and of which nothing is proved: one
+    call, and so nothing else that takes time for each character of a text."""
+    why = facts_of(tokenizer).unprovable
+    if why is None or isinstance(tokenizer, Refreshes):
+        return None
+    return Plan("serial", why)
 
 
 def fitting_executor(tokenizer: TokenizerAdapter, length: int) -> str:
