@@ -11,6 +11,7 @@ from unicodedata import unidata_version
 import numpy as np
 
 from tokpar.agreement import cache
+from tokpar.agreement.assigned import UNICODE
 from tokpar.agreement.differing import around, first_difference, shown
 from tokpar.agreement.shrinking import simplest
 from tokpar.agreement.texts import long_texts, short_texts, unassigned
@@ -54,7 +55,7 @@ def require_agreement(
     ids of the reference on every text of the check. Otherwise says so, for `Report.agreement`:
     "same ids as tokenizers 0.23.3 on 8,012 texts".
 
-    Code points that Python's Unicode does not assign are compared, too, but only counted.
+    Code points that Unicode 13 does not assign are compared, too, but only counted.
     `reference` makes an adapter of the same vocabulary and settings with its own library. It is
     not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
     the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
@@ -74,7 +75,7 @@ def _said(found: Mapping[str, int], library: str) -> str:
     if not found[APART]:
         return said
     points = f"{found[APART]:,} code point" + "s" * (found[APART] != 1)
-    return f"{said}, but not for {points} that Unicode {unidata_version} lacks"
+    return f"{said}, but not for {points} that Unicode {UNICODE} lacks"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Comparison:
         return {TEXTS: len(short) + len(long), APART: self._apart()}
 
     def _apart(self) -> int:
-        """How many code points, which Python's Unicode does not assign, have other ids: what an
+        """How many code points, which Unicode 13 does not assign, have other ids: what an
         engine makes of them depends on the Unicode that it knows, so they are counted only."""
         lines = unassigned()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]

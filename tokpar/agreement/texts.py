@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from random import Random
-from unicodedata import category, normalize
+from unicodedata import normalize
 
+from tokpar.agreement.assigned import is_assigned
 from tokpar.data.hostile import hostile_texts
 from tokpar.errors import TokparError
 from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
@@ -54,15 +55,15 @@ def long_texts(some: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def all_code_points() -> tuple[str, ...]:
-    """Every code point that Python's Unicode assigns, in each of the contexts."""
-    assigned = (chr(point) for point in CODE_POINTS if category(chr(point)) != "Cn")
+    """Every assigned code point, in each of the contexts."""
+    assigned = (chr(point) for point in CODE_POINTS if is_assigned(chr(point)))
     return _joined([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
 
 
 @lru_cache(maxsize=1)
 def unassigned() -> tuple[str, ...]:
     """The others, each with something around it: engines may know a newer Unicode, or an older."""
-    others = (chr(point) for point in CODE_POINTS if category(chr(point)) == "Cn")
+    others = (chr(point) for point in CODE_POINTS if not is_assigned(chr(point)))
     return tuple(UNASSIGNED_CONTEXTS.format(one) for one in others)
 
 
