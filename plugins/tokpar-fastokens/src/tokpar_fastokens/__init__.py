@@ -1,0 +1,60 @@
+"""fastokens for tokpar: BPE of a ``tokenizer.json`` or a ``.tiktoken`` file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine
+from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import TokenizerSource
+from tokpar.kernels import IdArray
+
+
+def encode(tokenizer: Any, text: str) -> IdArray:
+    """The ids as they lie in the engine's buffer, little-endian uint32."""
+    ids, _ = tokenizer.encode_batch_flat([text])
+    return np.frombuffer(ids, dtype="<u4")
+
+
+def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
+    """Views of one buffer, text by text."""
+    buffer, offsets = tokenizer.encode_batch_flat(texts)
+    ids = np.frombuffer(buffer, dtype="<u4")
+    return (
+        np.split(ids, np.frombuffer(offsets, dtype="<u8")[1:-1].astype(np.int64)) if texts else []
+    )
+
+
+def of_json(fastokens: Any, file: JsonFile) -> Calls:
+    return calls(fastokens.Tokenizer.from_json_str(file.plain))
+
+
+def of_ranks(fastokens: Any, file: RankFile) -> Calls:
+    special: Mapping[str, int] = file.special
+    return calls(
+        fastokens.Tokenizer.from_tiktoken(
+            str(file.path), pattern=file.pattern, special_tokens=dict(special)
+        )
+    )
+
+
+def calls(tokenizer: Any) -> Calls:
+    return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
+
+
+FASTOKENS = Engine("fastokens", "0.3.5", of_json, of_ranks)
+
+
+def load(source: object, **settings: Any) -> EngineTokenizer | None:
+    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
+    return load_engine(FASTOKENS, source, **settings)
+
+
+@hookimpl
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    return [TokenizerSource("fastokens", load, automatic=False)]

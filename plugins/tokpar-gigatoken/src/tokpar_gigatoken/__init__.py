@@ -1,0 +1,89 @@
+"""gigatoken for tokpar: BPE of a ``tokenizer.json`` or a ``.tiktoken`` file."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine, unhonoured
+from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.errors import OptionError
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import TokenizerSource
+from tokpar.kernels import IdArray
+from tokpar.pure.known import KNOWN_ENCODINGS
+
+LONG = 1 << 20
+"""From so many code points on the batch call is faster, which divides a text."""
+SCANNERS = {
+    KNOWN_ENCODINGS[encoding].pattern: scanner
+    for encoding, scanner in (
+        ("r50k_base", "gpt2"),
+        ("cl100k_base", "gpt4"),
+        ("o200k_base", "o200k"),
+    )
+}
+"""What gigatoken calls its scanners, by the pattern that each stands for."""
+
+
+def encode(tokenizer: Any, text: str) -> IdArray:
+    """The array that the engine gives; of a long text the buffer below its batch's only row."""
+    if len(text) < LONG:
+        ids: IdArray = tokenizer.encode(text)
+        return ids
+    [row] = encode_many(tokenizer, [text])
+    return row
+
+
+def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
+    """Views of the buffer below the engine's awkward array, text by text."""
+    if not texts:
+        return []
+    layout = tokenizer.encode_batch(texts).layout
+    offsets, ids = np.asarray(layout.offsets).tolist(), layout.content.data
+    return [ids[start:stop] for start, stop in pairwise(offsets)]
+
+
+def of_json(gigatoken: Any, file: JsonFile) -> Calls:
+    for token in file.added:
+        if token.single_word:
+            does = "finds it inside words, too"
+            raise unhonoured(GIGATOKEN, file, token.content, "single_word", does)
+        if token.normalized and file.facts.normalizers:
+            does = "does not look for it in the normalized text as tokenizers does"
+            raise unhonoured(GIGATOKEN, file, token.content, "normalized", does)
+    return calls(gigatoken.Tokenizer.from_json(file.plain))
+
+
+def of_ranks(gigatoken: Any, file: RankFile) -> Calls:
+    scanner = SCANNERS.get(file.pattern)
+    if scanner is None:
+        raise OptionError(
+            f"{file.path}: gigatoken has scanners for the patterns of r50k_base, cl100k_base and "
+            f"o200k_base, none for {file.pattern!r}; leave out engine='gigatoken'"
+        )
+    return calls(
+        gigatoken.Tokenizer.from_tiktoken(
+            str(file.path), pretokenizer=scanner, special_tokens=dict(file.special)
+        )
+    )
+
+
+def calls(tokenizer: Any) -> Calls:
+    return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
+
+
+GIGATOKEN = Engine("gigatoken", "0.10.0", of_json, of_ranks)
+
+
+def load(source: object, **settings: Any) -> EngineTokenizer | None:
+    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
+    return load_engine(GIGATOKEN, source, **settings)
+
+
+@hookimpl
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    return [TokenizerSource("gigatoken", load, automatic=False)]

@@ -1,0 +1,6 @@
+import tokpar
+from tokpar.testing import check_tokenizer
+
+
+def test_gigatoken_conforms_and_gives_the_ids_of_tokenizers():
+    check_tokenizer(tokpar.load("default", engine="gigatoken"), tokpar.load("default"))

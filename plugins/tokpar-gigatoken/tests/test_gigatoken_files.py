@@ -1,0 +1,136 @@
+"""Files that the engine is given, and files that it is not given. Nothing is kept in a cache."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, normalizers, processors
+
+import tokpar
+from tokpar.errors import EngineError, OptionError
+from tokpar.pure.known import KNOWN_ENCODINGS
+
+DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
+LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+
+
+def saved(tmp_path, change):
+    tokenizer = Tokenizer.from_file(str(DEFAULT))
+    change(tokenizer)
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
+
+
+def ranks(tmp_path, name="cl100k_base"):
+    """The 256 bytes and a token of two."""
+    from base64 import b64encode
+
+    tokens = [*(bytes([byte]) for byte in range(256)), b"ab"]
+    rows = (f"{b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens))
+    path = tmp_path / f"{name}.tiktoken"
+    path.write_text("".join(rows))
+    return path
+
+
+def test_long_texts_and_short_ones_have_the_ids_of_tokenizers():
+    with tokpar.Encoder(tokpar.load("default", engine="gigatoken", trust=True)) as encoder:
+        for text in ("", "a", LINE, LINE * 40_000, "a" * (1 << 20)):
+            assert encoder.encode(text) == tokpar.encode(text).ids
+        assert encoder.encode_batch([LINE, "", "b"]) == [tokpar.encode(t) for t in (LINE, "", "b")]
+
+
+def test_special_tokens_truncation_and_padding_are_those_of_the_file(tmp_path):
+    def change(tokenizer):
+        tokenizer.post_processor = processors.TemplateProcessing(
+            "a $A b", None, [("a", 65), ("b", 66)]
+        )
+        tokenizer.enable_truncation(6)
+        tokenizer.enable_padding(length=8, pad_id=3)
+
+    path = saved(tmp_path, change)
+    for settings in ({}, {"add_special_tokens": False}):
+        adapter = tokpar.load(path, engine="gigatoken", trust=True, **settings)
+        for text in ("", "Hi", LINE):
+            assert (
+                tokpar.encode(text, adapter)
+                == tokpar.encode(text, tokpar.load(path, **settings)).ids
+            )
+
+
+def test_the_report_tells_of_the_comparison():
+    adapter = tokpar.load("default", engine="gigatoken")
+    assert tokpar.encode(LINE, adapter).report.agreement.startswith("same ids as tokenizers ")
+
+
+def test_our_cuts_are_licensed_by_the_comparison_if_asked_for():
+    adapter = tokpar.load("default", engine="gigatoken", cut=True)
+    encoding = tokpar.encode(LINE * 4000, adapter, executor="native", chunk_chars=20_000)
+    assert len(encoding.seams) > 3
+    assert encoding == adapter.encode(LINE * 4000)
+    assert tokpar.check(encoding, LINE * 4000, adapter).ok
+
+
+@pytest.mark.parametrize(
+    ("flag", "normalizer"), [("single_word", None), ("normalized", normalizers.NFC())]
+)
+def test_a_flag_that_the_engine_does_not_honour_is_refused(tmp_path, flag, normalizer):
+    def change(tokenizer):
+        if normalizer is not None:
+            tokenizer.normalizer = normalizer
+        tokenizer.add_tokens([AddedToken("<x>", **{"normalized": False, flag: True})])
+
+    path = saved(tmp_path, change)
+    with pytest.raises(EngineError, match=f"'<x>' has {flag}, but gigatoken .*tokpar.load"):
+        tokpar.load(path, engine="gigatoken")
+
+
+def test_marks_that_are_put_in_another_order_are_enough_to_be_refused(tmp_path):
+    def change(tokenizer):
+        tokenizer.normalizer = normalizers.NFC()
+
+    path = saved(tmp_path, change)
+    text = "\u0eb9\u0eba"
+    trusted = tokpar.load(path, engine="gigatoken", trust=True)
+    assert trusted.encode(text).tolist() != tokpar.load(path).encode(text).tolist()
+    with pytest.raises(EngineError, match="does not give the ids of tokenizers"):
+        tokpar.load(path, engine="gigatoken")
+
+
+def test_a_model_that_the_engine_does_not_have_is_refused_in_its_words(tmp_path):
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "a": 1}}
+    model |= {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
+    with pytest.raises(EngineError, match=r"gigatoken \S+ refuses .*WordPiece.*tokpar\.load"):
+        tokpar.load(path, engine="gigatoken")
+
+
+def test_a_tiktoken_file_takes_the_settings_of_tiktoken(tmp_path):
+    path = ranks(tmp_path)
+    text = "cab 12345 <|endoftext|> don't"
+    with pytest.raises(ValueError, match="disallowed special token"):
+        tokpar.encode(text, tokpar.load(path, engine="gigatoken", trust=True))
+    for settings in ({"allowed_special": "all"}, {"disallowed_special": ()}):
+        adapter = tokpar.load(path, engine="gigatoken", **settings)
+        assert (
+            tokpar.encode(text, adapter) == tokpar.encode(text, tokpar.load(path, **settings)).ids
+        )
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "o200k_base"])
+def test_other_patterns_have_scanners(tmp_path, name):
+    adapter = tokpar.load(ranks(tmp_path, name), engine="gigatoken")
+    assert adapter.agreement.startswith("same ids as tiktoken ")
+
+
+def test_a_pattern_without_a_scanner_is_refused(tmp_path):
+    settings = {"pat_str": r"\s+|\S+", "special_tokens": {}}
+    with pytest.raises(OptionError, match="gigatoken has scanners for the patterns of r50k_base"):
+        tokpar.load(ranks(tmp_path), engine="gigatoken", **settings)
+    assert KNOWN_ENCODINGS["cl100k_base"].pattern not in settings.values()

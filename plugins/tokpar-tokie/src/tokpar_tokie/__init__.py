@@ -1,0 +1,52 @@
+"""tokie for tokpar: the ``tokenizer.json`` files for which it gives the ids of tokenizers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine, unhonoured
+from tokpar.adapters.engine_files import JsonFile
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import TokenizerSource
+from tokpar.kernels import IdArray
+
+
+def encode(tokenizer: Any, text: str) -> IdArray:
+    """The engine's own array."""
+    ids: IdArray = tokenizer.encode_batch_flat([text], add_special_tokens=False)[0]
+    return ids
+
+
+def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
+    """Views of the engine's array, text by text."""
+    if not texts:
+        return []
+    ids, lengths = tokenizer.encode_batch_flat(texts, add_special_tokens=False)
+    return np.split(ids, np.cumsum(lengths[:-1], dtype=np.int64))
+
+
+def of_json(tokie: Any, file: JsonFile) -> Calls:
+    for token in file.added:
+        if token.single_word:
+            does = "takes other characters than tokenizers for parts of a word"
+            raise unhonoured(TOKIE, file, token.content, "single_word", does)
+    tokenizer = tokie.Tokenizer.from_json(str(file.path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
+
+
+TOKIE = Engine("tokie", "0.1.4", of_json)
+
+
+def load(source: object, **settings: Any) -> EngineTokenizer | None:
+    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
+    return load_engine(TOKIE, source, **settings)
+
+
+@hookimpl
+def tokpar_tokenizers() -> list[TokenizerSource]:
+    return [TokenizerSource("tokie", load, automatic=False)]

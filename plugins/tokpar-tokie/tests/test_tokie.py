@@ -1,0 +1,9 @@
+from tokie_unigram import saved
+
+import tokpar
+from tokpar.testing import check_tokenizer
+
+
+def test_tokie_conforms_and_gives_the_ids_of_tokenizers(tmp_path):
+    path = saved(tmp_path)
+    check_tokenizer(tokpar.load(path, engine="tokie"), tokpar.load(path))

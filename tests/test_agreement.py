@@ -1,0 +1,294 @@
+"""An engine whose ids differ is refused with the smallest text; an answer is kept, and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tokpar.agreement import release, require_agreement
+from tokpar.agreement.assigned import is_assigned
+from tokpar.agreement.cache import digest, directory
+from tokpar.agreement.texts import CODE_POINTS
+from tokpar.errors import EngineError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import IdArray
+from tokpar.types import AddedToken, Facts, Piece
+
+ADDED = "<|odd|>"
+
+
+def same(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Points:
+    """Ids are code points, of the text as `change` leaves it."""
+
+    change: Callable[[str], str] = same
+    name: str = "points"
+
+    def encode(self, text: str) -> IdArray:
+        data = self.change(text).encode("utf-32-le", "surrogatepass")
+        return np.frombuffer(data, dtype="<u4")
+
+    def decode(self, ids: IdArray) -> str:
+        return "".join(chr(int(id_)) for id_ in ids)
+
+    @property
+    def facts(self) -> Facts:
+        tokens = (AddedToken(ADDED, 1), AddedToken("x", 2))
+        return Facts("points", "none", added_tokens=tokens, unprovable="", tokens=lambda: [b"xy"])
+
+
+@dataclass(frozen=True)
+class Batched(Points):
+    """Forgets the last text of a batch of more than one."""
+
+    def encode_many(self, texts: list[str], spans: bool) -> list[Piece]:
+        last = len(texts) - 1
+        return [Piece(self.encode("" if 0 < k == last else text)) for k, text in enumerate(texts)]
+
+
+@dataclass(frozen=True)
+class Finished(Points):
+    """Finishes with one id, twice where a text has a digit."""
+
+    digits: bool = False
+
+    def encode_whole(self, text: str) -> IdArray:
+        last = [0] * (1 + (self.digits and any(map(str.isdigit, text))))
+        return np.concatenate([self.encode(text), np.array(last, dtype=np.uint32)])
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of its own for each test."""
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "agreement"
+
+
+def agreement(
+    adapter: TokenizerAdapter,
+    reference: Callable[[], TokenizerAdapter] = Points,
+    key: str = "key",
+    engine: str = "engine 1",
+    library: str = "library 2",
+) -> str:
+    return require_agreement(
+        adapter, reference, key=[key], engine=engine, library=library, advice="Do without."
+    )
+
+
+def never() -> TokenizerAdapter:
+    raise AssertionError("the reference was called")
+
+
+# ------------------------------------------------------------------------------- the comparison
+
+
+def test_an_engine_with_the_same_ids_is_told_on_how_many_texts() -> None:
+    said = agreement(Points())
+    found = re.fullmatch(r"same ids as library 2 on ([\d,]+) texts", said)
+    assert found is not None
+    assert int(found[1].replace(",", "")) > 500
+
+
+def only(character: str, instead: str = "?") -> Callable[[str], str]:
+    return lambda text: text.replace(character, instead)
+
+
+def long(text: str) -> str:
+    return text[:-1] if len(text) > 300_000 else text
+
+
+def run(text: str) -> str:
+    return "" if "\n" * 10_000 in text else text
+
+
+@pytest.mark.parametrize(
+    ("change", "smallest"),
+    [
+        pytest.param(only("e\u0301", "\xe9"), "'e\u0301' (2 code points)", id="normalizes"),
+        pytest.param(only("\U0001f9e6"), "'🧦' (1 code points)", id="one code point"),
+        pytest.param(only("\u05d01"), "'א1' (2 code points)", id="before a digit"),
+        pytest.param(only(f"b{ADDED}"), f"'b{ADDED}' (8 code points)", id="added token"),
+        pytest.param(only(ADDED + "\u0301"), f"'{ADDED}\u0301' (8 code points)", id="combining"),
+        pytest.param(run, "(10,000 code points)", id="run"),
+        pytest.param(long, "(300,001 code points)", id="long text"),
+    ],
+)
+def test_a_planted_difference_is_found_and_made_small(
+    change: Callable[[str], str], smallest: str
+) -> None:
+    with pytest.raises(EngineError) as error:
+        agreement(Points(change))
+    told = str(error.value).split("\n")
+    assert told[0] == "engine 1 does not give the ids of library 2 with this vocabulary"
+    assert told[1].startswith("    text      ")
+    assert told[1].endswith(smallest)
+    assert told[-1] == "Do without."
+
+
+def test_the_error_has_the_ids_around_the_first_that_differs() -> None:
+    with pytest.raises(EngineError) as error:
+        agreement(Points(only("q", "p")))
+    assert str(error.value).split("\n")[1:4] == [
+        "    text      'q' (1 code points)",
+        "    expected  >113 'q'<",
+        "    got       >112 'p'<",
+    ]
+
+
+def test_an_engine_that_raises_where_the_reference_does_not_is_refused() -> None:
+    def fails(text: str) -> str:
+        if "\0" in text:
+            raise ValueError("no NUL, please")
+        return text
+
+    with pytest.raises(EngineError, match=r"got +ValueError: no NUL, please"):
+        agreement(Points(fails))
+    assert agreement(Points(), lambda: Points(fails)).startswith("same ids")
+
+
+def test_a_batch_call_with_other_ids_is_found() -> None:
+    with pytest.raises(EngineError, match="among others in one call"):
+        agreement(Batched())
+
+
+def test_finished_ids_are_compared_too() -> None:
+    assert agreement(Finished(), Finished).startswith("same ids")
+    with pytest.raises(EngineError, match=r"text +'1' \(1 code points\)"):
+        agreement(Finished(digits=True), Finished, key="other")
+
+
+def test_code_points_that_are_not_assigned_are_counted() -> None:
+    one, two = "\u0378", "\U0003fff0"  # a hole in the block of Greek; not a character of any plane
+    said = "but not for 1 code point that Unicode 13 lacks"
+    assert agreement(Points(only(one))).endswith(f" texts, {said}")
+
+    def changes(text: str) -> str:
+        return text.replace(one, "").replace(two, "")
+
+    assert "not for 2 code points that Unicode 13 lacks" in agreement(Points(changes), key="two")
+
+
+# ------------------------------------------------------------------------------- what is kept
+
+
+def test_a_kept_answer_is_given_without_the_reference(cache: Path) -> None:
+    first = agreement(Points())
+    assert agreement(Points(only("a")), never) == first
+    [file] = cache.iterdir()
+    assert file.suffix == ".json"
+
+
+@pytest.mark.parametrize("other", [{"key": "k"}, {"engine": "engine 2"}, {"library": "library 3"}])
+def test_another_file_engine_or_library_is_asked_anew(other: dict[str, str]) -> None:
+    agreement(Points())
+    with pytest.raises(AssertionError, match="the reference was called"):
+        agreement(Points(), never, **other)
+
+
+def test_parts_of_the_key_do_not_run_together() -> None:
+    keys = (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""))
+    assert len({digest(key) for key in keys}) == len(keys)
+    assert digest(["a"]) == digest([b"a"]) == digest(["a"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[1]",
+        b'{"key": "k", "found": {"texts": 5, "apart": 0}}',
+        b'{"key": "%s", "found": 5}',
+        b'{"key": "%s", "found": {"texts": "5", "apart": 0}}',
+        b'{"key": "%s", "found": {"texts": 5}}',
+    ],
+)
+def test_a_corrupt_answer_is_as_none_and_is_replaced(cache: Path, content: bytes) -> None:
+    said = agreement(Points())
+    [file] = cache.iterdir()
+    file.write_bytes(content.replace(b"%s", file.stem.encode()))
+    assert agreement(Points()) == said
+    assert agreement(Points(), never) == said
+    assert [each.name for each in cache.iterdir()] == [file.name]
+
+
+def test_a_kept_answer_holds_what_it_is_about(cache: Path) -> None:
+    agreement(Points(only("\u0378")))
+    [file] = cache.iterdir()
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert kept["key"] == file.stem
+    assert kept["found"].keys() == {"texts", "apart"}
+    assert kept["found"]["apart"] == 1
+
+
+def test_a_difference_is_not_kept(cache: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            agreement(Points(only("a")))
+    assert not cache.exists()
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "file"))
+    assert agreement(Points()) == agreement(Points())
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_an_empty_variable_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    agreement(Points())
+    assert directory() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_directory_is_that_of_the_variable_or_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert directory() == tmp_path / "cache" / "agreement"
+    monkeypatch.delenv("TOKPAR_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert directory() == tmp_path / "xdg" / "tokpar" / "agreement"
+    for unusable in ("", "relative"):
+        monkeypatch.setenv("XDG_CACHE_HOME", unusable)
+        assert directory() == tmp_path / "home" / ".cache" / "tokpar" / "agreement"
+
+
+def test_a_release_is_a_name_and_a_version() -> None:
+    assert re.fullmatch(r"numpy \d+\.\d+.*", release("numpy"))
+    assert release("no-such-package") == "no-such-package (version unknown)"
+
+
+def test_the_comparison_is_not_imported_with_tokpar_and_needs_no_hypothesis() -> None:
+    code = (
+        "import sys, tokpar; early = 'tokpar.agreement' in sys.modules; import tokpar.agreement; "
+        "print(early, 'hypothesis' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout == "False False\n"
+
+
+def test_what_is_assigned_is_the_same_in_every_python() -> None:
+    assert sum(map(is_assigned, map(chr, CODE_POINTS))) == 143924
+    assert all(map(is_assigned, "a中😀\u180e\0"))
+    assert not any(map(is_assigned, "\u0378\u08ce\U0001fae0\ufdd0"))

@@ -1,0 +1,234 @@
+"""Engines of other packages: they turn text into ids, the vocabulary file tells everything else.
+
+A plugin describes its engine by an `Engine`; `load_engine` makes an adapter of it and a file, and
+compares its ids with those of tokenizers or tiktoken before it gives it away (`tokpar.agreement`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.agreement import release, require_agreement
+from tokpar.errors import EngineError, OptionError, TokparError
+from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.types import Facts, Piece
+
+TRUSTED = "trusted, not checked"
+_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparError)
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The ids of one text, and of each of several, uint32; nothing is applied to the whole.
+
+    Both must let go of the GIL, and give the same ids for the same text.
+    """
+
+    encode: Callable[[str], IdArray]
+    encode_many: Callable[[list[str]], list[IdArray]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A package that is an engine. `least`: the oldest version that is known to work.
+
+    `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
+    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
+    """
+
+    name: str
+    least: str
+    of_json: Callable[[Any, JsonFile], Calls]
+    of_ranks: Callable[[Any, RankFile], Calls] | None = None
+
+
+def load_engine(
+    engine: Engine, source: object, *, trust: bool = False, cut: bool = False, **settings: Any
+) -> EngineTokenizer | None:
+    """An adapter of the file that a path names; None if `source` is no path.
+
+    `trust` leaves out the comparison with the library that the file was made for. With `cut` tokpar
+    cuts the text as it would for that library, which is licensed as far as the ids agree; without,
+    the engine gets whole texts. `settings` are those that `tokpar.load` takes for such a file.
+    Raises EngineError if the ids differ, or the engine refuses the file or is not installed;
+    OptionError, FileFormatError, FileNotFoundError.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    for name, flag in (("trust", trust), ("cut", cut)):
+        if not isinstance(flag, bool):
+            raise OptionError(f"{name} must be True or False, got {flag!r}")
+    if trust and cut:
+        raise OptionError("cut=True needs the comparison that trust=True leaves out: pass only one")
+    module = engine_module(engine)
+    file = _file(engine, Path(source), settings)
+    adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
+    adapter.agreement = TRUSTED if trust else _agreement(engine, adapter, file)
+    return adapter
+
+
+def engine_module(engine: Engine) -> Any:
+    """The imported package. EngineError, which says how to install it, if it is missing or older
+    than the oldest that is known to work."""
+    name, install = engine.name, f"pip install '{engine.name}>={engine.least}'"
+    try:
+        found = metadata.version(name)
+        module = import_module(name)
+    except ImportError as error:  # PackageNotFoundError is one
+        raise EngineError(f"engine {name!r} needs the package {name}: {install}") from error
+    if _numbers(found) < _numbers(engine.least):
+        raise EngineError(
+            f"engine {name!r} needs {name} {engine.least} or later, {found} is installed: {install}"
+        )
+    return module
+
+
+def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: str) -> EngineError:
+    """Refuses a file for a flag of an added token; `does` is what the engine does instead."""
+    return EngineError(
+        f"{file.path}: added token {content!r} has {flag}, but {engine.name} {does}; "
+        f"{_advice(file.path)}"
+    )
+
+
+class EngineTokenizer:
+    """The adapter; see `load_engine`. `agreement`: how its ids were compared, in words."""
+
+    releases_gil = True
+
+    def __init__(self, name: str, calls: Calls, file: JsonFile | RankFile, cut: bool) -> None:
+        self.agreement = ""
+        self._name = name
+        self._calls = calls
+        self._file = file
+        self._facts = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
+
+    @property
+    def name(self) -> str:
+        """The engine and the name of the file: "gigatoken:deepseek"."""
+        return f"{self._name}:{self._file.path.stem}"
+
+    @property
+    def facts(self) -> Facts:
+        """What proofs may use: without `cut` that it is not known how the engine scans a text."""
+        return self._facts
+
+    @property
+    def forbidden(self) -> frozenset[str]:
+        """The disallowed special tokens of a ``.tiktoken`` file."""
+        return self._file.forbidden
+
+    def check_text(self, text: str) -> None:
+        """Raises what tiktoken raises for a disallowed special token, and what the engine raises
+        for a lone surrogate."""
+        self._file.check_text(text)
+        if has_surrogate(text):
+            self._calls.encode(text)
+
+    def encode(self, text: str) -> IdArray:
+        """The engine's own call; uint32, (n,). Raises what that raises, and EngineError on a
+        panic."""
+        try:
+            return self._calls.encode(text)
+        except BaseException as error:
+            self._raise_panic(error, len(text))
+            raise
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+        """The engine's batch call. Raises as `encode` does."""
+        try:
+            rows = self._calls.encode_many(list(texts))
+        except BaseException as error:
+            self._raise_panic(error, sum(map(len, texts)))
+            raise
+        if not spans:
+            return [Piece(ids) for ids in rows]
+        return [Piece(ids, self.locate(ids, t)) for ids, t in zip(rows, texts, strict=True)]
+
+    def _raise_panic(self, error: BaseException, length: int) -> None:
+        if type(error).__name__ == "PanicException":
+            raise EngineError(f"{self._name} panicked: {error}", 0, length) from error
+
+    def encode_whole(self, text: str) -> IdArray:
+        """`encode`, then `finish`. Raises what `check_text` and `encode` raise."""
+        self._file.check_text(text)
+        return self._file.finish(self.encode(text))
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        """`ids` of the whole text, cut, with special tokens, and padded, as the file says."""
+        return self._file.finish(ids)
+
+    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
+        """The same for texts that are encoded together: padded to the longest if the file says."""
+        return self._file.finish_batch(ids)
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        return self._file.around
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
+        tile the text it is the library of the file that tells, which encodes the text again."""
+        return self._file.locate(ids, text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids by the library of the file, special tokens included."""
+        return self._file.decode(ids)
+
+
+_WHOLE = (
+    "how this engine scans a text is not proved, and it divides long ones by itself; "
+    "cut=True goes by the library it was compared with"
+)
+
+
+def _file(engine: Engine, path: Path, settings: Mapping[str, Any]) -> JsonFile | RankFile:
+    if path.suffix == ".json":
+        return JsonFile(path, **settings)
+    if path.suffix == ".tiktoken" and engine.of_ranks is not None:
+        return RankFile(path, settings)
+    kinds = "tokenizer.json files" + " and .tiktoken files" * (engine.of_ranks is not None)
+    raise OptionError(f"engine {engine.name!r} reads {kinds}, got {path}; {_advice(path)}")
+
+
+def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
+    try:
+        if isinstance(file, JsonFile):
+            return engine.of_json(module, file)
+        assert engine.of_ranks is not None
+        return engine.of_ranks(module, file)
+    except _PASSING:
+        raise
+    except BaseException as error:
+        said = f"{type(error).__name__}: {str(error).split(chr(10) * 2)[0]}"
+        raise EngineError(
+            f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"
+        ) from error
+
+
+def _agreement(engine: Engine, adapter: EngineTokenizer, file: JsonFile | RankFile) -> str:
+    return require_agreement(
+        adapter,
+        file.reference,
+        key=file.key,
+        engine=release(engine.name),
+        library=release(file.library),
+        advice=f"{_advice(file.path)}; or take the ids of {engine.name} as they are: trust=True",
+    )
+
+
+def _advice(path: Path) -> str:
+    return f"load it with its own library: tokpar.load({str(path)!r})"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """ "0.10.0rc1" -> (0, 10, 0)."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

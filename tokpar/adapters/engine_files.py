@@ -1,0 +1,160 @@
+"""What a vocabulary file says besides how a text becomes ids: facts, finishing, decoding."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tokpar.adapters import huggingface, tiktoken
+from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_finish import Finish, Padding, Truncation
+from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
+from tokpar.adapters.settings import flags
+from tokpar.errors import FileFormatError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.pure.formats import read_config
+from tokpar.pure.postprocess import read_finish
+from tokpar.types import AddedToken, Facts
+
+_APPLIED_ONCE = ("truncation", "padding", "post_processor")
+
+
+class JsonFile:
+    """A ``tokenizer.json``. Setting: `add_special_tokens` (True). Raises OptionError for others,
+    FileFormatError, FileNotFoundError."""
+
+    library = "tokenizers"
+    forbidden: frozenset[str] = frozenset()
+
+    def __init__(self, path: Path, **settings: Any) -> None:
+        self.path = path
+        self._settings = flags(settings, ("add_special_tokens", "cut", "trust"))
+        self._data = path.read_bytes()
+        self.config = read_config(path)
+        special = self._settings.get("add_special_tokens", True)
+        try:
+            self._finish = _finish(self.config, special)
+            self.facts = _facts(self.config)
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}: {error}") from None
+        except (AttributeError, KeyError, TypeError) as error:
+            raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
+
+    @property
+    def added(self) -> tuple[AddedToken, ...]:
+        """The added tokens with their flags."""
+        return self.facts.added_tokens
+
+    @property
+    def plain(self) -> str:
+        """The file without truncation, padding and post-processor."""
+        if not any(self.config.get(name) for name in _APPLIED_ONCE):
+            return self._data.decode("utf-8")
+        return json.dumps({**self.config, **dict.fromkeys(_APPLIED_ONCE)}, ensure_ascii=False)
+
+    @property
+    def key(self) -> tuple[bytes | str, ...]:
+        """What ids depend on."""
+        return self._data, repr(sorted(self._settings.items()))
+
+    def reference(self) -> HuggingFaceTokenizer:
+        """The file with its own library."""
+        adapter = huggingface.load(self.path, **self._settings)
+        assert adapter is not None
+        return adapter
+
+    def check_text(self, text: str) -> None:
+        """Every text may be encoded."""
+
+    def finish(self, ids: IdArray) -> IdArray:
+        return self._finish.one(ids)
+
+    def finish_batch(self, ids: Sequence[IdArray]) -> list[IdArray]:
+        return self._finish.batch(ids)
+
+    @cached_property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        finish = self._finish
+        if finish.truncation is not None or finish.padding is not None:
+            return None
+        return finish.prefix, finish.suffix
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        if self._lengths is not None:
+            return spans_by_length(self._lengths, ids, text)
+        return self._own.locate(ids, text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self._own.decode(ids)
+
+    @cached_property
+    def _lengths(self) -> IntArray | None:
+        return token_lengths(self.config) if self.facts.tiles else None
+
+    @cached_property
+    def _own(self) -> HuggingFaceTokenizer:
+        return self.reference()
+
+
+class RankFile:
+    """A ``.tiktoken`` file, with the settings that tiktoken's adapter takes, and its errors."""
+
+    library = "tiktoken"
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        adapter = tiktoken.load(path, **settings)
+        assert adapter is not None
+        self.path = path
+        self._adapter = adapter
+        self._settings = settings
+        self.facts: Facts = adapter.facts
+        self.pattern: str = adapter.facts.patterns[0]
+        self.special = {token.content: token.id for token in self.facts.added_tokens}
+        """The allowed special tokens and their ids."""
+        self.forbidden = adapter.forbidden
+        self.check_text = adapter.check_text
+        self.decode = adapter.decode
+        self.locate = adapter.locate
+        self.around = NOTHING_AROUND
+
+    @property
+    def key(self) -> tuple[bytes | str, ...]:
+        """What ids depend on."""
+        special = sorted(self.special.items())
+        return self.path.read_bytes(), self.pattern, repr(special), repr(sorted(self.forbidden))
+
+    def reference(self) -> TokenizerAdapter:
+        """The file with its own library."""
+        return self._adapter
+
+    def finish(self, ids: IdArray) -> IdArray:
+        return ids
+
+    def finish_batch(self, ids: Sequence[IdArray]) -> list[IdArray]:
+        return list(ids)
+
+
+def _facts(config: Mapping[str, Any]) -> Facts:
+    facts = facts_from_json(config)
+    if facts.undivided is not None:
+        return facts
+    return replace(facts, tokens=partial(token_bytes, tuple(config["model"]["vocab"])))
+
+
+def _finish(config: Mapping[str, Any], add_special_tokens: bool) -> Finish:
+    """The file's finishing for arrays of ids. Raises FileFormatError."""
+    read = read_finish(config, add_special_tokens=add_special_tokens, cut_and_pad=True)
+    side = "left" if read.keeps_end else "right"
+    cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
+    pad_side = "left" if read.pads_start else "right"
+    padding = None if read.pad is None else Padding(read.length, read.multiple, pad_side, read.pad)
+    prefix, suffix = (np.array(ids, dtype=np.uint32) for ids in (read.prefix, read.suffix))
+    return Finish(prefix, suffix, cut, padding)
