@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 IdArray = NDArray[np.uint32]
+"""Ids, shape (n,)."""
 IntArray = NDArray[np.int64]
+"""Positions, lengths or counts, shape (n,)."""
 SpanArray = NDArray[np.int64]
+"""[start, stop) of each token, shape (n, 2), UTF-8 bytes unless a name says otherwise."""
 
 
 def byte_starts(text: str) -> IntArray:

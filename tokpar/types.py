@@ -16,7 +16,9 @@ import numpy as np
 from tokpar.kernels import IdArray, IntArray, SpanArray
 
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
+"""The kinds of seams that a theorem licenses (proofs/README.md)."""
 Witness = tuple[tuple[str, int | str], ...]
+"""What a checker needs to verify a seam: (name, value) pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class NormalizerStage:
 
 
 Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "none"]
+"""How text falls apart before the model, see `Facts`."""
 
 
 @dataclass(frozen=True, eq=False)

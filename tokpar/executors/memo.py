@@ -29,7 +29,7 @@ from tokpar.types import Chunk, Cuts, Piece, Seam
 
 WAVE_CHARS = 262144
 WAVES_AT_A_TIME = 2
-MOST_NEW = 0.5
+MOST_NEW = 0.7
 _Wave = list[tuple[int, Chunk]]
 _SEGMENT = re.compile(r"\s*\S[^ ]*(?:(?<=\s) *[^ ]*)*")
 

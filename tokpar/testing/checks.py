@@ -18,6 +18,7 @@ from tokpar.executors.serial import PASSING
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
 Watch = Callable[[str], None]
+"""Is told the name of each check before it runs."""
 
 
 @dataclass(frozen=True)
