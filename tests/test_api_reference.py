@@ -13,26 +13,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import tokpar
-from tests.test_documented_examples import public_names
-from tokpar import agreement, errors, hooks, interfaces, pure, testing, types
+from tests.test_documented_examples import PAGES as EXAMPLES
+from tests.test_documented_examples import blocks, public_names
+from tokpar import agreement, errors, explain, hooks, interfaces, pure, testing, types
 
 ROOT = Path(__file__).parent.parent
 API = ROOT / "docs" / "api"
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
+    "tokpar.hooks.hookimpl",
     "tokpar.kernels.IdArray",
     "tokpar.kernels.IntArray",
     "tokpar.kernels.SpanArray",
     "tokpar.types.Rule",
     "tokpar.types.Scheme",
     "tokpar.types.Witness",
-    "tokpar.testing.checks.Watch",
 }
 """Public names of values, which do not know where they are defined."""
 
@@ -57,34 +59,36 @@ def parsed(module: str) -> ast.Module | None:
 
 
 def definition(name: str) -> Definition:
-    """What a dotted name stands for, imports followed. KeyError if there is nothing."""
+    """What a dotted name stands for, imports followed; of a function and a module of one name it
+    is the function. KeyError if there is nothing."""
     module, _, attribute = name.rpartition(".")
-    if (tree := parsed(name)) is not None:
-        return Definition(name, ast.get_docstring(tree), tree)
-    if (tree := parsed(module)) is None:
-        raise KeyError(name)
-    for found in definitions(module, tree):
+    above = parsed(module) or ast.Module([], [])
+    for found in definitions(module, above):
         if found.name == name:
             return found
-    for node in tree.body:
+    for node in above.body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
             if (alias.asname or alias.name) == attribute:
                 assert isinstance(node, ast.ImportFrom)
                 return definition(f"{node.module}.{alias.name}")
-    raise KeyError(name)
+    if (tree := parsed(name)) is None:
+        raise KeyError(name)
+    return Definition(name, ast.get_docstring(tree), tree)
 
 
 def definitions(module: str, tree: ast.Module) -> Iterator[Definition]:
     """Classes, functions and assigned names of a module; the string below an assignment is its
     docstring."""
-    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+    for node, after in zip_longest(tree.body, tree.body[1:]):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             yield Definition(f"{module}.{node.name}", ast.get_docstring(node), node)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             said = after.value if isinstance(after, ast.Expr) else None
             docstring = said.value if isinstance(said, ast.Constant) else None
-            text = docstring if isinstance(docstring, str) else None
-            yield Definition(f"{module}.{node.targets[0].id}", text, node)
+            if isinstance(target, ast.Name):
+                text = docstring if isinstance(docstring, str) else None
+                yield Definition(f"{module}.{target.id}", text, node)
 
 
 def shown(page: str) -> Iterator[Definition]:
@@ -97,9 +101,10 @@ def shown(page: str) -> Iterator[Definition]:
 
 
 def in_modules(found: Definition) -> bool:
-    """Is it shown with its module? Assigned names need a directive of their own."""
+    """Is it shown with its module? Of assigned names those with a docstring are."""
     private = found.name.rpartition(".")[2].startswith("_")
-    return not private and isinstance(found.node, (ast.ClassDef, ast.FunctionDef))
+    assigned = isinstance(found.node, (ast.Assign, ast.AnnAssign))
+    return not private and (bool(found.docstring) or not assigned)
 
 
 def reference() -> list[Definition]:
@@ -119,7 +124,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, testing, agreement):
+    for package in (tokpar, testing, agreement, explain):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)
@@ -139,6 +144,26 @@ def test_every_public_name_is_in_the_api_reference() -> None:
 def test_every_class_and_reader_of_the_pure_tokenizers_is_in_the_api_reference() -> None:
     names = {found.name for found in reference() if found.name.startswith("tokpar.pure.")}
     assert sorted(set(public_names(pure)) - {name.rpartition(".")[2] for name in names}) == []
+
+
+def imported(source: str) -> Iterator[str]:
+    """What an example imports of tokpar: "from tokpar.types import Chunk" -> tokpar.types.Chunk."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tokpar"):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_the_examples_import_is_in_the_api_reference(page: Path) -> None:
+    names = {found.name for found in reference()}
+    wanted = {
+        definition(name)
+        for block in blocks(page)
+        if block.kind == "python"
+        for name in imported(block.body)
+    }
+    objects = {found.name for found in wanted if not isinstance(found.node, ast.Module)}
+    assert sorted(objects - names) == []
 
 
 def test_nothing_is_in_the_api_reference_twice() -> None:

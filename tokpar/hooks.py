@@ -32,6 +32,7 @@ PROJECT = "tokpar"
 LIMIT = "TOKPAR_PLUGINS"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Decorates the functions of a plugin that are hooks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,3 +67,4 @@ KNOWN_ENCODINGS: Mapping[str, KnownEncoding] = {
         {**_O200K_SPECIAL, **_HARMONY, **{f"<|reserved_{id_}|>": id_ for id_ in _RESERVED}},
     ),
 }
+"""The encodings of tiktoken, by name."""
