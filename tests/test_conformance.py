@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.hooks import load_plugin
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.registry import build_strategy, registry
@@ -44,7 +42,6 @@ from tokpar.testing.pools import added_contents, competing, pools, vocabulary_wo
 
 EXAMPLES = 15
 VOCAB = Path(__file__).parent / "vocab"
-PLUGIN = Path(__file__).parents[1] / "plugins" / "tokpar-example"
 NAMES = sorted(named_tokenizers())
 BYTE_LEVEL = ("deepseek_part", "default")
 LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
@@ -460,22 +457,3 @@ def test_a_corpus_row_without_a_text_is_named(
 
 
 # ------------------------------------------------------------------------------- the example plugin
-
-
-def test_the_test_of_a_plugin_is_at_most_ten_lines_and_passes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(str(PLUGIN / "src"))
-    test = PLUGIN / "tests" / "test_letters.py"
-    source = test.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 10
-    names: dict[str, Any] = {}
-    exec(compile(source, test.name, "exec"), names)
-    names["test_letters_conform"]()
-
-
-def test_the_example_plugin_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(PLUGIN / "src"))
-    plugin = load_plugin("example", "here", "", lambda: import_module("tokpar_example"))
-    assert plugin.problem is None
-    assert [(kind, offered.name) for kind, offered in plugin.offers] == [("tokenizer", "letters")]
