@@ -1,7 +1,7 @@
 """`auto` against each engine's own fastest call for one text: sizes, kinds of text, in one run.
 
     python -m tokpar.bench.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl] [--json OUT]
-        [--only NAMES] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 5]
+        [--only NAMES] [--kinds 1M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 5]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
 engine plugin is missing are left out. The calls of a row take turns; figures are medians of the
@@ -90,15 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="names of subjects, or parts of them, by comma")
     parser.add_argument("--sizes", default=",".join(SIZES))
-    parser.add_argument("--kinds", action="store_true", help="1 MB of other kinds of text, too")
+    parser.add_argument("--kinds", metavar="SIZE", help="other kinds of text of this size, too")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
     texts = dict(_texts(args))
     rows = []
     for subject in subjects(args.vocab, [name for name in args.only.split(",") if name]):
+        adapter = subject.load()  # one for all texts, as the own calls have one object
         for label, text in texts.items():
             if len(text) <= SLOW.get(subject.engine, len(text)):
-                rows.append(measured(subject, label, text, args.rounds))
+                rows.append(measured(subject, adapter, label, text, args.rounds))
                 print(line(rows[-1]), flush=True)
     about = provenance([], [], sys.argv) | {
         "texts": {label: text_hash(text) for label, text in texts.items()}
@@ -112,17 +113,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _texts(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
     english = read_texts(args.texts)
-    for size in args.sizes.split(","):
+    for size in (*args.sizes.split(","), *([args.kinds] if args.kinds else [])):
         if size not in SIZES:
-            raise SystemExit(f"--sizes takes {', '.join(SIZES)}, by comma; got {size!r}")
+            raise SystemExit(f"a size is one of {', '.join(SIZES)}, got {size!r}")
+    for size in args.sizes.split(","):
         yield f"English {size}", long_text(english, SIZES[size])
     if not args.kinds:
         return
+    size, count = args.kinds, SIZES[args.kinds]
     if args.chinese:
-        yield "Chinese 1M", long_text(read_texts(args.chinese), 1_000_000)
-    yield "Python 1M", standard_library()[:1_000_000]
-    yield "minified JSON 1M", minified(1_000_000)
-    yield "base64 1M", base64.b64encode(random.Random(0).randbytes(750_000)).decode()
+        yield f"Chinese {size}", _chinese(args.chinese, count)
+    yield f"Python {size}", standard_library()[:count]
+    yield f"minified JSON {size}", minified(count)
+    yield f"base64 {size}", base64.b64encode(random.Random(0).randbytes(count * 3 // 4)).decode()
+
+
+def _chinese(path: Path, size: int) -> str:
+    """The texts, then their lines in other orders."""
+    lines = "\n".join(read_texts(path)).splitlines()
+    whole, shuffle = "\n".join(lines), random.Random(0)
+    while len(whole) < size:
+        shuffle.shuffle(lines)
+        whole += "\n".join(lines)
+    return whole[:size]
 
 
 def minified(size: int, seed: int = 0) -> str:
@@ -246,18 +259,17 @@ def _tokie(package: Any, path: str) -> dict[str, Call]:
     }
 
 
-def measured(subject: Subject, label: str, text: str, rounds: int) -> Row:
+def measured(subject: Subject, adapter: Any, label: str, text: str, rounds: int) -> Row:
     """The row of one subject and text. SystemExit if ids differ: nothing else matters then."""
-    adapter = subject.load()
+    firsts = list(_firsts(subject, text, rounds))
     with tokpar.Encoder(adapter) as encoder:
-        first, encoding = _timed(encoder.encode, text)
+        encoding = encoder.encode(text)
     expected = {name: call(text) for name, call in subject.own.items()}
     special = not np.array_equal(next(iter(expected.values())), encoding.ids)
     if special or any(not np.array_equal(a, b) for a, b in pairwise(expected.values())):
         raise SystemExit(f"{subject.name}, {label}: the ids differ from the own call's")
     own: dict[str, list[float]] = {name: [] for name in subject.own}
     ours: list[float] = []
-    firsts = [first]
     shares: list[float] = []
     started = time.perf_counter()
     with tokpar.Encoder(adapter) as encoder:
@@ -273,9 +285,6 @@ def measured(subject: Subject, label: str, text: str, rounds: int) -> Row:
                     report = result.report
                     shares.append(1 - report.seconds["tokenize"] / seconds)
                 del result
-            if len(firsts) < rounds and len(text) >= 100_000:
-                with tokpar.Encoder(subject.load()) as fresh:
-                    firsts.append(_timed(fresh.encode, text)[0])
     ratios = {
         name: _spread([a / b for a, b in zip(times, ours, strict=True)])
         for name, times in own.items()
@@ -296,6 +305,14 @@ def measured(subject: Subject, label: str, text: str, rounds: int) -> Row:
         report.chunks,
         seams,
     )
+
+
+def _firsts(subject: Subject, text: str, rounds: int) -> Iterator[float]:
+    """Seconds of an adapter that has seen no text, each time a new one; once where loading takes
+    longer than that could tell."""
+    for _ in range(rounds if subject.engine == "Hugging Face" else 1):
+        with tokpar.Encoder(subject.load()) as fresh:
+            yield _timed(fresh.encode, text)[0]
 
 
 def _enough(done: int, rounds: int, seconds: float) -> bool:
