@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 import tokpar
 from tests.seams import part
@@ -182,6 +182,17 @@ def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
     assert isinstance(encoding.seams, SeamRow)
     assert encoding.seams.cuts.positions.max() < len(text) - len(ENGLISH)
+
+
+def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> None:
+    """ "LAZY DOG" is no occurrence in the text as it is, and becomes one."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens([NativeToken("lazy dog", normalized=True)])
+    text = ENGLISH.replace("lazy dog", "LAZY DOG")
+    encoding = divided(text, tokenizer, chunk_chars=500)
+    assert tokenizer.token_to_id("lazy dog") in encoding.ids
+    assert encoding.ids.tolist() == tokenizer.encode(text).ids
 
 
 def test_an_engine_that_does_not_keep_segments_apart_is_not_believed() -> None:
