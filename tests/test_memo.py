@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,23 @@ def test_many_threads_may_use_one_memory() -> None:
 
 
 # ------------------------------------------------------------------------------- the seams
+
+
+@pytest.mark.parametrize("name", ["bert_part", "deepseek_part"])
+def test_one_wrong_count_of_ids_among_all_seams_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokpar.certificate.ids.MOST_PARTS", 4)
+    adapter = tokpar.load(part(name), add_special_tokens=False)
+    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+    seams = encoding.seams
+    assert isinstance(seams, SeamRow)
+    assert tokpar.check(encoding, ENGLISH, adapter, full=True).ok
+    tokens = seams.cuts.tokens.copy()
+    k = next(k for k in range(101, len(tokens)) if tokens[k + 1] - tokens[k] > 1)
+    tokens[k] += 1
+    wrong = replace(encoding, seams=SeamRow(seams.planned, replace(seams.cuts, tokens=tokens)))
+    assert not tokpar.check(wrong, ENGLISH, adapter, full=True).ok
 
 
 def row(planned: list[int], cuts: list[int]) -> SeamRow:

@@ -15,7 +15,7 @@ from tokpar.kernels import IdArray, byte_starts
 from tokpar.types import Seam
 
 MOST_PARTS = 8192
-"""Parts of a text that are decoded or encoded again, one by one."""
+"""Parts of a text that are decoded one by one, if `places` looks at every seam."""
 PROBE = 2**31
 """Ids from here on stand for "the text's own, number k" when a tokenizer's finishing is probed."""
 _HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
@@ -82,7 +82,7 @@ def parts_decode(
     """
     if not isinstance(tokenizer, Decodes):
         return
-    numbers = _some(seams)
+    numbers = _some(seams) if isinstance(tokenizer, Locates) else range(len(seams))
     apart = [seams[k] for k in numbers]
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, apart)):
         part, own = text[start:stop], ids[first:last]
@@ -100,7 +100,7 @@ def parts_encode(
 ) -> Iterator[Finding]:
     """For other tokens: the text between two seams, tokenized again, gives the ids between them.
     The two sides of a K8 seam, which may divide a word, are taken together."""
-    numbers = [k for k in _some(seams) if seams[k].rule != "K8"]
+    numbers = [k for k, seam in enumerate(seams) if seam.rule != "K8"]
     apart = [seams[k] for k in numbers]
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, apart)):
         absorbed = k > 0 and apart[k - 1].theorem == "6.4"
@@ -173,8 +173,8 @@ def _parts(ids: IdArray, text: str, seams: Sequence[Seam]) -> Iterator[tuple[int
 
 
 def _some(seams: Sequence[Seam]) -> Sequence[int]:
-    """Numbers of the seams between which ids are looked at: all, or of very many about as many as
-    can be looked at in good time."""
+    """Numbers of the seams between which ids are decoded: all, or of very many some. The others lie
+    in longer parts that are decoded whole, and `places` has seen that a token begins at each."""
     return range(0, len(seams), max(1, len(seams) // MOST_PARTS))
 
 
