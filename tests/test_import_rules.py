@@ -27,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"batching"}),
     frozenset({"hooks", "builtins", "registry"}),
+    frozenset({"loading"}),
     frozenset({"encoder"}),
     frozenset({""}),  # tokpar/__init__.py
     frozenset({"bench", "explain", "testing"}),

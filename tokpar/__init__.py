@@ -1,7 +1,7 @@
 """Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
 
 from tokpar.certificate.report import CheckReport, Finding
-from tokpar.encoder import Encoder, check, encode, load, plugins, strategies, stream
+from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
 from tokpar.errors import (
     EngineError,
     FileFormatError,
@@ -11,6 +11,7 @@ from tokpar.errors import (
     TokparError,
     UnknownNameError,
 )
+from tokpar.loading import load
 from tokpar.training import train
 from tokpar.types import Encoding, Report, Seam
 

@@ -85,7 +85,7 @@ def tokenizers_of(
     arguments: argparse.Namespace,
 ) -> tuple[TokenizerAdapter, TokenizerAdapter | None]:
     """The tokenizer to check and the reference, or None."""
-    from tokpar.encoder import load
+    from tokpar.loading import load
     from tokpar.registry import registry
 
     engines = [source.name for source in registry().tokenizer_sources()]

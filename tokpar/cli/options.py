@@ -78,7 +78,7 @@ def declare_output(parser: argparse.ArgumentParser) -> None:
 
 def tokenizer_of(arguments: argparse.Namespace) -> Any:
     """The adapter that the tokenizer arguments describe."""
-    from tokpar.encoder import load
+    from tokpar.loading import load
 
     return load(arguments.tokenizer, engine=arguments.engine, **_settings(arguments))
 

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 def vocabulary_of(arguments: argparse.Namespace) -> Vocabulary:
     """The byte-level vocabulary that the arguments name."""
     from tokpar.adapters.tokentree import TreeTokenizer
-    from tokpar.encoder import load
+    from tokpar.loading import load
 
     adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
     assert isinstance(adapter, TreeTokenizer)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
-from tokpar.encoder import DEFAULT_TOKENIZER, Encoder
+from tokpar.encoder import Encoder
 from tokpar.executors.serial import SerialExecutor
 from tokpar.explain.differences import Difference, differences
 from tokpar.explain.kept import Kept, kept_ids
@@ -25,6 +25,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.methods.sizes import sizes_for
 from tokpar.registry import build_strategy, registry
 from tokpar.types import Chunk, Encoding, Joined, Piece, Seam, Unjoined

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from tokpar.encoder import DEFAULT_TOKENIZER, load
 from tokpar.errors import EngineError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, named, outcome, require
 from tokpar.testing.compare import pieces_differ
 from tokpar.testing.doubles import FAILS, Letters

@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.cuts.finder import finder_for
-from tokpar.encoder import DEFAULT_TOKENIZER, load
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import (
     Finishes,
@@ -22,6 +21,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter, chunks_between

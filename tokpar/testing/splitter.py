@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tokpar.certificate.checker import seam_findings
-from tokpar.encoder import DEFAULT_TOKENIZER, load
 from tokpar.interfaces import Explains, Plan, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
 from tokpar.testing.doubles import Unknown
 from tokpar.testing.pools import EXAMPLES, pools

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from tokpar.encoder import DEFAULT_TOKENIZER, load
 from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.registry import build_strategy, registry
 from tokpar.testing.checks import Check, Complaint, Watch, named, require
 from tokpar.testing.compare import ids_differ, whole_ids

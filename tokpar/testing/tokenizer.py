@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokpar.encoder import load
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.loading import load
 from tokpar.testing.abilities import ability_checks
 from tokpar.testing.checks import Check, Watch, require
 from tokpar.testing.cutting import cut_checks

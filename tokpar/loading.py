@@ -1,0 +1,93 @@
+"""What a caller has (an object, a path, a name) becomes a tokenizer adapter."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from importlib import resources
+from typing import Any
+
+from tokpar.errors import OptionError, UnknownNameError
+from tokpar.interfaces import Detaches, Refreshes, TokenizerAdapter
+from tokpar.registry import registry
+
+DEFAULT_TOKENIZER = "default"
+PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
+"""Engines that come with packages of the same name, "tokpar-" in front."""
+
+# Keyed by (engine, settings), written out.
+_loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
+
+
+def load(
+    source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
+) -> TokenizerAdapter:
+    """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
+    tiktoken.Encoding, a path (tokenizer.json, .tiktoken, BERT's vocab.txt), a registered name such
+    as "default", or any object with `name` and `encode(text)`.
+
+    `engine` names the source that must load it. `settings` belong to the tokenizer's kind
+    (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
+    kept as long as the object lives. Raises UnknownNameError, FileFormatError, OptionError,
+    FileNotFoundError.
+    """
+    if isinstance(source, str) and source == DEFAULT_TOKENIZER:
+        return _load_default(engine, settings)
+    try:
+        known = _loaded.setdefault(source, {})
+    except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
+        return _load(source, engine, settings)
+    key = repr((engine, sorted(settings.items())))
+    adapter = known[key].attached(source) if key in known else _load(source, engine, settings)
+    if isinstance(adapter, Refreshes) and adapter is not source:
+        adapter = adapter.refreshed()
+    if isinstance(adapter, Detaches) and adapter is not source:
+        known[key] = adapter.detached()
+    return adapter
+
+
+_defaults: dict[str, TokenizerAdapter] = {}
+
+
+def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
+    key = repr((engine, sorted(settings.items())))
+    if key not in _defaults:
+        path = resources.files("tokpar.data") / "default.json"
+        with resources.as_file(path) as file:
+            _defaults[key] = _load(file, engine, settings)
+    return _defaults[key]
+
+
+def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
+    for entry in registry().tokenizer_sources():
+        if entry.name == engine or (engine is None and entry.automatic):
+            adapter = entry.load(source, **settings)
+            if adapter is not None:
+                return adapter
+    known = [entry.name for entry in registry().tokenizer_sources()]
+    if engine is not None and engine not in known:
+        raise UnknownNameError("engine", engine, known, _install(engine))
+    if isinstance(source, (str, os.PathLike)):
+        raise UnknownNameError(
+            "tokenizer",
+            os.fspath(source),
+            [
+                DEFAULT_TOKENIZER,
+                "a path of a tokenizer.json",
+                "a path of a .tiktoken file",
+                "a path of a BERT vocab.txt",
+            ],
+        )
+    if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
+        if settings:
+            raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
+        return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
+    raise UnknownNameError("tokenizer", type(source).__name__, known)
+
+
+def _install(engine: str) -> str:
+    """How to get an engine that a package of the tokpar project brings along; else nothing."""
+    if engine not in PLUGIN_ENGINES:
+        return ""
+    package = f"tokpar-{engine}"
+    return f"it comes with {package}: pip install {package} (`tokpar plugins` shows what is loaded)"
