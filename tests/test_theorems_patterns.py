@@ -371,6 +371,9 @@ def test_lemma_23_class_runs(source: str, counted: bool, text: str) -> None:
             assert halves == pieces(search, text) | {p}
 
 
+CUTS_CAPITALS_APART = Choice((Row((One(r"\p{L}"), One(r"\p{Ll}"))), Row((One(ANY),))))
+
+
 @given(
     st.lists(
         st.sampled_from(["a+", r"\p{L}+", r"\p{N}{1,3}", r"[a.]{1,2}", r"\p{L}{1,2}", r"\s+"]),
@@ -379,6 +382,10 @@ def test_lemma_23_class_runs(source: str, counted: bool, text: str) -> None:
     patterns(covering=True),
     alphabets(3),
 )
+@example(
+    [r"\p{L}+", r"\p{L}{1,2}"], CUTS_CAPITALS_APART, "1Aa"
+)  # the second cuts runs of the first
+@example([r"\p{L}{1,2}", "a+"], CUTS_CAPITALS_APART, "1Aa")
 def test_lemma_23_what_is_decided_of_a_sequence_is_safe(
     early: list[str], last: Choice, alphabet: str
 ) -> None:

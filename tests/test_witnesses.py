@@ -13,7 +13,7 @@ import pytest
 import regex
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from tests.patterns_drawn import clean, pieces, words
+from tests.patterns_drawn import atoms_of, clean, pieces, words
 from tests.seams import finder, part, serial, wrong_in_fact
 from tests.test_section_0 import bert, byte_level
 from tests.test_theorems import Table, before, behind, boundaries, edges, encode, greedy, run
@@ -22,6 +22,7 @@ from tests.test_theorems_text import a_safe, bytes_only, with_tokens
 from tests.tokenizers_drawn import Added, plain_copy
 from tokpar.cuts.machine import contexts, explore
 from tokpar.cuts.pattern import Atom, parse
+from tokpar.cuts.stages import decide
 
 # -------------------------------------------------------------- merging: 3, 4, 7, 7.2, 8, 9, 11
 
@@ -290,6 +291,17 @@ def test_lemma_23_needs_a_clean_split_of_the_piece() -> None:
     assert pieces(first, text) | {2} != pieces(first, "12") | pieces(first, "34", 2)
     assert pieces_of_sequence(stages, text) == ["12", "3", "4"]
     assert pieces_of_sequence(stages, "12") + pieces_of_sequence(stages, "34") == ["12", "34"]
+
+
+def test_lemma_23_needs_a_clean_split_by_every_stage() -> None:
+    """Between "A" and "A" the first stage splits a run and the last always parts them, but the
+    second stage, which counts from the start of the text, joins "Aa" behind the cut."""
+    stages, text = (r"\p{L}+", r"\p{L}{1,2}", r"\p{L}\p{Ll}|[\s\S]"), "AAa"
+    assert clean(regex.compile(stages[2]), text, 1)
+    assert pieces_of_sequence(stages, text) == ["A", "A", "a"]
+    assert pieces_of_sequence(stages, "A") + pieces_of_sequence(stages, "Aa") == ["A", "Aa"]
+    parsed = tuple(parse(stage, "regex", atoms_of("Aa")) for stage in stages)
+    assert ("A", "A") not in decide(parsed, frozenset("Aa")).pairs
 
 
 def test_lemma_23_needs_the_segment_of_the_added_tokens() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 from tokpar.cuts.machine import Contexts, build, contexts
@@ -18,12 +19,9 @@ def decide(stages: tuple[Alt, ...], atoms: frozenset[str]) -> Contexts:
     text, so this is exact for 1+1). Runs cut every n characters are not split cleanly: nothing
     inside them is certified here (Theorem 22 does that).
     """
-    groups, rest = [], atoms
+    groups = [(atoms, True)]
     for stage in stages[:-1]:
-        members, clean = _class_run(stage)
-        groups.append((members & rest, clean))
-        rest -= members
-    groups.append((rest, True))
+        groups = list(_divided(groups, *_class_run(stage)))
     pairs: set[tuple[str, str]] = set()
     triples: set[tuple[str, str, str]] = set()
     left_triples: set[tuple[str, str, str]] = set()
@@ -37,6 +35,19 @@ def decide(stages: tuple[Alt, ...], atoms: frozenset[str]) -> Contexts:
     return Contexts(
         tuple(sorted(atoms)), frozenset(pairs), frozenset(triples), frozenset(left_triples)
     )
+
+
+def _divided(
+    groups: list[tuple[frozenset[str], bool]], members: frozenset[str], whole: bool
+) -> Iterator[tuple[frozenset[str], bool]]:
+    """The groups after one more class-run stage, which cuts each piece of those before as a text
+    of its own; whether each group's runs stay whole. One that is cut inside stays as it is."""
+    for group, clean in groups:
+        if clean:
+            parts = ((group & members, whole), (group - members, True))
+            yield from ((part, kept) for part, kept in parts if part)
+        else:
+            yield group, False
 
 
 def _class_run(stage: Alt) -> tuple[frozenset[str], bool]:
