@@ -6,6 +6,7 @@ import re
 import threading
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from tests.tokenizers_drawn import DATA, hf_tokenizers
 from tokpar import pipeline
 from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, separator_of
 from tokpar.cuts.finder import finder_for
+from tokpar.encoder import MEMO_CHARS, MEMO_WORKERS
 from tokpar.errors import EngineError
 from tokpar.executors.memo import MemoExecutor, segments_of
 from tokpar.executors.native import NativeExecutor
@@ -35,8 +37,12 @@ ALWAYS = 9.0
 """A share of new segments that no text has more than."""
 
 
-def divided(text: str, tokenizer: Any, **options: Any) -> tokpar.Encoding:
-    with MemoExecutor(2, most_new=ALWAYS) as executor:
+def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
+    """`wave`: code points; drawn texts are shorter than one wave else."""
+    with (
+        MemoExecutor(2, most_new=ALWAYS) as executor,
+        patch("tokpar.executors.memo.WAVE_CHARS", wave),
+    ):
         return tokpar.encode(text, tokenizer, executor=executor, **options)
 
 
@@ -215,6 +221,42 @@ def test_an_error_in_a_segment_is_that_of_its_chunk() -> None:
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
     assert not isinstance(encoding.seams, SeamRow)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2, 5])
+def test_an_error_in_one_wave_is_no_other_waves(failing: int) -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    calls: list[int] = []
+    own = adapter.segments
+
+    class Fails:
+        recalled = own.recalled
+
+        def learned(self, segments: Any, texts: int) -> Any:
+            calls.append(len(segments))
+            if len(calls) == failing + 1:
+                raise RuntimeError("no memory")
+            return own.learned(segments, texts)
+
+    adapter._segments = Fails()
+    words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
+    text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
+    encoding = divided(text, adapter, wave=2000, chunk_chars=500)
+    assert len(calls) > failing
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert tokpar.check(encoding, text, adapter, full=True).ok
+
+
+@pytest.mark.parametrize("workers", [1, 3, 4, 64])
+def test_with_many_workers_long_texts_go_to_the_batch_call(workers: int) -> None:
+    tokenizer = named("default")
+    with tokpar.Encoder(tokenizer, workers=workers) as encoder:
+        assert encoder.encode(ENGLISH).report.executor == "memo"
+        long = ENGLISH * 12
+        assert len(long) >= MEMO_CHARS
+        encoding = encoder.encode(long)
+    assert encoding.report.executor == ("memo" if workers <= MEMO_WORKERS else "native")
+    assert encoding.ids.tolist() == own_call(tokenizer, long)
 
 
 def test_long_segments_are_not_kept_and_old_ones_are_forgotten(

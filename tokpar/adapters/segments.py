@@ -20,7 +20,7 @@ MOST_SEGMENTS = 1 << 18
 LONGEST_KEPT = 64
 """Code points; longer segments hardly come again, and are 2 % of such a text."""
 
-PER_TEXT = 512
+PER_TEXT = 64
 """Segments to a text of the batch call."""
 
 

@@ -39,7 +39,7 @@ class SharedExecutor:
     ) -> list[Piece]:
         name = self._wanted
         if name == "auto":
-            name = fitting_executor(tokenizer, len(text))
+            name = fitting_executor(tokenizer, len(text), self._workers)
         key = name, self._workers
         if key not in self._stock:
             self._stock[key] = registry().executor_kind(name).build(self._workers)

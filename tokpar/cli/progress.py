@@ -111,7 +111,7 @@ def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choo
         registry().executor_kind(name)
 
     def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-        fitting = fitting_executor(tokenizer, length) if name == "auto" else name
+        fitting = fitting_executor(tokenizer, length, count) if name == "auto" else name
         if fitting not in built:
             built[fitting] = registry().executor_kind(fitting).build(count)
         return built[fitting]
