@@ -48,6 +48,8 @@ def tables() -> Iterator[list[list[str]]]:
 
 SUMMARY, *RESULTS = tables()
 VERSIONS = {row[0]: row[1] for row in SUMMARY[1:]}
+[LIBRARY] = re.findall(r"^Compared with tokenizers (\S+)", PAGE, re.MULTILINE)
+PACKAGES = VERSIONS | {"tokenizers": LIBRARY}
 CELLS = [
     Cell(row[0], engine, said)
     for heading, *rows in RESULTS
@@ -60,14 +62,14 @@ CODE_EXAMPLES = [
 ]
 
 
-def needs(engine: str) -> None:
-    """Skips unless the engine is there, in the version of the page."""
+def needs(package: str) -> None:
+    """Skips unless the package is there, in the version of the page."""
     try:
-        found = version(engine)
+        found = version(package)
     except PackageNotFoundError:
-        pytest.skip(f"optional: needs the package {engine} (extra engines)")
-    if found != VERSIONS[engine]:
-        pytest.skip(f"docs/findings.md was written for {engine} {VERSIONS[engine]}, not {found}")
+        pytest.skip(f"optional: needs the package {package} (extra engines)")
+    if found != PACKAGES[package]:
+        pytest.skip(f"docs/findings.md was written for {package} {PACKAGES[package]}, not {found}")
 
 
 def pair(cell: Cell) -> tuple[Any, TokenizerAdapter] | Exception:
@@ -133,14 +135,14 @@ def test_what_an_engine_refuses_by_the_page_is_refused(cell: Cell) -> None:
     "example", CODE_EXAMPLES, ids=[f"{e.package} {n}" for n, e in enumerate(CODE_EXAMPLES)]
 )
 def test_the_examples_of_the_page_run(example: Example) -> None:
-    assert example.version == VERSIONS[example.package]
+    assert example.version == PACKAGES[example.package]
     needs(example.package)
     exec(compile(example.code, "findings.md", "exec"), {"__name__": "__main__"})
 
 
 def test_the_page_tells_of_every_engine_vocabulary_and_model() -> None:
     assert [*VERSIONS] == [*ENGINES, "sentencepiece"]
-    assert {example.package for example in CODE_EXAMPLES} == {*VERSIONS}
+    assert {example.package for example in CODE_EXAMPLES} == {*PACKAGES}
     by_engine = {e: [c.vocabulary for c in CELLS if c.engine == e] for e in VERSIONS}
     assert all(by_engine[engine] == [*VOCABULARIES] for engine in ENGINES)
     assert by_engine["sentencepiece"] == [*MODELS]

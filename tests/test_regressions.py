@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+import tokpar
 from tests.seams import assert_lossless, part, refused, wrong_in_fact
+from tokpar.adapters.hf_copy import same_as
+from tokpar.errors import EngineError
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:
@@ -47,3 +54,43 @@ def test_only_every_third_place_of_a_run_of_digits_is_certified(name: str) -> No
     certified = [p for p in range(3, 9) if not refused(part(name), text, p)]
     assert certified == [5, 8]
     assert wrong_in_fact(part(name), text, 4)
+
+
+def tying() -> Tokenizer:
+    """ "aaa" is divided two ways that score alike but for one unit in the last place."""
+    scores = [("<unk>", -20.0), ("▁", -3.840655256070549), ("a", -5.375634857226844)]
+    tokenizer = Tokenizer(models.Unigram([*scores, ("aa", -0.9653498226304249)], 0, False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=True)
+    return tokenizer
+
+
+def test_the_library_reads_scores_otherwise_than_it_wrote_them() -> None:
+    """Without this the tests below would show nothing."""
+    own = tying()
+    assert Tokenizer.from_str(own.to_str()).encode("aaa").tokens == ["▁", "a", "aa"]
+    assert own.encode("aaa").tokens == ["▁", "aa", "a"]
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads", "native", "memo", "processes"])
+def test_no_executor_encodes_by_scores_that_were_written_and_read(executor: str) -> None:
+    own, text = tying(), " aaa" * 20
+    encoding = tokpar.encode(text, own, strategy="cut", chunk_chars=5, executor=executor, workers=2)
+    assert encoding.report.chunks > 1
+    assert encoding.ids.tolist() == own.encode(text).ids
+
+
+def test_a_unigram_model_in_another_process_is_the_same_to_the_last_digit() -> None:
+    own = tying()
+    own.add_tokens(["<s>", "b"])
+    assert same_as(own.to_str()).to_str() == own.to_str()
+    wrong = json.loads(own.to_str())
+    wrong["model"]["vocab"][2][1] = -5.37563485722684400001  # no float prints like this
+    config = json.dumps(wrong).replace("-5.375634857226844", "-5.37563485722684400")
+    with pytest.raises(EngineError, match="written and read"):
+        same_as(config)
+
+
+def test_an_adapter_is_not_pickled_by_way_of_such_a_file() -> None:
+    for make in (pickle.dumps, copy.deepcopy, copy.copy):
+        with pytest.raises(TypeError, match=r"huggingface:Unigram cannot be pickled: .* spec\(\)"):
+            make(tokpar.load(tying()))  # type: ignore[operator]

@@ -258,11 +258,24 @@ def test_an_engine_alone_gives_what_transformers_makes_of_it(
     assert_same(outcome(lambda: view(name, chunk_chars, whole=True)(text, **options)), expected)
 
 
+def read_again(own: Tokenizer) -> Tokenizer:
+    """A Unigram model whose scores stay as they are when transformers copies it through a file."""
+    if type(own.model).__name__ != "Unigram":
+        return own
+    for _ in range(20):
+        again = Tokenizer.from_str(own.to_str())
+        again.encode_special_tokens = own.encode_special_tokens
+        if again.to_str() == own.to_str():
+            return again
+        own = again
+    raise AssertionError("scores that change each time they are read")
+
+
 @given(spec=hf_specs(), data=st.data(), options=arguments)
 def test_a_drawn_tokenizer_is_followed_or_refused(
     spec: Any, data: st.DataObject, options: dict[str, Any]
 ) -> None:
-    own = build(spec)
+    own = read_again(build(spec))
     try:
         drawn = tokpar.Encoder(own, strategy="cut", chunk_chars=5, workers=1).as_hf()
     except OptionError:

@@ -8,10 +8,12 @@ from functools import cache, partial
 from typing import Any
 
 from tokenizers import Tokenizer
+from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_caller import SAMPLING, Caller, is_panic
 from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, finish_of
+from tokpar.errors import EngineError
 from tokpar.kernels import IntArray
 from tokpar.types import Facts
 
@@ -126,3 +128,21 @@ def serialized(tokenizer: Any) -> str | None:
             raise
         return None
     return config
+
+
+def same_as(config: str) -> Tokenizer:
+    """The tokenizer that wrote `config`. EngineError if it does not come back.
+
+    The library prints the scores of a Unigram model exactly and reads many of them one unit in the
+    last place off, which decides between ways to divide a text that score alike.
+    """
+    tokenizer = Tokenizer.from_str(config)
+    model = json.loads(config)["model"]
+    if model["type"] == "Unigram":
+        scores = [(token, score) for token, score in model["vocab"]]
+        tokenizer.model = Unigram(scores, model["unk_id"], model["byte_fallback"])
+        if tokenizer.to_str() != config:
+            raise EngineError(
+                "this Unigram model is not the same when it is written and read again"
+            )
+    return tokenizer

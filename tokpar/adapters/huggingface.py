@@ -11,18 +11,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from tokpar.adapters.hf_caller import Caller, caller_of, id_array, is_panic, raise_panic
-from tokpar.adapters.hf_copy import CUSTOM, facts_of_copy, finish_like, private_copy, serialized
+from tokpar.adapters.hf_copy import (
+    CUSTOM,
+    facts_of_copy,
+    finish_like,
+    private_copy,
+    same_as,
+    serialized,
+)
 from tokpar.adapters.hf_finish import NativeRefusesError
 from tokpar.adapters.segments import SegmentMemo, segment_memo
 from tokpar.adapters.settings import flags
@@ -65,8 +71,9 @@ def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> Huggi
 
 
 def from_json(config: str, encode_special_tokens: bool) -> HuggingFaceTokenizer:
-    """The adapter that `HuggingFaceTokenizer.spec` describes."""
-    own = Tokenizer.from_str(config)
+    """The adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError if the library
+    does not read its own file as it wrote it."""
+    own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
     return HuggingFaceTokenizer(Caller(own, fixed=True))
 
@@ -239,17 +246,25 @@ class HuggingFaceTokenizer:
 
     def detached(self) -> HuggingFaceTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
-        twin = copy(self)
-        twin._caller = replace(self._caller, own=None, wrapper=None)
-        return twin
+        return self._with(replace(self._caller, own=None, wrapper=None))
 
     def attached(self, source: object) -> HuggingFaceTokenizer:
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        twin = copy(self)
-        twin._caller = replace(caller, add_special_tokens=self._caller.add_special_tokens)
+        return self._with(replace(caller, add_special_tokens=self._caller.add_special_tokens))
+
+    def _with(self, caller: Caller) -> HuggingFaceTokenizer:
+        twin = object.__new__(HuggingFaceTokenizer)
+        twin.__dict__ |= self.__dict__ | {"_caller": caller}
         return twin
+
+    def __reduce__(self) -> NoReturn:
+        """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""
+        raise TypeError(
+            f"{self.name} cannot be pickled: pass on its spec(), or load the tokenizer where it is "
+            "to be used"
+        )
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
         """`from_json` and a `tokenizer.json` of the private copy. Raises OptionError for a
