@@ -79,8 +79,14 @@ def test_no_executor_encodes_by_scores_that_were_written_and_read(executor: str)
     assert encoding.ids.tolist() == own.encode(text).ids
 
 
-def test_a_unigram_model_in_another_process_is_the_same_to_the_last_digit() -> None:
+@pytest.mark.parametrize("unknown", [0, None])
+def test_a_unigram_model_in_another_process_is_the_same_to_the_last_digit(
+    unknown: int | None,
+) -> None:
     own = tying()
+    own.model = models.Unigram(
+        [tuple(row) for row in json.loads(own.to_str())["model"]["vocab"]], unknown, False
+    )
     own.add_tokens(["<s>", "b"])
     assert same_as(own.to_str()).to_str() == own.to_str()
     wrong = json.loads(own.to_str())

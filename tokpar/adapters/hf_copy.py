@@ -137,12 +137,12 @@ def same_as(config: str) -> Tokenizer:
     last place off, which decides between ways to divide a text that score alike.
     """
     tokenizer = Tokenizer.from_str(config)
+    if tokenizer.to_str() == config:
+        return tokenizer
     model = json.loads(config)["model"]
     if model["type"] == "Unigram":
         scores = [(token, score) for token, score in model["vocab"]]
         tokenizer.model = Unigram(scores, model["unk_id"], model["byte_fallback"])
-        if tokenizer.to_str() != config:
-            raise EngineError(
-                "this Unigram model is not the same when it is written and read again"
-            )
-    return tokenizer
+        if tokenizer.to_str() == config:
+            return tokenizer
+    raise EngineError(f"this {model['type']} tokenizer is not the same when it is written and read")
