@@ -352,18 +352,11 @@ def is_refused(spec: drawn.HFSpec) -> bool:
     return False
 
 
-def has_twins(tokenizer: Tokenizer) -> bool:
-    """Two of its added tokens are one when they are normalized."""
-    normalize = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
-    added = [t for t in tokenizer.get_added_tokens_decoder().values() if t.normalized]
-    return len({normalize(token.content) for token in added}) < len(added)
-
-
 @given(drawn.with_texts(drawn.hf_specs(finishing=False)))
 def test_drawn_tokenizers_give_the_ids_and_offsets_of_hf(case: tuple[drawn.HFSpec, str]) -> None:
     spec, text = case
     tokenizer = drawn.build(spec)
-    if is_refused(spec) or has_twins(tokenizer):
+    if is_refused(spec) or drawn.has_twins(tokenizer):
         with pytest.raises(FileFormatError):
             read_tokenizer(json.loads(tokenizer.to_str()))
         return
@@ -379,7 +372,7 @@ def test_drawn_tokenizers_finish_as_hf_does(
 ) -> None:
     spec, text = case
     tokenizer = drawn.build(spec)
-    if is_refused(spec) or has_twins(tokenizer) or spec.extras.encode_special:
+    if is_refused(spec) or drawn.has_twins(tokenizer) or spec.extras.encode_special:
         return  # the last is a flag that is not in the file
     finish = read_finish(
         json.loads(tokenizer.to_str()), add_special_tokens=add_special_tokens, cut_and_pad=True

@@ -7,7 +7,7 @@ import json
 import pickle
 
 import pytest
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.seams import assert_lossless, part, refused, wrong_in_fact
@@ -100,3 +100,41 @@ def test_an_adapter_is_not_pickled_by_way_of_such_a_file() -> None:
     for make in (pickle.dumps, copy.deepcopy, copy.copy):
         with pytest.raises(TypeError, match=r"huggingface:Unigram cannot be pickled: .* spec\(\)"):
             make(tokpar.load(tying()))  # type: ignore[operator]
+
+
+def alike(most: int | None) -> Tokenizer:
+    """ "a" and "A" are the same in the normalized text; cut behind `most` ids."""
+    words = {"[UNK]": 0, "b": 1, "##b": 2}
+    tokenizer = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))  # type: ignore[arg-type]
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_tokens([AddedToken("a", normalized=True), AddedToken("A", normalized=True)])
+    if most is not None:
+        tokenizer.enable_truncation(most)
+    return tokenizer
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 5])
+def test_of_added_tokens_that_are_alike_the_object_s_own_is_taken(most: int | None) -> None:
+    """Each object takes one of the two, as its hash map has it: a copy may take the other."""
+    taken = set()
+    for _ in range(20):
+        own = alike(most)
+        encoding = tokpar.encode("ab b a", own, strategy="cut", chunk_chars=1)
+        assert encoding.ids.tolist() == own.encode("ab b a").ids
+        assert "makes added tokens alike" in encoding.report.why
+        taken.update(alike(None).encode("ab").ids)
+    assert {3, 4} <= taken
+
+
+@pytest.mark.parametrize(("most", "same"), [(2, False), (3, True)])
+def test_what_cannot_be_compared_with_the_copy_is_not_split(most: int, same: bool) -> None:
+    """A token that was added again has flags that no copy has. An object that cuts behind two ids
+    does not show them; serial, then."""
+    own = spaced(normalizers.Sequence([]))
+    own.add_tokens([AddedToken("<s>", normalized=False)])
+    own.enable_truncation(most)
+    encoding = tokpar.encode("a b c d", own, strategy="cut", chunk_chars=1)
+    assert encoding.ids.tolist() == own.encode("a b c d").ids
+    assert (encoding.report.chunks > 1) == same
+    assert ("too few ids to compare" in encoding.report.why) != same

@@ -527,6 +527,13 @@ def build(spec: HFSpec | TiktokenSpec) -> Any:
     return made(spec)
 
 
+def has_twins(tokenizer: Tokenizer) -> bool:
+    """Two of its added tokens are one when they are normalized: each object finds one of them."""
+    normalize = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
+    added = [t for t in tokenizer.get_added_tokens_decoder().values() if t.normalized]
+    return len({normalize(token.content) for token in added}) < len(added)
+
+
 # ------------------------------------------------------------------------------- drawing
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -20,6 +21,8 @@ from tokpar.types import Facts
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
+_ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
+_TOO_SHORT = "truncation leaves too few ids to compare the added tokens with those of a copy"
 
 
 def private_copy(own: Any) -> Any:
@@ -79,12 +82,23 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
     if _is_random(own.model):
         return None
     try:
-        same = all(_begin_alike(own, copy, f"x{token.content}x") for token in added.values())
+        if _alike_when_normalized(own, added.values()):
+            return _ALIKE
+        probes = [f"x{token.content}x" for token in added.values()]
+        return next(filter(None, (_difference(own, copy, text) for text in probes)), None)
     except BaseException as error:
         if not is_panic(error):
             raise
         return "the engine panics on added tokens that strip each other"
-    return None if same else _ALTERED
+
+
+def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
+    """Whether two tokens are the same in the normalized text. Which one is found there differs from
+    one object to the next, even of the same file: tokenizers keeps them in a hash map."""
+    contents = [token.content for token in added if token.normalized]
+    if own.normalizer is not None:
+        contents = [own.normalizer.normalize_str(content) for content in contents]
+    return len(set(contents)) < len(contents)
 
 
 def _is_special(own: Any, added_id: int) -> bool:
@@ -93,14 +107,14 @@ def _is_special(own: Any, added_id: int) -> bool:
     return bool(own.decode([added_id], skip_special_tokens=True) != kept)
 
 
-def _begin_alike(own: Any, copy: Any, text: str) -> bool:
-    """The same ids, padding aside; not compared where `own` would cut."""
+def _difference(own: Any, copy: Any, text: str) -> str | None:
+    """Why the ids of `text` differ, padding aside, or cannot be compared."""
     expected = copy.encode(text, add_special_tokens=False).ids
     if own.truncation is not None and len(expected) > own.truncation["max_length"]:
-        return True
+        return _TOO_SHORT
     native = own.encode(text, add_special_tokens=False)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
-    return bool(kept == expected)
+    return None if kept == expected else _ALTERED
 
 
 def _is_random(model: Any) -> bool:
