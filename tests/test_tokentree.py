@@ -207,11 +207,18 @@ def test_added_tokens_are_one_token_each() -> None:
     assert len(ids) == 3
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=50)
-@given(data=st.data(), text=any_texts(added=(ENDOFTEXT,), max_size=1000))
-@example(data=None, text="The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9)
+LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
+
+
+@given(
+    name=st.sampled_from(NAMES),
+    strategy=st.sampled_from(STRATEGIES),
+    data=st.data(),
+    text=any_texts(added=(ENDOFTEXT,), max_size=1000),
+)
+@example(name="default", strategy="auto", data=None, text=LONG_PIECES)
+@example(name="cl100k_part", strategy="lopt", data=None, text=LONG_PIECES)
+@example(name="deepseek_part", strategy="blocks", data=None, text=LONG_PIECES)
 def test_every_lossless_strategy_gives_its_own_serial_ids(
     name: str, strategy: str, data: st.DataObject | None, text: str
 ) -> None:
@@ -244,7 +251,7 @@ def processes() -> Iterator[ProcessExecutor]:
         yield executor
 
 
-@settings(max_examples=min(100, EXAMPLES[chosen_profile()] // 10))
+@settings(max_examples=min(500, EXAMPLES[chosen_profile()] // 10))
 @given(text=any_texts(max_size=1000), size=SIZES)
 def test_processes(text: str, size: int, processes: ProcessExecutor) -> None:
     adapter = tree("deepseek_part")
