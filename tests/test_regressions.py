@@ -127,10 +127,10 @@ def test_of_added_tokens_that_are_alike_the_object_s_own_is_taken(most: int | No
     assert {3, 4} <= taken
 
 
-@pytest.mark.parametrize(("most", "same"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("most", "same"), [(0, False), (1, True), (2, True), (3, True)])
 def test_what_cannot_be_compared_with_the_copy_is_not_split(most: int, same: bool) -> None:
-    """A token that was added again has flags that no copy has. An object that cuts behind two ids
-    does not show them; serial, then."""
+    """A token that was added again has flags that no copy has. An object that cuts everything
+    off does not show them; serial, then."""
     own = spaced(normalizers.Sequence([]))
     own.add_tokens([AddedToken("<s>", normalized=False)])
     own.enable_truncation(most)
@@ -138,3 +138,17 @@ def test_what_cannot_be_compared_with_the_copy_is_not_split(most: int, same: boo
     assert encoding.ids.tolist() == own.encode("a b c d").ids
     assert (encoding.report.chunks > 1) == same
     assert ("too few ids to compare" in encoding.report.why) != same
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4, None])
+def test_flags_of_a_token_that_was_added_again_are_noticed_in_what_truncation_leaves(
+    most: int | None, direction: str
+) -> None:
+    own = spaced(normalizers.Sequence([]))
+    own.add_tokens([AddedToken("<s>", normalized=False)])
+    own.add_tokens([AddedToken("<s>", normalized=False, single_word=True)])
+    if most is not None:
+        own.enable_truncation(most, direction=direction)
+    encoding = tokpar.encode("a<s>b <s> c", own, strategy="cut", chunk_chars=1)
+    assert encoding.ids.tolist() == own.encode("a<s>b <s> c").ids

@@ -84,8 +84,8 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
     try:
         if _alike_when_normalized(own, added.values()):
             return _ALIKE
-        probes = [f"x{token.content}x" for token in added.values()]
-        return next(filter(None, (_difference(own, copy, text) for text in probes)), None)
+        differences = (_difference(own, copy, token.content) for token in added.values())
+        return next(filter(None, differences), None)
     except BaseException as error:
         if not is_panic(error):
             raise
@@ -107,11 +107,18 @@ def _is_special(own: Any, added_id: int) -> bool:
     return bool(own.decode([added_id], skip_special_tokens=True) != kept)
 
 
-def _difference(own: Any, copy: Any, text: str) -> str | None:
-    """Why the ids of `text` differ, padding aside, or cannot be compared."""
+def _difference(own: Any, copy: Any, content: str) -> str | None:
+    """Why the ids differ, padding aside, or cannot be compared, of an added token between letters;
+    of what `own` cuts off nothing is seen."""
+    cut, text = own.truncation, f"x{content}x"
+    if cut is not None and cut["max_length"] < 2:
+        if cut["max_length"] < 1:
+            return _TOO_SHORT
+        text = f"{content}x" if cut["direction"] == "right" else f"x{content}"
     expected = copy.encode(text, add_special_tokens=False).ids
-    if own.truncation is not None and len(expected) > own.truncation["max_length"]:
-        return _TOO_SHORT
+    if cut is not None and len(expected) > cut["max_length"]:
+        most = cut["max_length"]
+        expected = expected[:most] if cut["direction"] == "right" else expected[-most:]
     native = own.encode(text, add_special_tokens=False)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == expected else _ALTERED
