@@ -69,8 +69,10 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
     assert encoding.lossless
     with NativeExecutor(2) as native:
         other = tokpar.encode(text, adapter, strategy=strategy, executor=native, **options)
-    assert encoding.report.plan == other.report.plan
-    assert planned(encoding) == planned(other)
+    # A merger of overlapping chunks may take a part of a divided one: serial, then.
+    if strategy in ("cut", "auto") or encoding.report.plan != "serial":
+        assert encoding.report.plan == other.report.plan
+        assert planned(encoding) == planned(other)
     report = tokpar.check(encoding, text, adapter, full=True)
     assert report.ok, report.findings
     if isinstance(encoding.seams, SeamRow):
