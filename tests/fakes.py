@@ -6,6 +6,7 @@ around `WordHash`, the default, nothing can be proved. All of them can go to ano
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import zlib
@@ -93,6 +94,30 @@ class PanicsOn(Wrapper):
     def encode(self, text: str) -> IdArray:
         if self.marker in text:
             raise Panic(f"panicked at {text.index(self.marker)}")
+        return self.inner.encode(text)
+
+
+@dataclass(frozen=True)
+class FailsWithout(Wrapper):
+    """Raises ValueError on texts without the marker, on most slices of a text then."""
+
+    marker: str = "\x07"
+
+    def encode(self, text: str) -> IdArray:
+        if self.marker not in text:
+            raise ValueError(f"no {self.marker!r}")
+        return self.inner.encode(text)
+
+
+@dataclass(frozen=True)
+class DiesInWorkers(Wrapper):
+    """Ends the process unless it is the one that the wrapper was made in."""
+
+    home: int = field(default_factory=os.getpid)
+
+    def encode(self, text: str) -> IdArray:
+        if os.getpid() != self.home:
+            os._exit(3)
         return self.inner.encode(text)
 
 

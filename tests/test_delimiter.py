@@ -137,7 +137,7 @@ def test_what_it_calls_lossless_is(data: st.DataObject, tokenizer: Any, side: st
     adapter = adapter_of(tokenizer)
     try:
         encoding = encoded(text, adapter, chunk_chars=size, delimiter=delimiter, side=side)
-    except (tokpar.EngineError, LookupError):  # a panic on a chunk; ids that cannot be finished
+    except LookupError:  # ids that cannot be finished
         assume(False)
     found = positions(encoding)
     assert found == sorted(set(found))

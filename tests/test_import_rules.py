@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"agreement"}),
     frozenset({"pure", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "methods"}),
+    frozenset({"joining"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"batching"}),
     frozenset({"hooks", "builtins", "registry"}),

@@ -181,7 +181,7 @@ def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str
     adapter = adapter_of(tokenizer)
     try:
         encoding = encoded(text, adapter, chunk_chars=size, overlap_chars=overlap, match=match)
-    except (tokpar.EngineError, LookupError):  # a panic on a chunk; ids that cannot be finished
+    except LookupError:  # ids that cannot be finished
         assume(False)
     positions = [seam.position for seam in encoding.seams]
     assert positions == sorted(set(positions))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
 
 import tokpar
-from tests.fakes import Panic, PanicsOn, RaisesOn, WordHash
-from tests.tokenizers_drawn import named_tokenizers
-from tokpar import pipeline
+from tests.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
+from tests.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
+from tokpar import joining, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
@@ -84,7 +86,7 @@ def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.seams == ()
     assert (encoding.report.plan, encoding.report.why) == ("serial", "no reason")
-    assert len(recorder.asked) == 1 + pipeline.MOST_REPAIR_ROUNDS
+    assert len(recorder.asked) == joining.MOST_REPAIR_ROUNDS
 
 
 def test_the_report_adds_up() -> None:
@@ -136,6 +138,62 @@ def test_an_engine_that_panics_mid_way_is_a_typed_error() -> None:
     with pytest.raises(tokpar.EngineError) as caught:
         tokpar.encode("a b " * 50 + "\x07 c", tokenizer, strategy="cut", chunk_chars=20)
     assert isinstance(caught.value.__cause__, Panic)
+
+
+OVERLAPPING: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lopt", {"chunk_chars": 40, "overlap_chars": 30}),
+    ("recursive", {"depth": 3}),
+    ("blocks", {"chunk_chars": 40, "overlap_chars": 30}),
+    ("overlap", {"chunk_chars": 40, "allow_approximate": True}),
+    ("delimiter", {"chunk_chars": 40, "delimiter": "w", "allow_approximate": True}),
+)
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads", "processes"])
+@pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
+def test_an_engine_that_fails_on_a_slice_only_is_asked_for_the_whole_text(
+    strategy: str, options: dict[str, Any], executor: str
+) -> None:
+    tokenizer = FailsWithout(inner=deepseek(), marker="THE END")
+    text = "one two, three. " * 50 + "THE END"
+    encoding = tokpar.encode(
+        text, tokenizer, strategy=strategy, executor=executor, workers=2, **options
+    )
+    assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
+    assert encoding.lossless
+    assert encoding.report.plan == "serial"
+    assert "failed on the chunk [" in encoding.report.why
+    assert "no 'THE END'" in encoding.report.why
+    with pytest.raises(ValueError, match="no 'THE END'"):
+        tokpar.encode(
+            text[:-1], tokenizer, strategy=strategy, executor=executor, workers=2, **options
+        )
+
+
+def test_an_engine_that_panics_on_a_slice_only_is_asked_for_the_whole_text() -> None:
+    """Added tokens that strip each other; in the whole text "1" hides the one that would."""
+    native = build(MetaspaceSpec("bpe", merges=5))
+    native.add_tokens([NativeToken("a", rstrip=True, single_word=True, normalized=False)])
+    native.add_tokens([NativeToken(" ", lstrip=True, normalized=False)])
+    text = "the" + "1" * 184 + "a  " + "the"
+    encoding = tokpar.encode(text, native, strategy="recursive", depth=5)
+    assert encoding.ids.tolist() == native.encode(text).ids
+    assert encoding.report.plan == "serial"
+    assert "AddedVocabulary bad split (in the chunk [187, 193))" in encoding.report.why
+
+
+@pytest.mark.parametrize(("strategy", "options"), OVERLAPPING)
+def test_a_dead_worker_is_no_reason_to_ask_again(strategy: str, options: dict[str, Any]) -> None:
+    text = "one two, three. " * 50
+    with pytest.raises(tokpar.WorkerError, match="a worker process died"):
+        tokpar.encode(
+            text,
+            DiesInWorkers(inner=deepseek()),
+            strategy=strategy,
+            executor="processes",
+            workers=2,
+            **options,
+        )
 
 
 def test_the_own_call_keeps_its_error_and_loses_its_panic() -> None:

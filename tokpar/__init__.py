@@ -10,6 +10,7 @@ from tokpar.errors import (
     PluginError,
     TokparError,
     UnknownNameError,
+    WorkerError,
 )
 from tokpar.loading import load
 from tokpar.training import train
@@ -31,6 +32,7 @@ __all__ = [
     "Seam",
     "TokparError",
     "UnknownNameError",
+    "WorkerError",
     "check",
     "encode",
     "load",

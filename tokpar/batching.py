@@ -19,6 +19,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     agreement_of,
 )
+from tokpar.joining import Clock, all_seams, run_piece
 from tokpar.types import Chunk, Encoding, Joined, Piece, Report
 
 MOST_TOGETHER = 1 << 26
@@ -65,7 +66,7 @@ class Batch:
         )
 
     def _together(self, texts: Sequence[str]) -> list[Encoding]:
-        clock = pipeline.Clock()
+        clock = Clock()
         chunks = [self.splitter.split(text, self.tokenizer, 0) for text in texts]
         plans = [
             pipeline.planned(self.splitter, text, own, self.tokenizer)
@@ -85,7 +86,7 @@ class Batch:
     def _pieces(self, text: str, chunks: Sequence[Chunk]) -> Iterator[Piece]:
         calls = [chunk for chunk in chunks if chunk.run is None]
         called = iter(self.executor.map(text, calls, self.tokenizer, False) if calls else ())
-        return iter([pipeline.run_piece(chunk) if chunk.run else next(called) for chunk in chunks])
+        return iter([run_piece(chunk) if chunk.run else next(called) for chunk in chunks])
 
     def _joined(
         self,
@@ -96,12 +97,12 @@ class Batch:
         seconds: dict[str, float],
     ) -> Encoding:
         """The encoding of one text; where its chunks cannot be joined, it is encoded again."""
-        clock = pipeline.Clock(seconds)
+        clock = Clock(seconds)
         joined = Joined(pieces[0].ids, ()) if len(chunks) == 1 else None
         if joined is None:
             outcome = self.merger.merge(text, chunks, pieces, self.tokenizer)
             joined = outcome if isinstance(outcome, Joined) else None
-        seams = None if joined is None else pipeline.all_seams(joined, chunks, pieces)
+        seams = None if joined is None else all_seams(joined, chunks, pieces)
         if joined is None or seams is None:
             return self._alone(text)
         clock.lap("merge")

@@ -5,6 +5,7 @@ TokparError
 +-- OptionError       (ValueError)    an argument or option that cannot be used; says what to pass
 +-- FileFormatError   (ValueError)    a file that is not what it should be; names it
 +-- EngineError       (RuntimeError)  an engine raised or panicked; says on which slice
+|   +-- WorkerError   (EngineError)   a worker process died or could not build the tokenizer
 +-- LossyError        (ValueError)    an approximate strategy was asked for without consent
 +-- PluginError       (ValueError)    two plugins of one name, or one of the wrong shape
 +-- ConformanceError  (AssertionError)  a part that breaks its contract; names each failed check
@@ -45,6 +46,10 @@ class EngineError(TokparError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.start, self.stop)
+
+
+class WorkerError(EngineError):
+    """A worker process died, or could not build the tokenizer."""
 
 
 class LossyError(TokparError, ValueError):

@@ -79,6 +79,32 @@ class Chunk:
     run: tuple[int, int] | None = None
 
 
+def tiles(chunks: Sequence[Chunk], length: int) -> bool:
+    """Whether the shares of the chunks are the text, of `length` code points, end to end."""
+    edges = [0] + [chunk.core_stop for chunk in chunks]
+    return edges[-1] == length and all(
+        chunk.core_start == edge for chunk, edge in zip(chunks, edges, strict=False)
+    )
+
+
+def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
+    """Whether chunk `i` ends on either side at a certified cut or an end of the text, of `length`
+    code points, and touches no neighbour: then it has the tokens the whole text has there."""
+    chunk = chunks[i]
+    before = chunks[i - 1].stop if i else 0
+    after = chunks[i + 1].start if i + 1 < len(chunks) else length
+    return (before, chunk.stop) == (chunk.start, after) and all(
+        _begins_apart(each, first=k == 0) for k, each in enumerate(chunks[i : i + 2], start=i)
+    )
+
+
+def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
+    """Its text and share begin at one place, a certified cut unless it is the first."""
+    if chunk.start != chunk.core_start or chunk.run is not None:
+        return False
+    return first if chunk.cut is None else chunk.cut.rule in ("K1", "K2", "K3")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """What the tokenizer returned for a chunk.

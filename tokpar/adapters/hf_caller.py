@@ -75,9 +75,8 @@ class Caller:
             *(_pickled(getattr(own, name)) for name in _COMPONENTS),
             own.get_added_tokens_decoder(),
             self.encode_special_tokens,
-            # What a transformers tokenizer was called with last stays there and is no part of it;
-            # but if that leaves no ids, the added tokens cannot be looked at (hf_copy.py).
-            (own.truncation, own.padding) if self.wrapper is None else _leaves_nothing(own),
+            # What a transformers tokenizer was called with last stays there and is no part of it.
+            (own.truncation, own.padding) if self.wrapper is None else None,
         )
 
 
@@ -100,10 +99,6 @@ def _from_file(path: Path) -> Tokenizer:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
-
-
-def _leaves_nothing(own: Any) -> bool:
-    return own.truncation is not None and own.truncation["max_length"] < 1
 
 
 def _pickled(component: Any) -> bytes | str | None:

@@ -22,7 +22,6 @@ _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
-_TOO_SHORT = "truncation leaves too few ids to compare the added tokens with those of a copy"
 
 
 def private_copy(own: Any) -> Any:
@@ -108,18 +107,18 @@ def _is_special(own: Any, added_id: int) -> bool:
 
 
 def _difference(own: Any, copy: Any, content: str) -> str | None:
-    """Why the ids differ, padding aside, or cannot be compared, of an added token between letters;
-    of what `own` cuts off nothing is seen."""
+    """Why the ids differ, padding aside, of an added token between letters; of what `own` cuts off
+    nothing is seen."""
     cut, text = own.truncation, f"x{content}x"
-    if cut is not None and cut["max_length"] < 2:
-        if cut["max_length"] < 1:
-            return _TOO_SHORT
-        text = f"{content}x" if cut["direction"] == "right" else f"x{content}"
+    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
+    if most == 1:
+        text = f"{content}x" if right else f"x{content}"
     expected = copy.encode(text, add_special_tokens=False).ids
-    if cut is not None and len(expected) > cut["max_length"]:
-        most = cut["max_length"]
-        expected = expected[:most] if cut["direction"] == "right" else expected[-most:]
     native = own.encode(text, add_special_tokens=False)
+    if most == 0:
+        native = native.overflowing[0]  # all that was cut off, and that is everything
+    elif most is not None and len(expected) > most:
+        expected = expected[:most] if right else expected[-most:]
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == expected else _ALTERED
 

@@ -26,7 +26,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import IntArray
-from tokpar.types import Chunk, Cuts, Piece, Seam
+from tokpar.types import Chunk, Cuts, Piece, Seam, stands_apart
 
 WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
 # because all but the engine's batch call holds the GIL
@@ -172,24 +172,13 @@ def _edges(parts: Sequence[str] | Sequence[bytes]) -> IntArray:
 
 
 def _apart(chunks: Sequence[Chunk], length: int) -> Iterator[_Wave]:
-    """The chunks, with their numbers, that end at certified cuts or ends of the text, in waves."""
+    """The chunks, with their numbers, that stand apart, in waves."""
     wave: list[tuple[int, Chunk]] = []
     size = 0
     for i, chunk in enumerate(chunks):
-        before = chunks[i - 1].stop if i else 0
-        following = chunks[i + 1] if i + 1 < len(chunks) else None
-        starts = before == chunk.start and _begins(chunk)
-        ends = length if following is None else following.start
-        if starts and ends == chunk.stop and (following is None or _begins(following)):
+        if stands_apart(chunks, i, length):
             wave.append((i, chunk))
             size += chunk.stop - chunk.start
-        if wave and (size >= WAVE_CHARS or following is None):
+        if wave and (size >= WAVE_CHARS or i + 1 == len(chunks)):
             yield wave
             wave, size = [], 0
-
-
-def _begins(chunk: Chunk) -> bool:
-    """The chunk's text and share begin at one place, the start of a text or a certified cut."""
-    if chunk.start != chunk.core_start or chunk.run is not None:
-        return False
-    return chunk.cut is None or chunk.cut.rule in ("K1", "K2", "K3")

@@ -18,7 +18,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any
 
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import OptionError, WorkerError
 from tokpar.executors.serial import PASSING, check_spans
 from tokpar.executors.threads import ThreadPool, dealt
 from tokpar.executors.workers import Failure, remember, worker_count
@@ -59,8 +59,8 @@ class ProcessExecutor:
     def map(
         self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
     ) -> list[Piece]:
-        """One piece per chunk. Raises EngineError, also when a worker dies; OptionError for a
-        tokenizer that cannot be built in a worker; LookupError if there can be no spans."""
+        """One piece per chunk. Raises EngineError, WorkerError when a worker dies, OptionError for
+        a tokenizer that cannot be built in one; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
         spec = self._spec_of(tokenizer)
         crew = self._crew()
@@ -72,7 +72,7 @@ class ProcessExecutor:
                 return worker.encode(spec, parts, spans)
             except _DeadWorkerError as error:
                 start, stop = block[0].start, block[-1].stop
-                raise EngineError(f"{error} on the slice [{start}, {stop})", start, stop) from error
+                raise WorkerError(f"{error} on the slice [{start}, {stop})", start, stop) from error
             finally:
                 crew.give_back(worker)
 

@@ -10,7 +10,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError, OptionError, WorkerError
 from tokpar.executors.serial import PASSING, encode_part
 from tokpar.interfaces import TokenizerAdapter
 
@@ -85,7 +85,7 @@ def _built(pickled: bytes) -> TokenizerAdapter:
         raise
     except BaseException as error:
         said = f"{type(error).__name__}: {error}"
-        raise EngineError(f"the tokenizer cannot be built in a worker process: {said}") from error
+        raise WorkerError(f"the tokenizer cannot be built in a worker process: {said}") from error
     return tokenizer
 
 

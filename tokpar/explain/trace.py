@@ -24,6 +24,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.joining import fused
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.methods.sizes import sizes_for
@@ -255,7 +256,7 @@ class _Watched:
     ) -> list[Chunk]:
         if isinstance(self.merger, Repairs):
             return self.merger.repaired(text, chunks, failed, tokenizer)
-        return pipeline.fused(chunks, failed)
+        return fused(chunks, failed)
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:

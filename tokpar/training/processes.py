@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
-from tokpar.errors import EngineError, TokparError
+from tokpar.errors import TokparError, WorkerError
 from tokpar.training.corpus import Job
 from tokpar.training.counting import PreTokenCounter, PreTokens
 
@@ -122,7 +122,7 @@ class _Worker:
             raise
 
     def send(self, request: Any) -> None:
-        """EngineError if the process is gone."""
+        """WorkerError if the process is gone."""
         try:
             pickle.dump(request, self._requests, pickle.HIGHEST_PROTOCOL)
             self._requests.flush()
@@ -130,7 +130,7 @@ class _Worker:
             raise self._dead() from error
 
     def receive(self) -> Any:
-        """The next reply. Raises what the worker raised; EngineError if it is gone."""
+        """The next reply. Raises what the worker raised; WorkerError if it is gone."""
         try:
             reply = pickle.load(self._replies)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
@@ -147,9 +147,9 @@ class _Worker:
             with contextlib.suppress(OSError):
                 stream.close()
 
-    def _dead(self) -> EngineError:
+    def _dead(self) -> WorkerError:
         self._process.kill()
-        return EngineError(f"a worker process died (exit code {self._process.wait()})")
+        return WorkerError(f"a worker process died (exit code {self._process.wait()})")
 
 
 def serve() -> None:
