@@ -100,17 +100,10 @@ class Work:
         return fused(self.chunks, failed)
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
-        """Encode the chunks whose slices have not been encoded yet; False if the tokenizer fails on
-        one that the whole text may have other tokens around. Raises EngineError where it may not.
-        """
-        known = {
-            _slice(chunk): piece for chunk, piece in zip(self.chunks, self.pieces, strict=True)
-        }
-        known |= {_slice(chunk): run_piece(chunk) for chunk in chunks if chunk.run is not None}
-        fresh = [chunk for chunk in chunks if _slice(chunk) not in known]
-        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in fresh)
+        """Encode the chunks; False if the tokenizer fails on a slice of theirs, but may not on the
+        whole text. Raises EngineError where no slice can differ from the whole."""
         try:
-            encoded = self._mapped(fresh) if fresh else []
+            self._encode_fresh(chunks)
         except WorkerError:
             raise
         except EngineError as error:
@@ -118,16 +111,24 @@ class Work:
                 raise
             self.why = str(error)
             return False
-        self.clock.lap("tokenize")
+        finally:
+            self.clock.lap("tokenize")
+        return True
+
+    def _encode_fresh(self, chunks: Sequence[Chunk]) -> None:
+        """Slices that have been encoded already keep their pieces."""
+        known = {
+            _slice(chunk): piece for chunk, piece in zip(self.chunks, self.pieces, strict=True)
+        }
+        known |= {_slice(chunk): run_piece(chunk) for chunk in chunks if chunk.run is not None}
+        fresh = [chunk for chunk in chunks if _slice(chunk) not in known]
+        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in fresh)
+        encoded = self.executor.map(self.text, fresh, self.tokenizer, self.spans) if fresh else []
         known |= {_slice(chunk): piece for chunk, piece in zip(fresh, encoded, strict=True)}
         self.pieces = [known[_slice(chunk)] for chunk in chunks]
         self.chunks = list(chunks)
         if len(fresh) < len(chunks):
             self._undivide()
-        return True
-
-    def _mapped(self, chunks: Sequence[Chunk]) -> list[Piece]:
-        return self.executor.map(self.text, chunks, self.tokenizer, self.spans)
 
     def _undivide(self) -> None:
         """Encode again, in one call, what was divided before a neighbour's overlap reached it: a
