@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -16,12 +17,13 @@ from hypothesis import strategies as st
 
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text
 from tests.texts import texts
-from tests.tokenizers_drawn import build, llama_specs
+from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
+from tokpar.cuts.added import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.online import Splitter, TokenSplitter, machine_for, splitters
 from tokpar.cuts.pattern import UnsupportedPatternError
 from tokpar.cuts.tables import load_families
-from tokpar.cuts.unfinished import Beginnings, UnfinishedText
+from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
@@ -90,6 +92,18 @@ def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
     finder = finder_for(facts_of(adapter_of(tokenizer)))
     if finder.refusal is None:
         assert_final(finder, drawn_text(data, tokenizer, 60))
+
+
+def test_what_may_be_white_space_is_waited_for_wherever_it_is_in_unicode() -> None:
+    """U+FEFF, which BERT deletes, before a token that takes the white space in front of it."""
+    every = map(chr, range(sys.maxunicode + 1))
+    assert _spaces() == "".join(filter(maybe_space, every))
+    token = Added("\n", lstrip=True)
+    tokenizer = build(WordPieceSpec(lowercase=False, extras=Extras(added=(token,))))
+    finder = finder_for(facts_of(adapter_of(tokenizer)))
+    for space in "\ufeff\u200b\u180e \t":
+        assert_final(finder, f"\t{space}  \n")
+        assert_final(finder, f"a{space}  \nb")
 
 
 FLAGS = (

@@ -93,8 +93,8 @@ class UnfinishedText:
 
 
 def _last_solid(text: str, last: int) -> int:
-    """The last place up to `last` with a character that is surely no white space; 0 if there is
-    none among as many as a stripping token may look at."""
+    """The last place up to `last` with a character that is surely no white space; if there is none
+    among as many as a stripping token may look at, the place before these."""
     if last <= 0:
         return 0
     first = max(0, last - LONGEST_STRIPPED_RUN)
@@ -103,4 +103,5 @@ def _last_solid(text: str, last: int) -> int:
 
 @lru_cache(maxsize=1)
 def _spaces() -> str:
-    return "".join(filter(maybe_space, map(chr, range(0xD800))))
+    """All of them are in the first plane, U+FEFF is behind the surrogates."""
+    return "".join(filter(maybe_space, map(chr, range(0x10000))))
