@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -42,6 +43,9 @@ settings.load_profile(chosen_profile())
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
+# a shell that starts the tests in the background ignores Ctrl-C for them and all their children
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def directory(variable: str) -> Path:
