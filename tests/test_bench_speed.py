@@ -75,6 +75,25 @@ def test_each_own_call_is_compared_on_each_text(
     assert "| cl100k, tiktoken, `encode_to_numpy` |" in tables
 
 
+def test_an_interrupt_keeps_the_rows_before(
+    vocab: Path, english: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = speed.measured
+
+    def interrupted(subject: Subject, adapter: Any, sample: speed.Sample, rounds: int) -> Any:
+        if sample.size == "10K":
+            raise KeyboardInterrupt
+        return measured(subject, adapter, sample, rounds)
+
+    monkeypatch.setattr(speed, "measured", interrupted)
+    out = tmp_path / "out.json"
+    wanted = ["--only", "tiktoken", "--sizes", "1K,10K", "--rounds", "1", "--json", str(out)]
+    with pytest.raises(KeyboardInterrupt):
+        speed.main(["--vocab", str(vocab), "--texts", str(english), *wanted])
+    [row] = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert (row["subject"], row["size"]) == ("cl100k, tiktoken", "1K")
+
+
 def test_other_ids_end_the_run(vocab: Path) -> None:
     def wrong(text: str) -> Any:
         return np.zeros(3, dtype=np.uint32)

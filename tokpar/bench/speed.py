@@ -75,6 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--markdown", type=Path, help="the tables of docs/benchmarks.md")
     args = parser.parse_args(argv)
     samples = list(_samples(args))
+    about = provenance([], [], sys.argv) | {
+        "texts": {sample.label: text_hash(sample.text) for sample in samples}
+    }
+    print(json.dumps(about))
     rows: list[Row] = []
     for subject in subjects(args.vocab, [name for name in args.only.split(",") if name]):
         adapter = subject.load()  # one for all texts, as the own calls have one object
@@ -82,16 +86,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not _too_long(subject, sample):
                 rows.append(measured(subject, adapter, sample, args.rounds))
                 print(line(rows[-1]), flush=True)
-    about = provenance([], [], sys.argv) | {
-        "texts": {sample.label: text_hash(sample.text) for sample in samples}
-    }
-    print(json.dumps(about))
+                _write(args, about, rows)
+    return 0
+
+
+def _write(args: argparse.Namespace, about: dict[str, Any], rows: Sequence[Row]) -> None:
+    """After each row, so that an interrupt keeps what was measured."""
     if args.json:
         record = {"provenance": about, "rows": [asdict(row) for row in rows]}
         args.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
     if args.markdown:
         args.markdown.write_text(markdown(rows), encoding="utf-8")
-    return 0
 
 
 def _samples(args: argparse.Namespace) -> Iterator[Sample]:
