@@ -8,18 +8,20 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tokpar.agreement import release, require_agreement
+import tokpar
+from tokpar.agreement import check, release, require_agreement
 from tokpar.agreement.assigned import is_assigned
 from tokpar.agreement.cache import digest, directory
 from tokpar.agreement.texts import CODE_POINTS
 from tokpar.errors import EngineError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.types import AddedToken, Facts, Piece
 
@@ -137,6 +139,38 @@ def test_a_planted_difference_is_found_and_made_small(
     assert told[1].startswith("    text      ")
     assert told[1].endswith(smallest)
     assert told[-1] == "Do without."
+
+
+@dataclass(frozen=True)
+class Divides:
+    """The bundled tokenizer; leaves out the last id of texts of more than `most` code points, as a
+    fault at the seam of an engine that divides long texts would."""
+
+    most: int
+    own: TokenizerAdapter = field(default_factory=partial(tokpar.load, "default"))
+
+    @property
+    def name(self) -> str:
+        return "divides"
+
+    @property
+    def facts(self) -> Facts:
+        return facts_of(Points())
+
+    def encode(self, text: str) -> IdArray:
+        return self.own.encode(text)[: -1 if len(text) > self.most else None]
+
+
+def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(check, "DIVIDED", 500_000)
+    monkeypatch.setattr(check, "SECONDS", 0.1)
+    reference = partial(tokpar.load, "default")
+    adapter = Divides(450_000)
+    with pytest.raises(EngineError, match=r"\(\d+,\d+ code points\)"):
+        agreement(adapter, reference)
+    assert agreement(Divides(500_000), reference, key="other").startswith("same ids")
 
 
 def test_the_error_has_the_ids_around_the_first_that_differs() -> None:

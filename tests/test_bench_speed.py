@@ -15,6 +15,7 @@ from tokpar.bench.speed_engines import Subject, subjects
 
 VOCAB = Path(__file__).parent / "vocab"
 WORDS = " ".join("abcdefghijklmnopqrstuvwxyz")
+SAMPLE = speed.Sample("English", "1K", "a b " * 250)
 CALLS = {"Hugging Face": ["encode"], "tiktoken": ["encode_ordinary", "encode_to_numpy"]}
 
 
@@ -80,10 +81,10 @@ def test_an_interrupt_keeps_the_rows_before(
 ) -> None:
     measured = speed.measured
 
-    def interrupted(subject: Subject, adapter: Any, sample: speed.Sample, rounds: int) -> Any:
+    def interrupted(subject: Subject, pairs: Any, sample: speed.Sample, rounds: int) -> Any:
         if sample.size == "10K":
             raise KeyboardInterrupt
-        return measured(subject, adapter, sample, rounds)
+        return measured(subject, pairs, sample, rounds)
 
     monkeypatch.setattr(speed, "measured", interrupted)
     out = tmp_path / "out.json"
@@ -99,10 +100,16 @@ def test_other_ids_end_the_run(vocab: Path) -> None:
         return np.zeros(3, dtype=np.uint32)
 
     [right] = subjects(vocab, ["cl100k"])
-    subject = Subject(right.name, right.engine, right.load, right.own | {"wrong": wrong})
-    sample = speed.Sample("English", "1K", "a b " * 250)
+    pairs = [(right.own(), right.load()), (right.own() | {"wrong": wrong}, right.load())]
     with pytest.raises(SystemExit, match="cl100k, tiktoken, English 1K: the ids differ"):
-        speed.measured(subject, subject.load(), sample, 1)
+        speed.measured(right, pairs, SAMPLE, 1)
+
+
+@pytest.mark.parametrize(("rounds", "turns"), [(1, 2), (4, 4), (5, 6)])
+def test_the_turns_are_shared_out_among_the_objects(vocab: Path, rounds: int, turns: int) -> None:
+    [subject] = subjects(vocab, ["cl100k"])
+    pairs = [(subject.own(), subject.load()) for _ in range(2)]
+    assert speed.measured(subject, pairs, SAMPLE, rounds).rounds == turns
 
 
 def test_an_unknown_size_is_refused(vocab: Path, english: Path) -> None:

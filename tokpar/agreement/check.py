@@ -14,13 +14,15 @@ from tokpar.agreement import cache
 from tokpar.agreement.assigned import UNICODE
 from tokpar.agreement.differing import around, first_difference, shown
 from tokpar.agreement.shrinking import simplest
-from tokpar.agreement.texts import long_texts, short_texts, unassigned
+from tokpar.agreement.texts import DIVIDED, long_texts, mixed, short_texts, unassigned
 from tokpar.data.hostile import hostile_texts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
+from tokpar.registry import build_strategy, registry
+from tokpar.types import stands_apart
 
-EDITION = "1"
+EDITION = "2"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
 SECONDS = 2.0
 """For each of the two passes that make a differing text smaller."""
@@ -109,7 +111,23 @@ class Comparison:
         long = long_texts(short)
         expected, got = list(outcomes_of(reference.encode, long)), outcomes_of(adapter.encode, long)
         self._compare(long, expected, got, reference.encode, adapter.encode)
-        return {TEXTS: len(short) + len(long), APART: self._apart()}
+        return {TEXTS: len(short) + len(long) + self._divided(), APART: self._apart()}
+
+    def _divided(self) -> int:
+        """How many texts, so long that engines divide them by themselves, were compared: one if the
+        reference can be cut, else none. Its ids are those of slices between cuts that are certified
+        for the reference, by the adapter, which was found to agree on texts of that size; the
+        reference would take seconds."""
+        text = mixed(self.short, DIVIDED)
+        if len(certified_slices(self.reference, text)) == 1:
+            return 0
+        right, call = self._by_slices, self.adapter.encode
+        self._compare([text], [outcome(right, text)], outcomes_of(call, [text]), right, call)
+        return 1
+
+    def _by_slices(self, text: str) -> IdArray:
+        slices = certified_slices(self.reference, text)
+        return np.concatenate([self.adapter.encode(one) for one in slices])
 
     def _apart(self) -> int:
         """How many code points, which Unicode 13 does not assign, have other ids: what an
@@ -163,6 +181,16 @@ class Comparison:
             return f"{type(one).__name__}: {one}"
         number = 0 if isinstance(other, BaseException) else first_difference(one, other)
         return around(self.reference, one, number)
+
+
+def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
+    """The slices that `auto` makes of a text; only the text itself if it makes others than such as
+    have, alone, the ids that the whole has there."""
+    splitter, _ = build_strategy(registry().strategy("auto"), {})
+    chunks = splitter.split(text, tokenizer, 0)
+    if not all(stands_apart(chunks, i, len(text)) for i in range(len(chunks))):
+        return [text]
+    return [text[chunk.start : chunk.stop] for chunk in chunks]
 
 
 def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]:

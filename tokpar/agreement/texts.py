@@ -30,6 +30,8 @@ TOKENS_TOGETHER = 64
 RUNS = "a1 \n=\t\0é中😀\u0301"
 RUN = 12_000
 LONG = 400_000
+DIVIDED = 3_000_000
+"""Engines divide a text by themselves from some size on: gigatoken 0.10.0 from 4 MB."""
 MOST_IDS = 300_000
 SEED = 6
 
@@ -46,11 +48,16 @@ def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
 
 
 def long_texts(some: Sequence[str]) -> tuple[str, ...]:
-    """Long runs of one character, and one long text that is made of others: engines divide long
-    texts by themselves."""
-    mixed = list(some) * (1 + LONG // max(1, sum(map(len, some))))
-    Random(SEED).shuffle(mixed)
-    return (*(f"x{one * RUN} y" for one in RUNS), "".join(mixed)[:LONG])
+    """Long runs of one character, and one long text that is made of others."""
+    return (*(f"x{one * RUN} y" for one in RUNS), mixed(some, LONG))
+
+
+def mixed(some: Sequence[str], length: int) -> str:
+    """A text of `length` code points that is made of others, in an order of chance that is always
+    the same."""
+    texts = list(some) * (1 + length // max(1, sum(map(len, some))))
+    Random(SEED).shuffle(texts)
+    return "".join(texts)[:length]
 
 
 @lru_cache(maxsize=1)

@@ -5,8 +5,10 @@
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
 engine plugin is missing are left out. tokpar and one of the own calls take turns, then the next
-own call; figures are medians of the pairs' ratios, least and most in brackets. The ids of every
-row are compared with the own calls'.
+own call; figures are medians of the ratios of turns, least and most in brackets. Of the engines
+that take milliseconds there are several objects on either side, because where an object's tables
+lie in memory makes equal objects differ by a tenth. The ids of every row are compared with the own
+calls'.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import argparse
 import base64
 import json
 import random
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,9 @@ SIZES = {
 LEAST_SECONDS = 0.3
 """A row repeats its calls until they took so long."""
 MOST_SECONDS = 60.0
+FEW_OBJECTS = {"Hugging Face": 1, "tiktoken": 1}
+OBJECTS = 3
+"""Pairs of an own object and an adapter, by engine; three where tenths of a millisecond count."""
 SLOW = {"Hugging Face": {"English": 8_000_000, "others": 1_000_000}}
 """Longest texts of engines that take a second for a megabyte."""
 
@@ -58,6 +63,24 @@ class Sample:
     @property
     def label(self) -> str:
         return f"{self.kind} {self.size}"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Seconds of an own call and of tokpar's, one after the other."""
+
+    own: float
+    tokpar: float
+    report: Report
+
+    @property
+    def outside(self) -> float:
+        """Share of tokpar's time outside the tokenizer's call."""
+        return 1 - self.report.seconds["tokenize"] / self.tokpar
+
+
+Pair = tuple[Mapping[str, Call], Any]
+"""An object's own calls by name, and an adapter."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,10 +104,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(json.dumps(about))
     rows: list[Row] = []
     for subject in subjects(args.vocab, [name for name in args.only.split(",") if name]):
-        adapter = subject.load()  # one for all texts, as the own calls have one object
+        count = FEW_OBJECTS.get(subject.engine, OBJECTS)
+        pairs = [(subject.own(), subject.load()) for _ in range(count)]  # for all texts
         for sample in samples:
             if not _too_long(subject, sample):
-                rows.append(measured(subject, adapter, sample, args.rounds))
+                rows.append(measured(subject, pairs, sample, args.rounds))
                 print(line(rows[-1]), flush=True)
                 _write(args, about, rows)
     return 0
@@ -154,75 +178,72 @@ def minified(size: int, seed: int = 0) -> str:
     return ("[" + ",".join(records) + "]")[:size]
 
 
-def measured(subject: Subject, adapter: Any, sample: Sample, rounds: int) -> Row:
+def measured(subject: Subject, pairs: Sequence[Pair], sample: Sample, rounds: int) -> Row:
     """The row of one subject and text. SystemExit if ids differ: nothing else matters then."""
     text = sample.text
-    firsts, later = _unseen(subject, text, rounds)
-    own: dict[str, list[float]] = {}
-    ours: dict[str, list[float]] = {}
-    shares: list[float] = []
-    with tokpar.Encoder(adapter) as encoder:
-        seams = _seams_of_same(subject, sample, encoder)
-        for name, call in subject.own.items():
-            own[name], ours[name] = [], []
-            for theirs, mine, report in _in_turns(call, encoder.encode, text, rounds):
-                own[name].append(theirs)
-                ours[name].append(mine)
-                shares.append(1 - report.seconds["tokenize"] / mine)
-    ratios = {
-        name: _spread([a / b for a, b in zip(own[name], ours[name], strict=True)]) for name in own
-    }
-    usual = statistics.median(next(iter(own.values())))
+    firsts, later = _unseen(subject, text, rounds, next(iter(pairs[0][0].values())))
+    turns: dict[str, list[Turn]] = {name: [] for name in pairs[0][0]}
+    for own, adapter in pairs:
+        with tokpar.Encoder(adapter) as encoder:
+            seams = _seams_of_same(subject, sample, own, encoder)
+            for name, call in own.items():
+                turns[name] += _in_turns(call, encoder.encode, text, rounds, len(pairs))
+    own_seconds = {name: median(turn.own for turn in turns[name]) for name in turns}
+    usual, report = next(iter(own_seconds.values())), next(iter(turns.values()))[-1].report
     return Row(
         subject.name,
         sample.kind,
         sample.size,
         len(text),
-        len(next(iter(own.values()))),
-        {name: statistics.median(times) for name, times in own.items()},
-        {name: statistics.median(times) for name, times in ours.items()},
-        statistics.median(firsts),
-        ratios,
-        usual / statistics.median(firsts),
-        None if not later else statistics.median(later),
-        statistics.median(shares),
+        len(next(iter(turns.values()))),
+        own_seconds,
+        {name: median(turn.tokpar for turn in turns[name]) for name in turns},
+        median(firsts),
+        {name: _spread([turn.own / turn.tokpar for turn in turns[name]]) for name in turns},
+        usual / median(firsts),
+        None if not later else median(later),
+        median(turn.outside for name in turns for turn in turns[name]),
         report.executor,
         report.chunks,
         seams,
     )
 
 
-def _seams_of_same(subject: Subject, sample: Sample, encoder: tokpar.Encoder) -> int:
+def _seams_of_same(
+    subject: Subject, sample: Sample, own: Mapping[str, Call], encoder: tokpar.Encoder
+) -> int:
     """How many seams there are, if the ids are those of the own calls; else SystemExit."""
     encoding = encoder.encode(sample.text)
-    if not all(np.array_equal(call(sample.text), encoding.ids) for call in subject.own.values()):
+    if not all(np.array_equal(call(sample.text), encoding.ids) for call in own.values()):
         raise SystemExit(f"{subject.name}, {sample.label}: the ids differ from the own call's")
     return len(encoding.seams)
 
 
 def _in_turns(
-    own: Call, encode: Callable[[str], tokpar.Encoding], text: str, rounds: int
-) -> Iterator[tuple[float, float, Report]]:
-    """Seconds of both, and tokpar's report; no ids are kept, which would cost the next call new
-    memory. Only two calls take turns, because an object that is called twice in a row, by two
-    names, has its tables in the processor's cache, and the other has not."""
-
-    def reported(text: str) -> Report:
-        return encode(text).report
-
+    own: Call, encode: Callable[[str], tokpar.Encoding], text: str, rounds: int, parts: int
+) -> Iterator[Turn]:
+    """One of `parts` equal parts of the turns. No ids are kept, which would cost the next call new
+    memory, and neither side's are let go while the clock runs. Only two calls take turns, because
+    an object that is called twice in a row, by two names, has its tables in the processor's cache,
+    and the other has not."""
     started, done = time.perf_counter(), 0
-    while not _enough(done, rounds, time.perf_counter() - started):
+    while not _enough(done * parts, rounds, (time.perf_counter() - started) * parts):
         if done % 2:
-            ours, report = _timed(reported, text)
+            ours, report = _reported(encode, text)
             theirs = _timed(own, text)[0]
         else:
             theirs = _timed(own, text)[0]
-            ours, report = _timed(reported, text)
-        yield theirs, ours, report
+            ours, report = _reported(encode, text)
+        yield Turn(theirs, ours, report)
         done += 1
 
 
-def _unseen(subject: Subject, text: str, rounds: int) -> tuple[list[float], list[float]]:
+def _reported(encode: Callable[[str], tokpar.Encoding], text: str) -> tuple[float, Report]:
+    seconds, encoding = _timed(encode, text)
+    return seconds, encoding.report
+
+
+def _unseen(subject: Subject, text: str, rounds: int, own: Call) -> tuple[list[float], list[float]]:
     """Seconds of an adapter that has seen no text, and, for engines that tokpar remembers words of,
     the own call's time over that of an adapter that has seen the first half, for the second; each
     time a new one. Once where loading takes longer than that could tell."""
@@ -236,7 +257,7 @@ def _unseen(subject: Subject, text: str, rounds: int) -> tuple[list[float], list
             with tokpar.Encoder(subject.load()) as fresh:
                 fresh.encode(text[:half])
                 ours = _timed(fresh.encode, text[half:])[0]
-            later.append(_timed(next(iter(subject.own.values())), text[half:])[0] / ours)
+            later.append(_timed(own, text[half:])[0] / ours)
     return firsts, later
 
 
@@ -251,7 +272,7 @@ def _timed(call: Callable[[str], Any], text: str) -> tuple[float, Any]:
 
 
 def _spread(ratios: Sequence[float]) -> tuple[float, float, float]:
-    return statistics.median(ratios), min(ratios), max(ratios)
+    return median(ratios), min(ratios), max(ratios)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,13 @@ Call = Callable[[str], IdArray]
 
 @dataclass(frozen=True)
 class Subject:
-    """An engine with a vocabulary: how to load it for tokpar, and its own calls by name; the first
-    is the one that the engine's users make."""
+    """An engine with a vocabulary: how to load it for tokpar, and the calls by name of a new object
+    of its own; the first is the one that the engine's users make."""
 
     name: str
     engine: str
     load: Callable[[], Any]
-    own: dict[str, Call]
+    own: Callable[[], dict[str, Call]]
 
 
 def subjects(vocab: Path, only: Sequence[str]) -> Iterator[Subject]:
@@ -58,7 +59,10 @@ def _huggingface(vocab: Path, wanted: Callable[[str], bool]) -> Iterator[Subject
             def encode(text: str, own: Any = own) -> IdArray:
                 return np.array(own.encode(text).ids, dtype=np.uint32)
 
-            yield Subject(f"{name}, Hugging Face", "Hugging Face", load, {"encode": encode})
+            def calls(encode: Call = encode) -> dict[str, Call]:
+                return {"encode": encode}
+
+            yield Subject(f"{name}, Hugging Face", "Hugging Face", load, calls)
 
 
 def _tiktoken(vocab: Path, wanted: Callable[[str], bool]) -> Iterator[Subject]:
@@ -75,7 +79,8 @@ def _tiktoken(vocab: Path, wanted: Callable[[str], bool]) -> Iterator[Subject]:
                 ids: IdArray = own.encode_to_numpy(text, disallowed_special=())
                 return ids
 
-            calls: dict[str, Call] = {"encode_ordinary": encode, "encode_to_numpy": to_numpy}
+            def calls(encode: Call = encode, to_numpy: Call = to_numpy) -> dict[str, Call]:
+                return {"encode_ordinary": encode, "encode_to_numpy": to_numpy}
 
             def load(path: Path = path) -> Any:
                 return tokpar.load(path, disallowed_special=())
@@ -92,11 +97,12 @@ def _engines(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Ite
                 continue
             try:
                 whole = _without_cutting(vocab / file, directory)
-                calls = own(import_module(engine), str(whole))
+                calls = partial(own, import_module(engine), str(whole))
 
                 def load(path: Path = whole, engine: str = engine) -> Any:
                     return tokpar.load(path, engine=engine, trust=True, add_special_tokens=False)
 
+                calls()
                 load()
             except BaseException as error:  # a panic is no Exception
                 if isinstance(error, PASSING):

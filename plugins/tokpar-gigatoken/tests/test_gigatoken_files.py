@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, normalizers, processors
+from tokpar_gigatoken import LONG, divided
 
 import tokpar
 from tokpar.errors import EngineError, OptionError
@@ -40,9 +41,18 @@ def ranks(tmp_path, name="cl100k_base"):
 
 def test_long_texts_and_short_ones_have_the_ids_of_tokenizers():
     with tokpar.Encoder(tokpar.load("default", engine="gigatoken", trust=True)) as encoder:
-        for text in ("", "a", LINE, LINE * 40_000, "a" * (1 << 20)):
+        for text in ("", "a", LINE, LINE * 70_000, "a" * (1 << 20)):
             assert encoder.encode(text) == tokpar.encode(text).ids
         assert encoder.encode_batch([LINE, "", "b"]) == [tokpar.encode(t) for t in (LINE, "", "b")]
+
+
+def test_the_batch_call_gets_texts_that_it_divides():
+    assert divided(LINE * 70_000), "2.7 MB with spaces"
+    assert divided("中文 " * (LONG // 7 + 1))
+    assert not divided("")
+    assert not divided(LINE * 40_000), "too short"
+    assert not divided("word" * LONG), "no space to divide it at"
+    assert divided("\ud800 " * LONG), "a lone surrogate is the engine's matter"
 
 
 def test_special_tokens_truncation_and_padding_are_those_of_the_file(tmp_path):
