@@ -1,14 +1,14 @@
 """`auto` against each engine's own fastest call for one text: sizes, kinds of text, in one run.
 
     python -m tokpar.bench.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl] [--json OUT]
-        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 5] [--markdown OUT]
+        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 3] [--markdown OUT]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
-engine plugin is missing are left out. tokpar and one of the own calls take turns, then the next
-own call; figures are medians of the ratios of turns, least and most in brackets. Of the engines
-that take milliseconds there are several objects on either side, because where an object's tables
-lie in memory makes equal objects differ by a tenth. The ids of every row are compared with the own
-calls'.
+engine plugin is missing are left out. tokpar and one of the own calls take turns (of four calls:
+own, tokpar, tokpar, own), then tokpar and the next own call; figures are medians of the ratios of
+turns, least and most in brackets. Of the engines that take milliseconds there are several objects
+on either side, because where an object's tables lie in memory makes equal objects differ by a
+tenth. The ids of every row are compared with the own calls'.
 """
 
 from __future__ import annotations
@@ -67,16 +67,18 @@ class Sample:
 
 @dataclass(frozen=True)
 class Turn:
-    """Seconds of an own call and of tokpar's, one after the other."""
+    """Mean seconds of two own calls and of two of tokpar's between them; the last of tokpar's, and
+    its report."""
 
     own: float
     tokpar: float
+    last: float
     report: Report
 
     @property
     def outside(self) -> float:
-        """Share of tokpar's time outside the tokenizer's call."""
-        return 1 - self.report.seconds["tokenize"] / self.tokpar
+        """Share of tokpar's last time outside the tokenizer's call."""
+        return 1 - self.report.seconds["tokenize"] / self.last
 
 
 Pair = tuple[Mapping[str, Call], Any]
@@ -90,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--vocab", type=Path, required=True)
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--chinese", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help="names of subjects, or parts of them, by comma")
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--kinds", default="", help="sizes of the other kinds of text")
@@ -222,19 +224,17 @@ def _seams_of_same(
 def _in_turns(
     own: Call, encode: Callable[[str], tokpar.Encoding], text: str, rounds: int, parts: int
 ) -> Iterator[Turn]:
-    """One of `parts` equal parts of the turns. No ids are kept, which would cost the next call new
-    memory, and neither side's are let go while the clock runs. Only two calls take turns, because
-    an object that is called twice in a row, by two names, has its tables in the processor's cache,
-    and the other has not."""
+    """One of `parts` equal parts of the turns: own, tokpar, tokpar, own, and each side's mean,
+    because the second of two calls of one object finds its tables in the processor's cache, and
+    so there is one such call on either side. No ids are kept, which would cost the next call new
+    memory, and neither side's are let go while the clock runs."""
     started, done = time.perf_counter(), 0
     while not _enough(done * parts, rounds, (time.perf_counter() - started) * parts):
-        if done % 2:
-            ours, report = _reported(encode, text)
-            theirs = _timed(own, text)[0]
-        else:
-            theirs = _timed(own, text)[0]
-            ours, report = _reported(encode, text)
-        yield Turn(theirs, ours, report)
+        before = _timed(own, text)[0]
+        first, _ = _reported(encode, text)
+        second, report = _reported(encode, text)
+        after = _timed(own, text)[0]
+        yield Turn((before + after) / 2, (first + second) / 2, second, report)
         done += 1
 
 
