@@ -73,6 +73,7 @@ def test_each_own_call_is_compared_on_each_text(
     assert tables.count("by an adapter that has seen no text |") == 2
     lines = [line for line in tables.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in lines)
+    assert tables.count("\n\n| engine") == tables.count("| engine") == 5
     assert "| cl100k, tiktoken, `encode_to_numpy` |" in tables
 
 

@@ -8,7 +8,7 @@ engine plugin is missing are left out. tokpar and one of the own calls take turn
 own, tokpar, tokpar, own), then tokpar and the next own call; figures are medians of the ratios of
 turns, least and most in brackets. Of the engines that take milliseconds there are several objects
 on either side, because where an object's tables lie in memory makes equal objects differ by a
-tenth. The ids of every row are compared with the own calls'.
+fifth. The ids of every row are compared with the own calls'.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ LEAST_SECONDS = 2.0
 """A row repeats its calls until they took so long."""
 MOST_SECONDS = 60.0
 FEW_OBJECTS = {"Hugging Face": 1, "tiktoken": 1}
+"""Engines whose calls take longer than what differs from object to object."""
 OBJECTS = 6
-"""Pairs of an own object and an adapter, by engine; several where tenths of a millisecond count."""
+"""Pairs of an own object and an adapter; several, and an even number, where tenths of a millisecond
+count."""
 SLOW = {"Hugging Face": {"English": 8_000_000, "others": 1_000_000}}
 """Longest texts of engines that take a second for a megabyte."""
 

@@ -64,7 +64,7 @@ def markdown(rows: Sequence[Row]) -> str:
         parts += ["", f"Other kinds of text, {size}:", "", *_ratios(others, "kind")]
     parts += ["", "Share of the time outside the tokenizer's call, English:", ""]
     parts += _by_subject(english, lambda row: f"{row.framework:.1%}")
-    parts += ["", "Microseconds over the fastest own call, English:"]
+    parts += ["", "Microseconds over the fastest own call, English:", ""]
     short = [row for row in english if row.characters <= 100_000]
     parts += _by_subject(short, lambda row: f"{row.added:+.0f}")
     return "\n".join(parts) + "\n"
