@@ -173,6 +173,17 @@ def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
     assert agreement(Divides(500_000), reference, key="other").startswith("same ids")
 
 
+def test_slices_have_alone_the_ids_of_the_whole_or_there_is_one() -> None:
+    tokenizer = tokpar.load("default")
+    text = "The dog and 12 foxes.\n" * 5_000
+    slices = check.certified_slices(tokenizer, text)
+    assert len(slices) > 5
+    ids = np.concatenate([tokenizer.encode(one) for one in slices])
+    assert np.array_equal(ids, tokenizer.encode(text))
+    for inside in ("a" * 100_000, f"x{'ab' * 50_000} y"):  # cut inside a pre-token, if at all
+        assert check.certified_slices(tokenizer, inside) == [inside]
+
+
 def test_the_error_has_the_ids_around_the_first_that_differs() -> None:
     with pytest.raises(EngineError) as error:
         agreement(Points(only("q", "p")))
