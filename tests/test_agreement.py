@@ -14,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models, normalizers
 
 import tokpar
+from tokpar.adapters.engine import certified_slices
 from tokpar.agreement import check, release, require_agreement
 from tokpar.agreement.assigned import is_assigned
 from tokpar.agreement.cache import digest, directory
@@ -87,7 +89,13 @@ def agreement(
     library: str = "library 2",
 ) -> str:
     return require_agreement(
-        adapter, reference, key=[key], engine=engine, library=library, advice="Do without."
+        adapter,
+        reference,
+        key=[key],
+        engine=engine,
+        library=library,
+        advice="Do without.",
+        slices=certified_slices,
     )
 
 
@@ -176,12 +184,25 @@ def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
 def test_slices_have_alone_the_ids_of_the_whole_or_there_is_one() -> None:
     tokenizer = tokpar.load("default")
     text = "The dog and 12 foxes.\n" * 5_000
-    slices = check.certified_slices(tokenizer, text)
+    slices = certified_slices(tokenizer, text)
     assert len(slices) > 5
+    assert "".join(slices) == text
     ids = np.concatenate([tokenizer.encode(one) for one in slices])
     assert np.array_equal(ids, tokenizer.encode(text))
-    for inside in ("a" * 100_000, f"x{'ab' * 50_000} y"):  # cut inside a pre-token, if at all
-        assert check.certified_slices(tokenizer, inside) == [inside]
+    for uncut in ("a" * 100_000, "ab" * 50_000, "\ud800 a" * 9_000):
+        assert certified_slices(tokenizer, uncut) == [uncut]
+    assert certified_slices(Points(), text) == [text], "nothing is proved about it"
+
+
+def test_a_dummy_prefix_makes_no_slices() -> None:
+    own = Tokenizer(models.BPE({"\u2581": 0, "a": 1, "<unk>": 2}, [], unk_token="<unk>"))
+    own.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
+    )
+    text = "a " * 20_000
+    tokenizer = tokpar.load(own)
+    assert tokpar.encode(text, tokenizer, workers=2).seams, "cut, with what is absorbed"
+    assert certified_slices(tokenizer, text) == [text]
 
 
 def test_the_error_has_the_ids_around_the_first_that_differs() -> None:

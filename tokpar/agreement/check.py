@@ -19,8 +19,6 @@ from tokpar.data.hostile import hostile_texts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
-from tokpar.registry import build_strategy, registry
-from tokpar.types import stands_apart
 
 EDITION = "2"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
@@ -33,6 +31,8 @@ TOGETHER = 256
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 Call = Callable[[str], IdArray]
+Slices = Callable[[TokenizerAdapter, str], list[str]]
+"""Makes slices of a text that have, alone, the ids that the whole has there; or only one."""
 Outcome = IdArray | BaseException
 
 
@@ -52,6 +52,7 @@ def require_agreement(
     engine: str,
     library: str,
     advice: str = "",
+    slices: Slices = lambda _, text: [text],
 ) -> str:
     """Raises EngineError, with the smallest text that has other ids, unless the adapter gives the
     ids of the reference on every text of the check. Otherwise says so, for `Report.agreement`:
@@ -61,13 +62,14 @@ def require_agreement(
     `reference` makes an adapter of the same vocabulary and settings with its own library. It is
     not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
     the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
-    where the ids differ. Costs some seconds.
+    where the ids differ. `slices`: of a text between cuts that are certified for the reference; a
+    text that engines divide by themselves is compared with them. Costs some seconds.
     """
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
     name = cache.digest([*parts, *key])
     found = cache.recall(name)
     if found is None or found.keys() != {TEXTS, APART}:
-        found = Comparison(adapter, reference(), engine, library, advice).run()
+        found = Comparison(adapter, reference(), engine, library, advice, slices).run()
         cache.remember(name, found)
     return _said(found, library)
 
@@ -89,6 +91,7 @@ class Comparison:
     engine: str
     library: str
     advice: str
+    slices: Slices
 
     @cached_property
     def short(self) -> tuple[str, ...]:
@@ -115,18 +118,17 @@ class Comparison:
 
     def _divided(self) -> int:
         """How many texts, so long that engines divide them by themselves, were compared: one if the
-        reference can be cut, else none. Its ids are those of slices between cuts that are certified
-        for the reference, by the adapter, which was found to agree on texts of that size; the
-        reference would take seconds."""
+        reference can be cut, else none. Its ids are those of the slices by the adapter, which was
+        found to agree on texts of that size; the reference would take seconds."""
         text = mixed(self.short, DIVIDED)
-        if len(certified_slices(self.reference, text)) == 1:
+        if len(self.slices(self.reference, text)) == 1:
             return 0
         right, call = self._by_slices, self.adapter.encode
         self._compare([text], [outcome(right, text)], outcomes_of(call, [text]), right, call)
         return 1
 
     def _by_slices(self, text: str) -> IdArray:
-        slices = certified_slices(self.reference, text)
+        slices = self.slices(self.reference, text)
         return np.concatenate([self.adapter.encode(one) for one in slices])
 
     def _apart(self) -> int:
@@ -181,16 +183,6 @@ class Comparison:
             return f"{type(one).__name__}: {one}"
         number = 0 if isinstance(other, BaseException) else first_difference(one, other)
         return around(self.reference, one, number)
-
-
-def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
-    """The slices that `auto` makes of a text; only the text itself if it makes others than such as
-    have, alone, the ids that the whole has there."""
-    splitter, _ = build_strategy(registry().strategy("auto"), {})
-    chunks = splitter.split(text, tokenizer, 0)
-    if not all(stands_apart(chunks, i, len(text)) for i in range(len(chunks))):
-        return [text]
-    return [text[chunk.start : chunk.stop] for chunk in chunks]
 
 
 def outcomes(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[Outcome]:

@@ -61,6 +61,19 @@ class CutFinder:
             return None
         return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
 
+    def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
+        """Certified cuts, each the first that is `size` code points or more behind the one before;
+        assumes refusal_for() is None."""
+        seams: list[Seam] = []
+        target = size
+        while target < len(text):
+            seam = self.find(text, target, len(text), window, seams[-1] if seams else None)
+            if seam is None:
+                break
+            seams.append(seam)
+            target = seam.position + size
+        return seams
+
     def find(
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
     ) -> Seam | None:

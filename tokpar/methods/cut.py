@@ -34,15 +34,7 @@ class CutSplitter:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         if attempt > 0 or len(text) <= size or finder.refusal_for(text) is not None:
             return chunks_between(text, [])
-        window = min(WINDOW, max(8, size))
-        seams: list[Seam] = []
-        target = size
-        while target < len(text):
-            seam = finder.find(text, target, len(text), window, seams[-1] if seams else None)
-            if seam is None:
-                break
-            seams.append(seam)
-            target = seam.position + size
+        seams = finder.find_each(text, size, min(WINDOW, max(8, size)))
         return chunks_between(text, seams)
 
     def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
