@@ -25,6 +25,7 @@ from tokpar.types import Facts, Piece
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192
+"""Code points, the least of a slice; the check compares texts of that size, too."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparError)
 
 
