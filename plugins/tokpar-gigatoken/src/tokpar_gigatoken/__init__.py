@@ -42,8 +42,8 @@ def encode(tokenizer: Any, text: str) -> IdArray:
 
 
 def divided(text: str) -> bool:
-    """Whether the batch call, as far as the middle tells, divides this text: release 0.10.0 does that
-    before spaces only. The ids do not depend on it, the time does."""
+    """Whether the batch call, as far as the middle of the text tells, divides it: release 0.10.0
+    does that before spaces only. The ids do not depend on it, the time does."""
     if len(text) * 4 < LONG:
         return False
     middle = len(text) // 2
