@@ -14,11 +14,13 @@ from tokpar.errors import (
 )
 from tokpar.loading import load
 from tokpar.training import train
-from tokpar.types import Encoding, Report, Seam
+from tokpar.encoding import Batch, Encoding
+from tokpar.types import Report, Rows, Seam
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "CheckReport",
     "Encoder",
     "Encoding",
@@ -29,6 +31,7 @@ __all__ = [
     "OptionError",
     "PluginError",
     "Report",
+    "Rows",
     "Seam",
     "TokparError",
     "UnknownNameError",

@@ -11,11 +11,11 @@ from tokpar.interfaces import (
     EncodesMany,
     Executor,
     HasSpec,
-    ReleasesGil,
-    RemembersSegments,
+    Remembers,
     Strategy,
     TokenizerAdapter,
     TokenizerSource,
+    facts_of,
 )
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
@@ -39,7 +39,7 @@ def tokpar_executors() -> list[ExecutorKind]:
         ExecutorKind("native", _native, lambda tokenizer: isinstance(tokenizer, EncodesMany)),
         ExecutorKind("processes", _processes, lambda tokenizer: isinstance(tokenizer, HasSpec)),
         ExecutorKind("serial", _serial, lambda tokenizer: True),
-        ExecutorKind("threads", _threads, lambda tokenizer: isinstance(tokenizer, ReleasesGil)),
+        ExecutorKind("threads", _threads, lambda tokenizer: facts_of(tokenizer).releases_gil),
     ]
 
 
@@ -63,7 +63,7 @@ def _memo(workers: int | None) -> Executor:
 
 
 def _remembers(tokenizer: TokenizerAdapter) -> bool:
-    return isinstance(tokenizer, RemembersSegments) and tokenizer.segments is not None
+    return isinstance(tokenizer, Remembers) and tokenizer.remembers
 
 
 def _native(workers: int | None) -> Executor:

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
 from tokpar.certificate.report import CheckReport
+from tokpar.encoding import Batch, Encoding
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import (
     Decodes,
-    EncodesMany,
     EncodesWhole,
     Executor,
-    FinishesBatch,
-    HasSpec,
-    Plan,
-    Refreshes,
-    ReleasesGil,
-    RemembersSegments,
     Strategy,
     TokenizerAdapter,
-    agreement_of,
     facts_of,
 )
-from tokpar.kernels import IdArray, SpanArray, frozen_ids
-from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.methods.sizes import sizes_for
+from tokpar.kernels import IdArray
+from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.mending import Method
+from tokpar.methods.sizes import fit_for, fitting_executor
 from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
-from tokpar.spans import finished_spans, numbered
-from tokpar.types import Encoding
+from tokpar.results import TOO_SHORT, by_own_call, serial_report
 
 if TYPE_CHECKING:
     from tokpar.views.hf import HfView
     from tokpar.views.tiktoken import TiktokenView
-
-MEMO_WORKERS, MEMO_CHARS = 3, 65536
-"""With more workers, texts of so many code points go to the engine's batch call. For each core that
-was 1.5 to 2.5 times as fast as the own call (8 MB of English on 2 cores), the memory 3 times with
-new words and 9 times with known ones, whatever the cores. More than 2 were not measured."""
-_TOO_SHORT = Plan("serial", "the text is too short for splitting to pay")
 
 
 class Encoder:
@@ -70,7 +57,6 @@ class Encoder:
             _require_lossless(record, options)
         self._strategy = record.name
         self._splitter, self._merger = build_strategy(record, options)
-        self._together = not allow_approximate and record.name != "serial"
         self._executors: dict[str, Executor] = {}
         self._lock = threading.Lock()
         self._given_executor = executor if not isinstance(executor, str) else None
@@ -78,11 +64,13 @@ class Encoder:
         self._check_executor()
         self._tokenizer = load(tokenizer)
         tuned = record.lossless and not options
-        self._smallest_split = sizes_for(self._tokenizer).smallest_split if tuned else 0
-        self._whole = _never_split(self._tokenizer) if tuned else None
         own = self._tokenizer
+        never = _never_split(own)
+        self._smallest_split = 0
+        if tuned:
+            self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
+        self._short = serial_report(record.name, never or TOO_SHORT, own)
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
-        self._agreement = agreement_of(own)
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
@@ -93,26 +81,24 @@ class Encoder:
 
     def encode(self, text: str) -> Encoding:
         """The ids of `text`, special tokens, truncation and padding as the tokenizer's own call."""
-        return self._encode(text, finish=True)
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if self._own_call is not None and len(text) < self._smallest_split:
+            # the caller's own object, so that nothing need be refreshed: microseconds count here
+            return by_own_call(text, self._tokenizer, self._own_call, self._short)
+        return self._encode_batch([text], self.tokenizer)[0]
 
-    def encode_batch(self, texts: Iterable[str]) -> list[Encoding]:
-        """One encoding per text, padded as the tokenizer's own batch call pads them."""
-        rows = _texts(texts)
-        tokenizer = self.tokenizer
-        if not isinstance(tokenizer, FinishesBatch):
-            return self._encode_all(rows, tokenizer, finish=True)
-        unfinished = self._encode_all(rows, tokenizer, finish=False)
-        final = tokenizer.finish_batch([encoding.ids for encoding in unfinished], rows)
-        lengths = [len(encoding.ids) for encoding in unfinished]
-        return [
-            replace(
-                encoding,
-                ids=frozen_ids(ids),
-                locate=partial(_locate_in_batch, encoding, tokenizer, lengths, rows, i),
-                _spans=[],
-            )
-            for i, (encoding, ids) in enumerate(zip(unfinished, final, strict=True))
-        ]
+    def encode_batch(self, texts: Iterable[str]) -> Batch:
+        """The ids of texts, padded as the tokenizer's own batch call pads them."""
+        return self._encode_batch(_texts(texts), self.tokenizer)
+
+    def _encode_batch(
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
+    ) -> Batch:
+        executor = self._executor_for(tokenizer, sum(map(len, texts)))
+        method = Method(self._splitter, executor, self._merger, self._strategy)
+        smallest = self._smallest_split
+        return pipeline.encode_batch(texts, tokenizer, method, smallest=smallest, finish=finish)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
@@ -123,7 +109,7 @@ class Encoder:
 
     def count(self, text: str) -> int:
         """How many ids `encode` gives."""
-        return len(self.encode(text))
+        return len(self.encode(text).ids)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The tokenizer's own decoding. Raises LookupError if it has none."""
@@ -138,7 +124,7 @@ class Encoder:
         from tokpar.views import hf
 
         return hf.view(
-            lambda: self.tokenizer, partial(self._split, finish=False), self._smallest_split
+            lambda: self.tokenizer, partial(self._encode_one, finish=False), self._smallest_split
         )
 
     def as_tiktoken(self) -> TiktokenView:
@@ -146,7 +132,7 @@ class Encoder:
         for another tokenizer than one of tiktoken."""
         from tokpar.views import tiktoken
 
-        return tiktoken.view(self.tokenizer, self._split, self._smallest_split)
+        return tiktoken.view(self.tokenizer, self._encode_one, self._smallest_split)
 
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
@@ -167,61 +153,8 @@ class Encoder:
     ) -> None:
         self.close()
 
-    def _encode_all(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool
-    ) -> list[Encoding]:
-        """Chunks of all texts together, except for strategies whose chunks are not what they
-        promise to be (approximate), or that promise one call for each text (serial)."""
-        if len(texts) < 2 or not self._together:
-            return [self._encode(text, finish) for text in texts]
-        from tokpar import batching
-
-        executor = self._executor_for(tokenizer, sum(map(len, texts)))
-        batch = batching.Batch(
-            tokenizer, self._splitter, executor, self._merger, self._strategy, finish
-        )
-        return batch.encode(texts)
-
-    def _encode(self, text: str, finish: bool) -> Encoding:
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
-        if len(text) < self._smallest_split:
-            return self._in_one_call(text, finish, _TOO_SHORT)
-        if self._whole is not None:
-            return self._in_one_call(text, finish, self._whole)
-        return self._split(text, self.tokenizer, finish)
-
-    def _split(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
-        return pipeline.encode(
-            text,
-            tokenizer,
-            self._splitter,
-            self._executor_for(tokenizer, len(text)),
-            self._merger,
-            strategy=self._strategy,
-            finish=finish,
-        )
-
-    def _in_one_call(self, text: str, finish: bool, plan: Plan) -> Encoding:
-        """The caller's own object is asked where the adapter can, so that nothing need be
-        refreshed; everything here is counted in microseconds."""
-        if finish and self._own_call is not None:
-            return pipeline.encode_whole(
-                text,
-                self._tokenizer,
-                self._own_call,
-                self._strategy,
-                plan,
-                self._agreement,
-            )
-        return pipeline.encode_serial(
-            text,
-            self.tokenizer,
-            strategy=self._strategy,
-            plan=plan,
-            finish=finish,
-            agreement=self._agreement,
-        )
+    def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
+        return self._encode_batch([text], tokenizer, finish)[0]
 
     def _check_executor(self) -> None:
         if self._given_executor is not None:
@@ -259,48 +192,21 @@ def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
     )
 
 
-def _never_split(tokenizer: TokenizerAdapter) -> Plan | None:
-    """The plan for every text of a tokenizer that cannot change and of which nothing is proved: one
-    call, and so nothing else that takes time for each character of a text."""
+def _never_split(tokenizer: TokenizerAdapter) -> str | None:
+    """Why no text of a tokenizer that cannot change is ever cut; None if one may be."""
     why = facts_of(tokenizer).unprovable
-    if why is None or isinstance(tokenizer, Refreshes):
-        return None
-    return Plan("serial", why)
-
-
-def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int) -> str:
-    """The executor that `auto` takes for a text of `length` code points."""
-    remembers = isinstance(tokenizer, RemembersSegments) and tokenizer.segments is not None
-    if remembers and (workers <= MEMO_WORKERS or length < MEMO_CHARS):
-        return "memo"
-    if isinstance(tokenizer, EncodesMany):
-        return "native"
-    if isinstance(tokenizer, ReleasesGil):
-        return "threads"
-    if isinstance(tokenizer, HasSpec) and length >= sizes_for(tokenizer).smallest_split:
-        return "processes"
-    return "serial"
+    return None if isinstance(tokenizer, Refreshes) else why
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    rows = list(texts)
-    for text in rows:
-        if not isinstance(text, str):
-            raise OptionError(f"text must be a str, got {type(text).__name__}")
+    rows = texts if isinstance(texts, list) else list(texts)
+    if set(map(type, rows)) > {str}:
+        for k, text in enumerate(rows):
+            if not isinstance(text, str):
+                raise OptionError(f"text {k} must be a str, got {type(text).__name__}")
     return rows
-
-
-def _locate_in_batch(
-    encoding: Encoding,
-    tokenizer: FinishesBatch,
-    lengths: Sequence[int],
-    texts: Sequence[str],
-    row: int,
-) -> SpanArray:
-    origins = tokenizer.finish_batch([numbered(n) for n in lengths], texts)
-    return finished_spans(encoding.spans, origins[row])
 
 
 def encode(

@@ -37,15 +37,17 @@ class FileFormatError(TokparError, ValueError):
 
 
 class EngineError(TokparError, RuntimeError):
-    """A tokenizer engine failed; ``start`` and ``stop`` (code points) tell on which slice."""
+    """A tokenizer engine failed; ``start`` and ``stop`` (code points) tell on which slice of the
+    text, ``row`` in which text of several."""
 
-    def __init__(self, message: str, start: int = 0, stop: int = 0) -> None:
+    def __init__(self, message: str, start: int = 0, stop: int = 0, row: int = 0) -> None:
         super().__init__(message)
         self.start = start
         self.stop = stop
+        self.row = row
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self), self.start, self.stop)
+        return type(self), (str(self), self.start, self.stop, self.row)
 
 
 class WorkerError(EngineError):

@@ -6,12 +6,15 @@ when a tokenizer is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.kernels import IdArray, SpanArray
-from tokpar.types import Chunk, Facts, Joined, Piece, Unjoined
+from tokpar.types import Chunk, Facts, Join, Piece, Rows, Split
 
 
 class TokenizerAdapter(Protocol):
@@ -28,27 +31,26 @@ class TokenizerAdapter(Protocol):
 class Splitter(Protocol):
     """Where to cut a text."""
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        """Chunks in order, their cores tiling the text. `attempt` counts 0, 1, ...; some attempt
-        must give one chunk, or the text would never be encoded."""
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        """Chunks in order, their cores tiling the text, and why they are what they are. `attempt`
+        counts 0, 1, ...; some attempt must give one chunk, or the text would never be encoded."""
         ...
 
 
 class Executor(Protocol):
-    """Who runs the tokenizer on the chunks, and where."""
+    """Who runs the tokenizer on slices of texts, and where."""
 
     @property
     def name(self) -> str: ...
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        """One piece per chunk, same order. The first error is raised again, pools intact."""
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text, in order. The first error is raised as an EngineError that names the
+        row, pools intact."""
         ...
 
 
 class Merger(Protocol):
-    """How pieces become the ids of the whole."""
+    """Where neighbouring pieces meet."""
 
     def merge(
         self,
@@ -56,8 +58,8 @@ class Merger(Protocol):
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        """Ids and seams, or the seams that could not be certified."""
+    ) -> list[Join | None]:
+        """One join for each neighbouring pair of chunks; None where nothing licenses a seam."""
         ...
 
 
@@ -88,22 +90,6 @@ class TokenizerSource:
     automatic: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A splitter's plan in words, for the report; `serial_regions`: [start, stop), code points."""
-
-    plan: str
-    why: str
-    serial_regions: tuple[tuple[int, int], ...] = ()
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A splitter that can say what it did and why."""
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan: ...
-
-
 @runtime_checkable
 class MatchesSpans(Protocol):
     """A merger that compares where the tokens of overlapping chunks lie."""
@@ -113,19 +99,42 @@ class MatchesSpans(Protocol):
 
 
 @runtime_checkable
-class Repairs(Protocol):
+class Mends(Protocol):
     """A merger with a better idea than making one chunk of two that could not be joined."""
 
-    def repaired(
+    def mended(
         self,
         text: str,
         chunks: Sequence[Chunk],
         failed: Sequence[int],
         tokenizer: TokenizerAdapter,
-    ) -> list[Chunk]:
-        """Other chunks, without the seams in `failed` (as in Unjoined); the pieces of chunks that
-        stay as they are will not be encoded again."""
+    ) -> list[Chunk] | None:
+        """Other chunks, without the seams in `failed` (i stands for the one between chunks i - 1
+        and i); pieces of chunks that stay as they are will not be encoded again. None: start over
+        with the splitter's next attempt."""
         ...
+
+
+@runtime_checkable
+class Divides(Protocol):
+    """An executor that may divide texts further, where the planner has licensed it."""
+
+    @property
+    def undivided(self) -> str:
+        """The name of the executor that encodes what is not divided."""
+        ...
+
+    def divide(
+        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+    ) -> Divided:
+        """One row per text, and whether the text was cut before every space behind anything but
+        white space; only those that are `divisible` may be. Raises as `map` does."""
+        ...
+
+
+Flags = Sequence[bool] | NDArray[np.bool_]
+Divided = tuple[Rows, Flags]
+"""Rows, and which of them were divided."""
 
 
 @runtime_checkable
@@ -140,38 +149,24 @@ class HasFacts(Protocol):
 class EncodesMany(Protocol):
     """A native batch call that releases the GIL."""
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
-        """One piece per text, in order, each as `encode` of that text alone."""
-        ...
-
-
-class SegmentMemory(Protocol):
-    """Keeps the ids of short stretches of text, uint32 in the machine's byte order."""
-
-    def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
-        """The ids of each, as `encode` of it alone; None for those it does not know."""
-        ...
-
-    def learned(self, segments: Sequence[str], texts: int) -> dict[str, bytes]:
-        """The ids of distinct segments, none of them empty and none with an added token in it,
-        encoded in at least `texts` native calls at a time."""
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, in order, each as `encode` of that text alone."""
         ...
 
 
 @runtime_checkable
-class RemembersSegments(Protocol):
+class Remembers(Protocol):
     """Has a memory for what lies between certified cuts, because encoding is slower than that."""
 
     @property
-    def segments(self) -> SegmentMemory | None: ...
+    def remembers(self) -> bool:
+        """It can be used: nothing else stands between such stretches."""
+        ...
 
-
-@runtime_checkable
-class ReleasesGil(Protocol):
-    """`encode` lets other Python threads run while it works, so threads make it faster."""
-
-    @property
-    def releases_gil(self) -> bool: ...
+    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
+        """The ids of texts each of which may be cut before every space behind anything but white
+        space; None for a text for which that does not pay."""
+        ...
 
 
 @runtime_checkable
@@ -194,26 +189,15 @@ class Locates(Protocol):
 class Finishes(Protocol):
     """Adds what is applied once to the whole: special tokens, truncation, padding."""
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """Final ids. Selects, inserts and pads only: the values of `ids` are never looked at.
-        LookupError where that is not possible for ids other than those of `text`."""
-        ...
-
-
-@runtime_checkable
-class FinishesBatch(Protocol):
-    """Finishing that depends on the other texts of a batch (padding to the longest)."""
-
-    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]: ...
-
-
-@runtime_checkable
-class Surrounds(Protocol):
-    """Tells when all that finishing does is to put the same ids around every text."""
-
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids before and after a text; None where `finish` may also cut, pad or look at it."""
+        """Ids before and after every text; None where finishing may also cut, pad or look at it."""
+        ...
+
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Final ids, as those of one batch: padded to its longest where the settings say so.
+        Selects, inserts and pads only: the values of ids are never looked at. LookupError where
+        that is not possible for ids other than those of `texts`."""
         ...
 
 
@@ -221,41 +205,12 @@ class Surrounds(Protocol):
 class ChecksText(Protocol):
     """Refuses texts that the engine's own call refuses, with the same error, before splitting.
 
-    A stream is checked chunk by chunk: what is refused must be a single character, or one of the
-    contents that `Forbids` tells.
+    What is refused must be a single character, or one of the contents in `Facts.forbidden`: a
+    stream is checked chunk by chunk. A text that is not cut is only checked for the latter, since
+    `encode` refuses the rest.
     """
 
     def check_text(self, text: str) -> None: ...
-
-
-@runtime_checkable
-class Forbids(Protocol):
-    """Tells which contents `check_text` refuses wherever they stand."""
-
-    @property
-    def forbidden(self) -> Collection[str]: ...
-
-
-class EagerModel(Protocol):
-    """Turns one pre-token after the other into ids while its bytes arrive."""
-
-    def feed(self, data: bytes) -> list[int]:
-        """More bytes of the pre-token; the ids that are final now and were not before."""
-        ...
-
-    def finish(self) -> list[int]:
-        """The pre-token ends here; its other ids."""
-        ...
-
-
-@runtime_checkable
-class EncodesEagerly(Protocol):
-    """Need not see the end of a pre-token to give the first of its ids."""
-
-    def eager_model(self) -> EagerModel:
-        """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
-        first ids of a pre-token may depend on its end, however far that is."""
-        ...
 
 
 @runtime_checkable
@@ -263,38 +218,6 @@ class Decodes(Protocol):
     """The way back."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
-
-
-@runtime_checkable
-class Refreshes(Protocol):
-    """Notices that the caller changed the tokenizer since it was loaded."""
-
-    def refreshed(self) -> TokenizerAdapter:
-        """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
-        ...
-
-
-@runtime_checkable
-class Detaches(Protocol):
-    """Lets what was learned of a tokenizer object be kept without keeping that object alive."""
-
-    def detached(self) -> Detaches:
-        """The same without its tokenizer object; good for `attached` only."""
-        ...
-
-    def attached(self, source: object) -> TokenizerAdapter:
-        """An adapter again, of the object this was loaded from."""
-        ...
-
-
-@runtime_checkable
-class Agrees(Protocol):
-    """Was compared with another library when it was loaded."""
-
-    @property
-    def agreement(self) -> str:
-        """With what outcome, for the report: "same ids as tokenizers 0.23.3 on 8,012 texts"."""
-        ...
 
 
 @runtime_checkable
@@ -312,12 +235,6 @@ def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     if isinstance(tokenizer, HasFacts):
         return tokenizer.facts
     return Facts(engine="unknown", model="unknown", unprovable=_UNKNOWN)
-
-
-def agreement_of(tokenizer: TokenizerAdapter) -> str:
-    """What an adapter says of its ids and those of another library; nothing where it was not
-    compared with any."""
-    return tokenizer.agreement if isinstance(tokenizer, Agrees) else ""
 
 
 _UNKNOWN = "the tokenizer tells no facts about itself"

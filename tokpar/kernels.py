@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,18 @@ IdArray = NDArray[np.uint32]
 """Ids, shape (n,)."""
 IntArray = NDArray[np.int64]
 """Positions, lengths or counts, shape (n,)."""
+NO_INTS: IntArray = np.empty(0, dtype=np.int64)
+SPACES = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""``\\s`` of python-regex, Oniguruma and fancy-regex alike: 25 code points (theorem 20)."""
+_SPACE_CODES = np.array([ord(char) for char in SPACES], dtype=np.uint32)
 SpanArray = NDArray[np.int64]
 """[start, stop) of each token, shape (n, 2), UTF-8 bytes unless a name says otherwise."""
+
+
+_FEW = 64  # rows that are copied one by one faster than by one index of all
 
 
 def byte_starts(text: str) -> IntArray:
@@ -71,6 +82,54 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
     if not pieces:
         return np.empty(0, dtype=np.uint32)
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
+    """Where each of several rows begins, and the end: [2, 0, 1] -> [0, 2, 2, 3]."""
+    sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, dtype=np.int64)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def copy_rows(
+    source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
+) -> None:
+    """source[first[k] : first[k] + lengths[k]] to target[start[k] : ...], for all k."""
+    if len(first) <= _FEW:
+        for a, n, b in zip(first.tolist(), lengths.tolist(), start.tolist(), strict=True):
+            target[b : b + n] = source[a : a + n]
+        return
+    full = lengths > 0
+    places = _inside(len(target), start[full], (start + lengths)[full])
+    if int(lengths.sum()) == len(source):
+        target[places] = source
+    else:
+        target[places] = source[_inside(len(source), first[full], (first + lengths)[full])]
+
+
+def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
+    """Which of so many places lie in one of the ranges, none empty: 4, [1], [3] -> [F, T, T, F]."""
+    steps = np.zeros(count + 1, dtype=np.int8)
+    steps[starts] += 1
+    steps[stops] -= 1
+    inside: NDArray[np.bool_] = np.cumsum(steps[:-1], dtype=np.int8).view(np.bool_)
+    return inside
+
+
+def spaces_behind_text(text: str, start: int, stop: int) -> IntArray:
+    """Each place in (start, stop) with an ASCII space behind it and before it a character that is
+    no white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending."""
+    part = text[start:stop]
+    if part.isascii():
+        codes: NDArray[Any] = np.frombuffer(part.encode("ascii"), dtype=np.uint8)
+    else:
+        codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    places = np.flatnonzero(codes[1:] == ord(" "))
+    before = codes[places]
+    kept = places[~(np.isin(before, _SPACE_CODES))]
+    found: IntArray = kept.astype(np.int64) + (start + 1)
+    return found
 
 
 def equal_tokens(

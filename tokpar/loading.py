@@ -5,15 +5,38 @@ from __future__ import annotations
 import os
 import weakref
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.interfaces import Detaches, Refreshes, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.registry import registry
 
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
 """Engines that come with packages of the same name, "tokpar-" in front."""
+
+
+@runtime_checkable
+class Refreshes(Protocol):
+    """An adapter that notices that the caller changed the tokenizer since it was loaded."""
+
+    def refreshed(self) -> TokenizerAdapter:
+        """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
+        ...
+
+
+@runtime_checkable
+class Detaches(Protocol):
+    """What was learned of a tokenizer object can be kept without keeping that object alive."""
+
+    def detached(self) -> Detaches:
+        """The same without its tokenizer object; good for `attached` only."""
+        ...
+
+    def attached(self, source: object) -> TokenizerAdapter:
+        """An adapter again, of the object this was loaded from."""
+        ...
+
 
 # Keyed by (engine, settings), written out.
 _loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()

@@ -1,175 +1,228 @@
-"""From text to ids: split -> map -> merge -> repair -> finish.
+"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one.
 
 Works on plain objects; nothing here knows about plugins, names or defaults.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tokpar.executors.serial import PASSING, engine_error
-from tokpar.interfaces import (
-    ChecksText,
-    EncodesMany,
-    EncodesWhole,
-    Executor,
-    Explains,
-    Finishes,
-    Locates,
-    MatchesSpans,
-    Merger,
-    Plan,
-    Splitter,
-    TokenizerAdapter,
-    agreement_of,
-    facts_of,
-)
-from tokpar.joining import Clock, Work, all_seams
-from tokpar.kernels import IdArray, frozen_ids
-from tokpar.spans import locate_final, locate_whole
-from tokpar.types import Chunk, Encoding, Report, Seam, tiles
+from tokpar.encoding import Batch, Encoding
+from tokpar.errors import EngineError, WorkerError
+from tokpar.executors.serial import PASSING
+from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
+from tokpar.mending import Clock, Method, Watch, Work, run
+from tokpar.results import TOO_SHORT, Results, Row, in_one_call, serial_report
+from tokpar.types import Report, Rows, Split, tiles
+
+
+@dataclass
+class Job:
+    """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
+    `works`: of those that are cut; `rows`: what became of these."""
+
+    texts: Sequence[str]
+    tokenizer: TokenizerAdapter
+    method: Method
+    smallest: int
+    clock: Clock = field(default_factory=Clock)
+    splits: dict[int, Split] = field(default_factory=dict)
+    works: dict[int, Work] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
 
 
 def encode(
     text: str,
     tokenizer: TokenizerAdapter,
-    splitter: Splitter,
-    executor: Executor,
-    merger: Merger,
+    method: Method,
     *,
-    strategy: str = "",
     finish: bool = True,
+    watch: Watch | None = None,
 ) -> Encoding:
-    """Encode `text` in chunks and join them where a rule allows it.
+    """`encode_batch` of one text."""
+    return encode_batch([text], tokenizer, method, finish=finish, watch=watch)[0]
 
-    `finish=False` leaves out special tokens, truncation and padding. Raises
-    EngineError when the tokenizer fails on a chunk, and whatever the tokenizer's own serial call
-    raises when the text is encoded in one call.
+
+def encode_batch(
+    texts: Sequence[str],
+    tokenizer: TokenizerAdapter,
+    method: Method,
+    *,
+    smallest: int = 0,
+    finish: bool = True,
+    watch: Watch | None = None,
+) -> Batch:
+    """The ids of texts, each equal to the tokenizer's own serial call.
+
+    Texts below `smallest` code points are not cut. `finish=False` leaves out special tokens,
+    truncation and padding. `watch` is told how a text that was cut was joined. Raises what the
+    tokenizer's own call raises for the first text that it refuses, EngineError when it fails on a
+    chunk; of several texts with the number of the text.
     """
-    clock = Clock()
-    if isinstance(tokenizer, ChecksText):
-        tokenizer.check_text(text)
-    chunks = splitter.split(text, tokenizer, 0)
-    assert tiles(chunks, len(text)), "a splitter's cores must tile the text"
-    plan = planned(splitter, text, chunks, tokenizer)
-    clock.lap("split")
-    if len(chunks) == 1:
-        return encode_serial(
-            text, tokenizer, strategy=strategy, plan=plan, clock=clock, finish=finish
-        )
-    spans = spans_wanted(merger, tokenizer)
-    if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
-        again = Plan("serial", f"{tokenizer.name} cannot tell where its tokens lie")
-        return encode_serial(
-            text, tokenizer, strategy=strategy, plan=again, clock=clock, finish=finish
-        )
-    work = Work(text, tokenizer, splitter, executor, merger, spans, clock)
-    joined = work.join(chunks)
-    seams = None if joined is None else all_seams(joined, work.chunks, work.pieces)
-    if joined is None or seams is None:
-        again = replace(plan, plan="serial", why=work.why)
-        encoding = encode_serial(text, tokenizer, strategy=strategy, plan=again, finish=finish)
-        return replace(encoding, report=work.added_to(encoding.report))
-    report = Report(
-        strategy=strategy,
-        plan=plan.plan,
-        why=plan.why,
-        executor=executor.name,
-        chunks=len(work.chunks),
-        retries=work.retries,
-        repairs=work.repairs,
-        redundant=work.redundant,
-        serial_regions=plan.serial_regions,
-        agreement=agreement_of(tokenizer),
-    )
-    finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-    encoding = closed(text, tokenizer, joined.ids, joined.seams, report, clock, finisher)
-    return encoding if seams is joined.seams else replace(encoding, seams=seams)
-
-
-def encode_serial(
-    text: str,
-    tokenizer: TokenizerAdapter,
-    *,
-    strategy: str = "serial",
-    plan: Plan,
-    clock: Clock | None = None,
-    finish: bool = True,
-    agreement: str | None = None,
-) -> Encoding:
-    """Encode `text` in one call: the tokenizer's own serial call where the adapter offers it.
-
-    `agreement`: what `agreement_of` tells of the tokenizer, if the caller knows it."""
-    if agreement is None:
-        agreement = agreement_of(tokenizer)
-    if not finish or not isinstance(tokenizer, EncodesWhole):
-        clock = clock or Clock()
-        report = Report(strategy=strategy, plan=plan.plan, why=plan.why, agreement=agreement)
-        ids = _own_call(tokenizer, text)
-        clock.lap("tokenize")
-        finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-        return closed(text, tokenizer, ids, (), report, clock, finisher)
-    return encode_whole(text, tokenizer, tokenizer.encode_whole, strategy, plan, agreement)
-
-
-def encode_whole(
-    text: str,
-    tokenizer: TokenizerAdapter,
-    call: Callable[[str], IdArray],
-    strategy: str,
-    plan: Plan,
-    agreement: str = "",
-) -> Encoding:
-    """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
-    texts, where each microsecond counts."""
-    start = time.perf_counter()
-    ids = call(text)
-    seconds = {"tokenize": time.perf_counter() - start}
-    report = Report(strategy, plan.plan, plan.why, seconds=seconds, agreement=agreement)
-    return Encoding(frozen_ids(ids), (), report, partial(locate_whole, text, tokenizer, ids))
-
-
-def _own_call(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The serial call: its own errors pass as they are, a panic becomes an EngineError. A list of
-    ids, which an author may find simpler to return, is taken too."""
+    job = Job(texts, tokenizer, method, smallest)
+    _split(job)
+    if len(texts) == 1:
+        return _alone(job, finish, watch)
     try:
-        return np.asarray(tokenizer.encode(text), dtype=np.uint32)
-    except (Exception, *PASSING):
+        plain = _encoded(job)
+        for row, work in job.works.items():
+            job.rows[row] = _joined(work, watch) or _unfinished(job, row)
+    except WorkerError:
         raise
-    except BaseException as panic:
-        raise engine_error(panic, 0, len(text)) from panic
+    except EngineError:  # encoding them one by one tells which one it is, and where
+        plain = Rows.of([])
+        for row in range(len(texts)):
+            job.rows[row] = _unfinished(job, row)
+    return _finished(job, _in_order(job, plain), finish)
 
 
-def spans_wanted(merger: Merger, tokenizer: TokenizerAdapter) -> bool:
-    """Tokens that tile the text are located by their lengths, where and when that is needed."""
-    matches = isinstance(merger, MatchesSpans) and merger.matches_spans
-    return matches and not facts_of(tokenizer).tiles
+def _split(job: Job) -> None:
+    """Ask the splitter about the texts that are long enough."""
+    if facts_of(job.tokenizer).forbidden:
+        _check(job, range(len(job.texts)))
+    if max(map(len, job.texts), default=0) < job.smallest:
+        return
+    long = [row for row, text in enumerate(job.texts) if len(text) >= job.smallest]
+    _check(job, long)
+    for row in long:
+        text = job.texts[row]
+        split = job.splits[row] = job.method.split(text, job.tokenizer)
+        assert tiles(split.chunks, len(text)), "a splitter's cores must tile the text"
+        if len(split.chunks) > 1:
+            job.works[row] = Work(text, job.tokenizer, job.method, split, job.clock)
+    job.clock.lap("split")
 
 
-def planned(
-    splitter: Splitter, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter
-) -> Plan:
-    if isinstance(splitter, Explains):
-        return splitter.explain(text, chunks, tokenizer)
-    return Plan("serial" if len(chunks) == 1 else f"{len(chunks):,} chunks", "")
+def _check(job: Job, rows: Iterable[int]) -> None:
+    if not isinstance(job.tokenizer, ChecksText):
+        return
+    for row in rows:
+        try:
+            job.tokenizer.check_text(job.texts[row])
+        except Exception as error:
+            raise _numbered(error, row, job.texts) from error.__cause__
 
 
-def closed(
-    text: str,
-    tokenizer: TokenizerAdapter,
-    ids: IdArray,
-    seams: tuple[Seam, ...],
-    report: Report,
-    clock: Clock,
-    finisher: Finishes | None,
-) -> Encoding:
-    final = ids if finisher is None else finisher.finish(ids, text)
-    clock.lap("convert")
-    report = replace(report, seconds=clock.seconds)
-    locate = partial(locate_final, text, tokenizer, ids, seams, finisher)
-    return Encoding(frozen_ids(final), seams, report, locate)
+def _alone(job: Job, finish: bool, watch: Watch | None) -> Batch:
+    """One text: cut, or encoded by the tokenizer's own call."""
+    work = job.works.get(0)
+    row = None if work is None else _joined(work, watch)
+    if row is not None:
+        job.rows[0] = row
+        return _finished(job, Rows.of([row.ids]), finish)
+    why = job.splits[0].why if job.splits else TOO_SHORT
+    report = serial_report(job.method.name, why if work is None else work.why, job.tokenizer)
+    encoding = in_one_call(job.texts[0], job.tokenizer, report, finish)
+    report = encoding.report if work is None else work.added_to(encoding.report)
+    seconds = {**job.clock.seconds, **report.seconds}
+    encoding = replace(encoding, report=replace(report, seconds=seconds))
+    return Batch(Rows.of([encoding.ids]), encoding.report, [encoding].__getitem__)
+
+
+def _encoded(job: Job) -> Rows:
+    """One call of the executor for all chunks, the longest text's first, and for all texts that are
+    not cut, whose rows this returns. Works that go by spans encode their chunks themselves."""
+    if not job.works:
+        rows, _ = run(job.method.executor, job.texts, (), job.tokenizer)
+        job.clock.lap("tokenize")
+        return rows
+    works = sorted(job.works.values(), key=lambda work: -len(work.text))
+    opened = [(work, work.open_chunks()) for work in works if not work.spans]
+    slices = [work.text[chunk.start : chunk.stop] for work, own in opened for chunk in own]
+    divisible = [chunk.divisible for _, own in opened for chunk in own]
+    plain = [text for row, text in enumerate(job.texts) if row not in job.works]
+    divisible += [False] * len(plain)
+    rows, divided = run(job.method.executor, slices + plain, divisible, job.tokenizer)
+    first = 0
+    for work, own in opened:
+        stop = first + len(own)
+        work.take(own, rows.part(first, stop), divided[first:stop])
+        first = stop
+    job.clock.lap("tokenize")
+    return rows.part(first, len(rows))
+
+
+def _joined(work: Work, watch: Watch | None) -> Row | None:
+    """What became of a text that was cut; None where its chunks cannot be joined."""
+    joined = work.join()
+    if joined is None:
+        return None
+    if watch is not None:
+        watch(joined)
+    return Row(joined.ids, joined.seams, work.report(joined))
+
+
+def _unfinished(job: Job, row: int) -> Row:
+    """A text of several, encoded by itself."""
+    text = job.texts[row]
+    try:
+        if row in job.works:
+            again = Work(text, job.tokenizer, job.method, job.splits[row], Clock())
+            found = _joined(again, None)
+            if found is not None:
+                return found
+        why = job.splits[row].why if row in job.splits else TOO_SHORT
+        report = serial_report(job.method.name, why, job.tokenizer)
+        whole = in_one_call(text, job.tokenizer, report, finish=False)
+    except PASSING:
+        raise
+    except BaseException as error:
+        raise _numbered(error, row, job.texts) from error.__cause__
+    return Row(whole.ids, whole.seams, whole.report)
+
+
+def _numbered(error: BaseException, row: int, texts: Sequence[str]) -> BaseException:
+    """The same error, which says in its message which of several texts it is about."""
+    if len(texts) == 1:
+        return error
+    if isinstance(error, UnicodeError) and hasattr(error, "reason"):
+        error.reason = f"{error.reason}, in text {row} of the batch"
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"text {row} of the batch: {error.args[0]}", *error.args[1:])
+    if isinstance(error, EngineError):
+        error.row = row
+    return error
+
+
+def _in_order(job: Job, plain: Rows) -> Rows:
+    """The ids of all texts before finishing: those in `job.rows`, and `plain` for the others."""
+    if not job.rows:
+        return plain
+    parts: list[IdArray] = []
+    lengths: list[IntArray] = []
+    done = 0
+    for before, row in enumerate(sorted(job.rows)):
+        gap = plain.part(done, row - before)
+        parts += [gap.ids, job.rows[row].ids]
+        lengths += [np.diff(gap.offsets), np.array([len(job.rows[row].ids)], dtype=np.int64)]
+        done = row - before
+    rest = plain.part(done, len(plain))
+    offsets = offsets_of(np.concatenate([*lengths, np.diff(rest.offsets)]))
+    return Rows(concatenate_ids([*parts, rest.ids]), offsets)
+
+
+def _finished(job: Job, own: Rows, finish: bool) -> Batch:
+    tokenizer = job.tokenizer
+    finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
+    final = own if finisher is None else finisher.finish(own, job.texts)
+    job.clock.lap("convert")
+    report = Report(
+        strategy=job.method.name,
+        plan=f"{len(job.works):,} of {len(job.texts):,} texts cut",
+        executor=job.method.executor.name,
+        chunks=len(job.texts) - len(job.rows) + sum(r.report.chunks for r in job.rows.values()),
+        retries=sum(row.report.retries for row in job.rows.values()),
+        repairs=sum(row.report.repairs for row in job.rows.values()),
+        redundant=sum(row.report.redundant for row in job.rows.values()),
+        seconds=job.clock.seconds,
+        agreement=facts_of(tokenizer).agreement,
+    )
+    whys = {row: split.why for row, split in job.splits.items()}
+    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report)
+    if len(job.texts) == 1:
+        report = results.encoding(0).report
+    return Batch(final, report, results.encoding)

@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from tokpar.interfaces import Finishes, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray, byte_length
-from tokpar.types import Seam
+from tokpar.seams import Seams
+from tokpar.types import Rows
 
 _FIRST = 1 << 31
 
-
-def locate_whole(text: str, tokenizer: TokenizerAdapter, final: IdArray) -> SpanArray:
-    """Spans for ids that came out of the engine's own call."""
-    ids = tokenizer.encode(text)
-    finisher = tokenizer if isinstance(tokenizer, Finishes) else None
-    finished = ids if finisher is None else finisher.finish(ids, text)
-    if not np.array_equal(finished, final):
-        raise LookupError(f"{tokenizer.name} cannot tell where the tokens of its own call lie")
-    return locate_final(text, tokenizer, ids, (), finisher)
+Layout = Callable[[int], IdArray]
+"""`numbered(n)`, finished: where each final id came from."""
 
 
-def locate_final(
-    text: str,
-    tokenizer: TokenizerAdapter,
-    ids: IdArray,
-    seams: Sequence[Seam],
-    finisher: Finishes | None,
-) -> SpanArray:
-    """UTF-8 byte spans of the finished ids, (0, 0) for what finishing inserted."""
-    if not isinstance(tokenizer, Locates):
-        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    if facts_of(tokenizer).tiles or not seams:
-        spans = tokenizer.locate(ids, text)
-    else:
-        spans = _locate_each(text, tokenizer, ids, seams)
-    if finisher is None:
-        return spans
-    return finished_spans(spans, finisher.finish(numbered(len(ids)), text))
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """What ids were made of: enough to tell where they lie.
+
+    `own`: the ids before special tokens, truncation and padding; None if the engine's own call gave
+    the final ones. `layout`: None if nothing was done to `own`.
+    """
+
+    text: str
+    tokenizer: TokenizerAdapter
+    own: IdArray | None
+    layout: Layout | None
+
+    def before_finish(self, final: IdArray) -> IdArray:
+        """The ids before finishing. LookupError if they cannot be told from those of the engine's
+        own call."""
+        if self.own is not None:
+            return self.own
+        own = self.tokenizer.encode(self.text)
+        if not np.array_equal(alone(self.tokenizer, own, self.text), final):
+            name = self.tokenizer.name
+            raise LookupError(f"{name} cannot tell where the tokens of its own call lie")
+        return own
+
+    def origin(self, count: int) -> IdArray:
+        """Where each final id of `count` ones came from, see `numbered`."""
+        if self.layout is not None:
+            return self.layout(count)
+        whole = numbered(count)
+        return whole if self.own is not None else alone(self.tokenizer, whole, self.text)
+
+    def spans(self, final: IdArray, seams: Seams) -> SpanArray:
+        """UTF-8 byte spans of the final ids, (0, 0) for what finishing inserted."""
+        own = self.before_finish(final)
+        spans = _located(self.text, self.tokenizer, own, seams)
+        return finished_spans(spans, self.origin(len(own)))
+
+    def truncated(self, final: IdArray) -> bool:
+        """Finishing left out ids of the text."""
+        if not isinstance(self.tokenizer, Finishes) or self.tokenizer.around is not None:
+            return False
+        own = self.before_finish(final)
+        return int(np.count_nonzero(self.origin(len(own)) >= _FIRST)) < len(own)
+
+
+def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
+    """`ids` finished as those of a text of its own."""
+    if not isinstance(tokenizer, Finishes):
+        return ids
+    return tokenizer.finish(Rows.of([ids]), [text])[0]
 
 
 def numbered(length: int) -> IdArray:
@@ -56,10 +84,19 @@ def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
     return final
 
 
-def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Sequence[Seam]) -> SpanArray:
+def _located(text: str, tokenizer: TokenizerAdapter, ids: IdArray, seams: Seams) -> SpanArray:
+    if not isinstance(tokenizer, Locates):
+        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
+    if facts_of(tokenizer).tiles or not len(seams.planned):
+        return tokenizer.locate(ids, text)
+    return _locate_each(text, tokenizer, ids, seams)
+
+
+def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> SpanArray:
     """Part by part, so that an engine that must encode again never holds the whole text. Parts end
     at certified cuts; seams of other kinds lie within words, and the engine must see both sides."""
-    cuts = [seam for seam in seams if seam.rule in ("K1", "K2", "K3")]
+    planned = map(seams.planned.seam, range(len(seams.planned)))
+    cuts = [seam for seam in planned if seam.rule in ("K1", "K2", "K3")]
     places = [0, *(seam.position for seam in cuts), len(text)]
     edges = [0, *(seam.token for seam in cuts), len(ids)]
     absorbed = [0, *(int(dict(seam.witness).get("absorbed", 0)) for seam in cuts)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,11 +21,7 @@ from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import (
     ChecksText,
-    EagerModel,
-    EncodesEagerly,
     Finishes,
-    Forbids,
-    Surrounds,
     TokenizerAdapter,
     facts_of,
 )
@@ -36,6 +33,28 @@ _NONE: IdArray = np.empty(0, dtype=np.uint32)
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32
+
+
+class EagerModel(Protocol):
+    """Turns one pre-token after the other into ids while its bytes arrive."""
+
+    def feed(self, data: bytes) -> list[int]:
+        """More bytes of the pre-token; the ids that are final now and were not before."""
+        ...
+
+    def finish(self) -> list[int]:
+        """The pre-token ends here; its other ids."""
+        ...
+
+
+@runtime_checkable
+class EncodesEagerly(Protocol):
+    """Need not see the end of a pre-token to give the first of its ids."""
+
+    def eager_model(self) -> EagerModel:
+        """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
+        first ids of a pre-token may depend on its end, however far that is."""
+        ...
 
 
 def stream(
@@ -59,9 +78,7 @@ def stream(
 
 
 def _around(tokenizer: TokenizerAdapter) -> Around | None:
-    if isinstance(tokenizer, Surrounds):
-        return tokenizer.around
-    return None if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
+    return tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
 
 
 def _surrounded(ids: Iterator[IdArray], around: Around) -> Iterator[IdArray]:
@@ -88,7 +105,7 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
     if not isinstance(tokenizer, ChecksText):
         yield from chunks
         return
-    contents = tokenizer.forbidden if isinstance(tokenizer, Forbids) else ()
+    contents = facts_of(tokenizer).forbidden
     reach = max(map(len, contents), default=1)
     tail, start = "", 0
     for chunk in chunks:

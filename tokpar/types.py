@@ -1,19 +1,17 @@
-"""The values from text to ids: Chunk -> Piece -> Seam -> Encoding, with Report and Facts.
+"""The values from text to ids: Split -> Rows -> Join -> Seam, with Report and Facts.
 
 Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from operator import eq
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
@@ -38,25 +36,6 @@ class Seam:
     token: int = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cuts:
-    """Many seams that one rule licenses by one witness; `seam` stands for all of them.
-
-    `positions`: code points, int64, (n,), ascending. `tokens`: how many ids lie before each.
-    """
-
-    seam: Seam
-    positions: IntArray
-    tokens: IntArray
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def seam_at(self, k: int) -> Seam:
-        """The k-th of them."""
-        return replace(self.seam, position=int(self.positions[k]), token=int(self.tokens[k]))
-
-
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """The slice [start, stop) of the text that is given to the tokenizer (code points).
@@ -66,7 +45,7 @@ class Chunk:
     (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge; a cut
     whose rule is None is a place that the planner proposes, for the merger to certify.
     A chunk of kind "run" is never given to the tokenizer: theorem 11 gives its ids, `run` is
-    (id, how many times).
+    (id, how many times). `divisible`: what the split's `licence` allows holds everywhere inside.
     """
 
     start: int
@@ -77,6 +56,28 @@ class Chunk:
     kind: Literal["text", "run"] = "text"
     cut: Seam | None = None
     run: tuple[int, int] | None = None
+    divisible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A splitter's whole answer for one text.
+
+    `plan` and `why`: in words, for the report. `serial_regions`: [start, stop) in code points of
+    what rule K7 keeps whole. `licence`: what proves a cut before every space, behind anything but
+    white space, of a `divisible` chunk; whoever encodes such a chunk may divide it there.
+    """
+
+    chunks: Sequence[Chunk]
+    plan: str = ""
+    why: str = ""
+    serial_regions: tuple[tuple[int, int], ...] = ()
+    licence: Seam | None = None
+
+    @classmethod
+    def whole(cls, text: str, why: str) -> Split:
+        """One chunk, and why."""
+        return cls((Chunk(0, len(text), 0, len(text)),), "serial", why)
 
 
 def tiles(chunks: Sequence[Chunk], length: int) -> bool:
@@ -85,6 +86,12 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
     return edges[-1] == length and all(
         chunk.core_start == edge for chunk, edge in zip(chunks, edges, strict=False)
     )
+
+
+def united(left: Chunk, right: Chunk) -> Chunk:
+    """One chunk of two neighbours."""
+    whole = replace(left, stop=right.stop, core_stop=right.core_stop)
+    return replace(whole, kind="text", run=None, divisible=False)
 
 
 def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
@@ -110,34 +117,83 @@ class Piece:
     """What the tokenizer returned for a chunk.
 
     `ids`: uint32, shape (n,). `spans`: int64, shape (n, 2), UTF-8 bytes from the start of the
-    chunk's text, or None when they were not asked for. `inner`: certified cuts at which the
-    executor divided the chunk further, code points and ids counted from its start.
+    chunk's text, or None when they were not asked for.
     """
 
     ids: IdArray
     spans: SpanArray | None = None
-    inner: Cuts | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Ids of the whole text and the seams they were joined at."""
+class Join:
+    """How two neighbouring pieces meet: of the left one the first `left` ids lie before the seam,
+    of the right one the first `right`, which are left out."""
 
-    ids: IdArray
-    seams: tuple[Seam, ...]
+    seam: Seam
+    left: int
+    right: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unjoined:
-    """Seams that no rule licenses: `failed[k] = i` stands for the seam between chunks i-1 and i.
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The ids of many texts, one behind the other.
 
-    They are mended locally, or with `restart` the splitter is asked for its next attempt and
-    everything is encoded again.
+    `ids`: uint32, (n,). `offsets`: int64, (rows + 1,): the ids of text k are
+    ids[offsets[k] : offsets[k + 1]]. `spans`: int64, (n, 2), UTF-8 bytes from the start of each
+    text, or None when they were not asked for.
+
+    >>> rows = Rows.of([[7, 8], [], [9]])
+    >>> rows.offsets.tolist(), rows[0].tolist(), len(rows)
+    ([0, 2, 2, 3], [7, 8], 3)
     """
 
-    failed: tuple[int, ...]
-    why: str
-    restart: bool = False
+    ids: IdArray
+    offsets: IntArray
+    spans: SpanArray | None = None
+
+    @classmethod
+    def of(cls, arrays: Iterable[Sequence[int] | IdArray]) -> Rows:
+        """The rows of these arrays or lists of ids."""
+        kept = [np.asarray(each, dtype=np.uint32) for each in arrays]
+        return cls(concatenate_ids(kept), offsets_of(map(len, kept)))
+
+    @classmethod
+    def of_pieces(cls, pieces: Sequence[Piece]) -> Rows:
+        """The rows of pieces, of which all or none have spans."""
+        rows = cls.of(piece.ids for piece in pieces)
+        spans = [piece.spans for piece in pieces if piece.spans is not None]
+        return rows if not spans else replace(rows, spans=np.concatenate(spans))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = [np.diff(part.offsets) for part in parts]
+        spans = [part.spans for part in parts if part.spans is not None]
+        return cls(
+            concatenate_ids([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
+            offsets_of(np.concatenate(lengths) if lengths else ()),
+            np.concatenate(spans) if spans else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, k: int) -> IdArray:
+        return self.ids[self.offsets[k] : self.offsets[k + 1]]
+
+    def part(self, first: int, stop: int) -> Rows:
+        """Rows [first, stop), their offsets from 0 on; no id is copied."""
+        edges = self.offsets[first : stop + 1]
+        own = slice(int(edges[0]), int(edges[-1]))
+        spans = None if self.spans is None else self.spans[own]
+        return Rows(self.ids[own], edges - edges[0], spans)
+
+    def piece(self, k: int) -> Piece:
+        """Row k."""
+        own = slice(int(self.offsets[k]), int(self.offsets[k + 1]))
+        return Piece(self.ids[own], None if self.spans is None else self.spans[own])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +238,11 @@ class Facts:
     `undivided` is the reason why no seam inside a pre-token can be licensed (rules K4-K6), or None.
     `tokens` gives the bytes of all tokens of the model; only where `undivided` is None.
     `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
+
+    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `flat`: the batch
+    call gives one array for all texts, so that many small ones cost no object each. `forbidden`:
+    contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
+    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
     """
 
     engine: str
@@ -199,6 +260,10 @@ class Facts:
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
+    releases_gil: bool = False
+    flat: bool = False
+    forbidden: frozenset[str] = frozenset()
+    agreement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,109 +288,3 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     serial_regions: tuple[tuple[int, int], ...] = ()
     agreement: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class SeamRow(Sequence[Seam]):
-    """Seams in the order of their positions: the `planned` ones, and the certified cuts between
-    them, of which there may be millions, each made when it is asked for."""
-
-    planned: tuple[Seam, ...]
-    cuts: Cuts
-
-    @cached_property
-    def _places(self) -> IntArray:
-        """Where in the row each planned seam stands."""
-        own = np.array([seam.position for seam in self.planned], dtype=np.int64)
-        places: IntArray = np.searchsorted(self.cuts.positions, own) + np.arange(len(own))
-        return places
-
-    def __len__(self) -> int:
-        return len(self.planned) + len(self.cuts)
-
-    @overload
-    def __getitem__(self, k: int) -> Seam: ...
-    @overload
-    def __getitem__(self, k: slice) -> tuple[Seam, ...]: ...
-    def __getitem__(self, k: int | slice) -> Seam | tuple[Seam, ...]:
-        if isinstance(k, slice):
-            return tuple(self[i] for i in range(*k.indices(len(self))))
-        at = range(len(self))[k]
-        before = int(np.searchsorted(self._places, at))
-        if before < len(self.planned) and self._places[before] == at:
-            return self.planned[before]
-        return self.cuts.seam_at(at - before)
-
-    def __iter__(self) -> Iterator[Seam]:
-        like, first = self.cuts.seam, 0
-        positions, tokens = self.cuts.positions.tolist(), self.cuts.tokens.tolist()
-        for k, last in enumerate((*(self._places - np.arange(len(self._places))), None)):
-            for position, token in zip(positions[first:last], tokens[first:last], strict=True):
-                yield Seam(position, like.rule, like.theorem, like.witness, token)
-            if last is not None:
-                yield self.planned[k]
-                first = last
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
-            return NotImplemented
-        return len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]  # equal to tuples of seams, but made otherwise
-
-    def __repr__(self) -> str:
-        return f"<{len(self):,} seams, {len(self.planned):,} of them planned>"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Encoding:
-    """Ids of one text, the seams they were joined at, and how that was done.
-
-    `ids`: uint32, shape (n,), read-only, special tokens, truncation and padding applied.
-    Two encodings are equal when their ids are; comparing with a list of ints works too.
-    """
-
-    ids: IdArray
-    seams: Sequence[Seam]
-    report: Report
-    locate: Callable[[], SpanArray]
-    _spans: list[SpanArray] = field(default_factory=list)
-
-    @property
-    def spans(self) -> SpanArray:
-        """int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of the text; (0, 0) for
-        inserted special and padding tokens. Computed on first use. Raises LookupError when the
-        tokenizer cannot tell where its tokens lie."""
-        if not self._spans:
-            spans = self.locate()
-            spans.flags.writeable = False
-            self._spans.append(spans)
-        return self._spans[0]
-
-    @property
-    def lossless(self) -> bool:
-        """True if every seam is licensed by a rule, or there is no seam."""
-        seams = self.seams.planned if isinstance(self.seams, SeamRow) else self.seams
-        return all(seam.rule is not None for seam in seams)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.ids.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Encoding):
-            return np.array_equal(self.ids, other.ids)
-        if isinstance(other, (list, tuple, np.ndarray)):
-            return np.array_equal(self.ids, np.asarray(other))
-        return NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
-
-    def __repr__(self) -> str:
-        how = "lossless" if self.lossless else "approximate"
-        return (
-            f"<Encoding of {len(self.ids)} ids, {len(self.seams)} seams, {how}, "
-            f"strategy {self.report.strategy!r}>"
-        )

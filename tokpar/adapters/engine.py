@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module, metadata
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray, has_surrogate
-from tokpar.types import Facts, Piece
+from tokpar.types import Facts, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192
@@ -31,13 +32,14 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparErr
 
 @dataclass(frozen=True)
 class Calls:
-    """The ids of one text, and of each of several, uint32; nothing is applied to the whole.
+    """The ids of one text, and the rows of several; nothing is applied to the whole.
 
-    Both must let go of the GIL, and give the same ids for the same text.
+    Both must let go of the GIL, and give the same ids for the same text. Rows are best made of the
+    arrays that the engine gives, without an object for each text.
     """
 
     encode: Callable[[str], IdArray]
-    encode_many: Callable[[list[str]], list[IdArray]]
+    encode_many: Callable[[list[str]], Rows]
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def load_engine(
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
-    adapter.agreement = TRUSTED if trust else _agreement(engine, adapter, file)
+    adapter.compared(TRUSTED if trust else _agreement(engine, adapter, file))
     return adapter
 
 
@@ -104,16 +106,18 @@ def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: st
 
 
 class EngineTokenizer:
-    """The adapter; see `load_engine`. `agreement`: how its ids were compared, in words."""
-
-    releases_gil = True
+    """The adapter; see `load_engine`."""
 
     def __init__(self, name: str, calls: Calls, file: JsonFile | RankFile, cut: bool) -> None:
-        self.agreement = ""
         self._name = name
         self._calls = calls
         self._file = file
-        self._facts = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
+        known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
+        self._facts = replace(known, releases_gil=True, flat=True)
+
+    def compared(self, outcome: str) -> None:
+        """Keep how its ids were compared, in words."""
+        self._facts = replace(self._facts, agreement=outcome)
 
     @property
     def name(self) -> str:
@@ -124,11 +128,6 @@ class EngineTokenizer:
     def facts(self) -> Facts:
         """What proofs may use: without `cut` that it is not known how the engine scans a text."""
         return self._facts
-
-    @property
-    def forbidden(self) -> frozenset[str]:
-        """The disallowed special tokens of a ``.tiktoken`` file."""
-        return self._file.forbidden
 
     def check_text(self, text: str) -> None:
         """Raises what tiktoken raises for a disallowed special token, and what the engine raises
@@ -146,16 +145,18 @@ class EngineTokenizer:
             self._raise_panic(error, len(text))
             raise
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """The engine's batch call. Raises as `encode` does."""
         try:
-            rows = self._calls.encode_many(list(texts))
+            rows = self._calls.encode_many(texts if isinstance(texts, list) else list(texts))
         except BaseException as error:
             self._raise_panic(error, sum(map(len, texts)))
             raise
         if not spans:
-            return [Piece(ids) for ids in rows]
-        return [Piece(ids, self.locate(ids, t)) for ids, t in zip(rows, texts, strict=True)]
+            return rows
+        return Rows.of_pieces(
+            [Piece(rows[k], self.locate(rows[k], text)) for k, text in enumerate(texts)]
+        )
 
     def _raise_panic(self, error: BaseException, length: int) -> None:
         if type(error).__name__ == "PanicException":
@@ -164,15 +165,19 @@ class EngineTokenizer:
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`. Raises what `check_text` and `encode` raise."""
         self._file.check_text(text)
-        return self._file.finish(self.encode(text))
+        ids = self.encode(text)
+        return ids if self._plain else self._file.finish(Rows.of([ids]))[0]
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """`ids` of the whole text, cut, with special tokens, and padded, as the file says."""
-        return self._file.finish(ids)
+    @cached_property
+    def _plain(self) -> bool:
+        """Nothing is applied to the whole."""
+        around = self.around
+        return around is not None and not len(around[0]) and not len(around[1])
 
-    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
-        """The same for texts that are encoded together: padded to the longest if the file says."""
-        return self._file.finish_batch(ids)
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Ids of whole texts, cut, with special tokens, and padded to the longest, as the file
+        says."""
+        return self._file.finish(rows)
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:

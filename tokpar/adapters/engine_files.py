@@ -15,15 +15,16 @@ from tokpar.adapters import huggingface, tiktoken
 from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
+from tokpar.adapters.pure_arrays import spans_by_length
 from tokpar.adapters.settings import flags
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_finish
-from tokpar.types import AddedToken, Facts
+from tokpar.types import AddedToken, Facts, Rows
 
+_NOTHING: IdArray = np.empty(0, dtype=np.uint32)
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 
 
@@ -32,7 +33,6 @@ class JsonFile:
     FileFormatError, FileNotFoundError."""
 
     library = "tokenizers"
-    forbidden: frozenset[str] = frozenset()
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
@@ -74,11 +74,8 @@ class JsonFile:
     def check_text(self, text: str) -> None:
         """Every text may be encoded."""
 
-    def finish(self, ids: IdArray) -> IdArray:
-        return self._finish.one(ids)
-
-    def finish_batch(self, ids: Sequence[IdArray]) -> list[IdArray]:
-        return self._finish.batch(ids)
+    def finish(self, rows: Rows) -> Rows:
+        return self._finish.rows(rows)
 
     @cached_property
     def around(self) -> tuple[IdArray, IdArray] | None:
@@ -119,27 +116,28 @@ class RankFile:
         self.pattern: str = adapter.facts.patterns[0]
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
-        self.forbidden = adapter.forbidden
         self.check_text = adapter.check_text
         self.decode = adapter.decode
         self.locate = adapter.locate
-        self.around = NOTHING_AROUND
+        self.around = _NOTHING, _NOTHING
 
     @property
     def key(self) -> tuple[bytes | str, ...]:
         """What ids depend on."""
         special = sorted(self.special.items())
-        return self.path.read_bytes(), self.pattern, repr(special), repr(sorted(self.forbidden))
+        return (
+            self.path.read_bytes(),
+            self.pattern,
+            repr(special),
+            repr(sorted(self.facts.forbidden)),
+        )
 
     def reference(self) -> TokenizerAdapter:
         """The file with its own library."""
         return self._adapter
 
-    def finish(self, ids: IdArray) -> IdArray:
-        return ids
-
-    def finish_batch(self, ids: Sequence[IdArray]) -> list[IdArray]:
-        return list(ids)
+    def finish(self, rows: Rows) -> Rows:
+        return rows
 
 
 def _facts(config: Mapping[str, Any]) -> Facts:

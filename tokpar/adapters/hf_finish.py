@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.kernels import IdArray
+from tokpar.kernels import IdArray, IntArray, copy_rows, offsets_of
+from tokpar.types import Rows
 
 Json = Mapping[str, Any]
 
@@ -35,17 +36,13 @@ class Truncation:
     direction: str
     stride: int
 
-    def apply(self, ids: IdArray) -> IdArray:
-        """The first or last `limit` ids. Raises NativeRefusesError where the native call fails."""
-        if self.limit == 0:
-            return ids[:0]
-        if len(ids) <= self.limit:
-            return ids
-        if self.strategy == "only_second" or self.stride >= self.limit:
+    def kept(self, lengths: IntArray) -> IntArray:
+        """How many ids are kept of texts of so many. Raises NativeRefusesError where the native
+        call fails."""
+        refuses = self.strategy == "only_second" or self.stride >= self.limit
+        if self.limit and refuses and (lengths > self.limit).any():
             raise NativeRefusesError
-        first = 0 if self.direction == "right" else len(ids) - self.limit
-        kept: IdArray = ids[first : first + self.limit].copy()
-        return kept
+        return np.minimum(lengths, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +59,6 @@ class Padding:
         wanted = longest if self.length is None else self.length
         return wanted + -wanted % self.multiple if self.multiple else wanted
 
-    def apply(self, ids: IdArray, target: int) -> IdArray:
-        """`ids` with padding up to `target` ids."""
-        if len(ids) >= target:
-            return ids
-        filling = np.full(target - len(ids), self.pad_id, dtype=np.uint32)
-        return np.concatenate((ids, filling) if self.direction == "right" else (filling, ids))
-
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -83,25 +73,36 @@ class Finish:
     padding: Padding | None = None
     unknown: str | None = None
 
-    def one(self, ids: IdArray) -> IdArray:
-        """Final ids of a text that is encoded alone."""
-        return self.batch([ids])[0]
-
-    def batch(self, texts: Sequence[IdArray]) -> list[IdArray]:
+    def rows(self, rows: Rows) -> Rows:
         """Final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
-        whole = [self._unpadded(ids) for ids in texts]
-        if self.padding is None:
-            return whole
-        target = self.padding.target(max(map(len, whole), default=0))
-        return [self.padding.apply(ids, target) for ids in whole]
+        if self.truncation is None and self.padding is None and not self._inserts:
+            return rows
+        lengths = np.diff(rows.offsets)
+        kept = lengths if self.truncation is None else self.truncation.kept(lengths)
+        from_end = self.truncation is not None and self.truncation.direction == "left"
+        first = rows.offsets[:-1] + (lengths - kept if from_end else 0)
+        whole = kept + self._inserts
+        target = whole
+        if self.padding is not None:
+            longest = self.padding.target(int(whole.max(initial=0)))
+            target = np.maximum(whole, longest)
+        offsets = offsets_of(target)
+        filling = 0 if self.padding is None else self.padding.pad_id
+        final = np.full(int(offsets[-1]), filling, dtype=np.uint32)
+        pad_left = self.padding is not None and self.padding.direction == "left"
+        start = offsets[:-1] + (target - whole if pad_left else 0)
+        for k, id_ in enumerate(self.prefix.tolist()):
+            final[start + k] = id_
+        for k, id_ in enumerate(self.suffix.tolist()):
+            final[start + len(self.prefix) + kept + k] = id_
+        copy_rows(rows.ids, first, kept, final, start + len(self.prefix))
+        return Rows(final, offsets)
 
-    def _unpadded(self, ids: IdArray) -> IdArray:
-        kept = ids if self.truncation is None else self.truncation.apply(ids)
-        if not len(self.prefix) and not len(self.suffix):
-            return kept
-        return np.concatenate((self.prefix, kept, self.suffix))
+    @property
+    def _inserts(self) -> int:
+        return len(self.prefix) + len(self.suffix)
 
 
 def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,10 +40,11 @@ from tokpar.kernels import (
     byte_length,
     byte_starts,
     has_surrogate,
+    offsets_of,
     spans_from_lengths,
 )
 from tokpar.pure.bert import bert_config
-from tokpar.types import Facts, Piece
+from tokpar.types import Facts, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -127,8 +129,8 @@ class HuggingFaceTokenizer:
             raise
         return id_array(encoding.ids)
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
-        """One piece per text, on all cores, GIL released. Raises EngineError on a panic."""
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
         with_offsets = spans and self._lengths is None
         call = self._chunks.encode_batch if with_offsets else self._chunks.encode_batch_fast
         try:
@@ -138,17 +140,33 @@ class HuggingFaceTokenizer:
                 for text in texts:
                     self.encode(text)
             raise
+        if spans:
+            return self._located(texts, encodings)
+        flat, lengths = array("I"), []
+        for i, encoding in enumerate(encodings):
+            encodings[i] = None
+            ids = encoding.ids
+            flat.extend(ids)
+            lengths.append(len(ids))
+        return Rows(np.frombuffer(flat, dtype=np.uint32), offsets_of(lengths))
+
+    def _located(self, texts: Sequence[str], encodings: list[Any]) -> Rows:
         pieces = []
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
             ids = id_array(encoding.ids)
-            pieces.append(Piece(ids, self._spans(ids, text, encoding) if spans else None))
-        return pieces
+            pieces.append(Piece(ids, self._spans(ids, text, encoding)))
+        return Rows.of_pieces(pieces)
 
     @property
-    def segments(self) -> SegmentMemo | None:
-        """What lies between certified cuts and recurs; None where that cannot be kept apart."""
-        return self._segments
+    def remembers(self) -> bool:
+        """Its memory can be used: what lies between certified cuts can be kept apart."""
+        return self._segments is not None
+
+    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
+        """The ids of texts that may be cut at every space; None where that does not pay."""
+        assert self._segments is not None
+        return self._segments.encode(texts, workers)
 
     def encode_whole(self, text: str) -> IdArray:
         """The caller's own call on the caller's own object. Raises what that raises, and
@@ -183,18 +201,26 @@ class HuggingFaceTokenizer:
             raise LookupError(f"these ids cover {covered} bytes, the text has {byte_length(text)}")
         return spans
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """`ids` of the whole text, cut, with special tokens, and padded as a text of its own.
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """As the batch call of the engine: cut, with special tokens, padded to the longest where
+        the settings say so.
 
         Raises what the caller's own call raises when it cannot cut. Where the post-processor or
         the added tokens are not understood (`facts.unprovable` tells), the caller's own call
-        answers instead, and ids that are not those of the text raise LookupError.
+        answers instead, and ids that are not those of the texts raise LookupError.
         """
         try:
-            return self._finish.one(ids)
+            return self._finish.rows(rows)
         except NativeRefusesError:
-            self._check_ids(ids, text)
-            return self.encode_whole(text)
+            for k, text in enumerate(texts):
+                self._check_ids(rows[k], text)
+        if len(texts) == 1:
+            return Rows.of([self.encode_whole(texts[0])])
+        try:
+            return Rows.of(self._caller.batch(texts))
+        except BaseException as error:
+            raise_panic(error, "")
+            raise
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
@@ -203,20 +229,6 @@ class HuggingFaceTokenizer:
         if finish.unknown or finish.truncation is not None or finish.padding is not None:
             return None
         return finish.prefix, finish.suffix
-
-    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
-        """As the batch call of the engine: padded to the longest where the settings say so.
-        Raises as `finish` does."""
-        try:
-            return self._finish.batch(ids)
-        except NativeRefusesError:
-            for some, text in zip(ids, texts, strict=True):
-                self._check_ids(some, text)
-        try:
-            return self._caller.batch(texts)
-        except BaseException as error:
-            raise_panic(error, "")
-            raise
 
     def _check_ids(self, ids: IdArray, text: str) -> None:
         if not np.array_equal(self.encode(text), ids):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tokpar.adapters import pure
-from tokpar.adapters.pure_arrays import NOTHING_AROUND, ids_of
+from tokpar.adapters.pure_arrays import ids_of
 from tokpar.adapters.settings import flags
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.eager import EagerBPE
@@ -49,8 +49,6 @@ def load(source: object, *, engine: str | None = None, **settings: Any) -> Prefi
 class PrefixTokenizer:
     """The adapter; see `load`. All but the way to the ids is as in `PureTokenizer`."""
 
-    around = NOTHING_AROUND
-
     def __init__(self, vocabulary: Vocabulary, properize: bool = False) -> None:
         self.vocabulary = vocabulary
         self._properize = properize
@@ -80,10 +78,6 @@ class PrefixTokenizer:
     def encode_whole(self, text: str) -> IdArray:
         """The same as `encode`: nothing is applied to the whole."""
         return self.encode(text)
-
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """The ids as they are."""
-        return ids
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`."""

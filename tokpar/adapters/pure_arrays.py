@@ -10,9 +10,6 @@ from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, spans_from_lengths
 from tokpar.pure.tokenizer import Tokenizer
 
-NOTHING_AROUND = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32)
-"""The ids that adapters without special tokens put before and after a text."""
-
 
 def ids_of(tokenizer: Tokenizer, text: str) -> IdArray:
     """Ids of a text before anything is applied to the whole; uint32, (n,). OptionError for a lone

@@ -14,7 +14,7 @@ from tokpar.adapters.pure_vocabulary import ENGINE, no_family
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.pure.postprocess import read_finish
 from tokpar.pure.tokenizer import read_tokenizer
-from tokpar.types import Facts
+from tokpar.types import Facts, Rows
 
 
 class FileTokenizer:
@@ -69,11 +69,7 @@ class FileTokenizer:
 
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`."""
-        return self.finish(self.encode(text), text)
-
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """`ids` of the whole text, cut, with special tokens, and padded as a text of its own."""
-        return np.array(self._finish.one(ids.tolist()), dtype=np.uint32)
+        return self.finish(Rows.of([self.encode(text)]), [text])[0]
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
@@ -84,10 +80,10 @@ class FileTokenizer:
         before, after = (np.array(ids, dtype=np.uint32) for ids in (finish.prefix, finish.suffix))
         return before, after
 
-    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
-        """The same for texts that are encoded together: padded to the longest if the file says."""
-        whole = self._finish.batch([some.tolist() for some in ids])
-        return [np.array(some, dtype=np.uint32) for some in whole]
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Ids of whole texts, cut, with special tokens, and padded to the longest if the file says
+        so."""
+        return Rows.of(self._finish.batch([rows[k].tolist() for k in range(len(rows))]))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these are not the ids of `text`.

@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from tokpar.adapters.pure_arrays import (
-    NOTHING_AROUND,
     ids_of,
     length_table,
     require_utf8,
@@ -23,8 +22,6 @@ ENGINE = "regex"
 
 class PureTokenizer:
     """Byte-level BPE and nothing around it. OptionError for a lone surrogate."""
-
-    around = NOTHING_AROUND
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -69,10 +66,6 @@ class PureTokenizer:
     def encode_whole(self, text: str) -> IdArray:
         """The same as `encode`: nothing is applied to the whole."""
         return self.encode(text)
-
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """The ids as they are."""
-        return ids
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`."""

@@ -6,13 +6,16 @@ what lies between added tokens is encoded alone (theorem 6.1).
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 
 import numpy as np
 
 from tokpar.errors import EngineError
-from tokpar.kernels import IdArray
+from tokpar.kernels import SPACES, IdArray
 from tokpar.types import AddedToken, Facts
 
 MOST_SEGMENTS = 1 << 18
@@ -23,20 +26,66 @@ LONGEST_KEPT = 64
 PER_TEXT = 64
 """Segments to a text of the batch call."""
 
+WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
+# because all but the engine's batch call holds the GIL
+MOST_NEW = 0.7
+"""Share of a wave's code points in new segments above which a memory does not pay."""
+
+_SEGMENT = re.compile(rf"[{SPACES}]*[^{SPACES}][^ ]*(?:(?<=[{SPACES}]) *[^ ]*)*")
+_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
 
 class SegmentMemo:
-    """`encode_many`: the engine's batch call. `separator`: see `separator_of`.
+    """`encode_many`: the engine's batch call. `separator`: see `separator_of`. `most_new`: the
+    share of a wave in new segments above which that is left to the engine.
 
     May be used by several threads. The older half is forgotten when there are too many.
     """
 
     def __init__(
-        self, encode_many: Callable[[Sequence[str]], Sequence[IdArray]], separator: AddedToken
+        self,
+        encode_many: Callable[[Sequence[str]], Sequence[IdArray]],
+        separator: AddedToken,
+        most_new: float = MOST_NEW,
     ) -> None:
         self._encode_many = encode_many
         self._separator = separator
+        self._most_new = most_new
         self._known: dict[str, bytes] = {}
         self._lock = threading.Lock()
+
+    def encode(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
+        """The ids of texts, each cut at every certified space; None for a text of a wave in which
+        too much is new, or one segment fails: as it is, it tells which one."""
+        found: list[IdArray | None] = []
+        for wave in _waves(texts):
+            divided = [segments_of(text) for text in wave]
+            ids = self._of_segments(list(chain.from_iterable(divided)), workers)
+            first = 0
+            for segments in divided:
+                last = first + len(segments)
+                whole = None if ids is None else b"".join(ids[first:last])
+                found.append(None if whole is None else np.frombuffer(whole, dtype=np.uint32))
+                first = last
+        return found
+
+    def _of_segments(self, segments: Sequence[str], workers: int) -> Sequence[bytes] | None:
+        known = self.recalled(segments)
+        gaps = list(_gaps(known))
+        if not gaps:
+            return known  # type: ignore[return-value]
+        new = {segments[k] for k in gaps}
+        if sum(map(len, new)) > self._most_new * sum(map(len, segments)):
+            return None
+        try:
+            fresh = self.learned(list(new), workers)
+        except _PASSING:
+            raise
+        except BaseException:  # encoding the texts as they are tells which one it is
+            return None
+        for k in gaps:
+            known[k] = fresh[segments[k]]
+        return known  # type: ignore[return-value]
 
     def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
         """The ids of each segment, uint32 in the machine's byte order; None for those not known."""
@@ -69,6 +118,36 @@ class SegmentMemo:
         starts = [0, *((edges + 1) * size).tolist()]
         stops = [*(edges * size).tolist(), len(data)]
         return [data[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
+
+def segments_of(text: str) -> list[str]:
+    """`text` cut before each space that follows a character other than white space."""
+    body = text.rstrip(SPACES)
+    segments: list[str] = _SEGMENT.findall(body)
+    rest = text[len(body) :]
+    if rest.startswith(" ") or not segments:
+        segments.append(rest)
+    else:
+        segments[-1] += rest
+    return segments
+
+
+def _waves(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    first = size = 0
+    for k, text in enumerate(texts, start=1):
+        size += len(text)
+        if size >= WAVE_CHARS or k == len(texts):
+            yield texts[first:k]
+            first, size = k, 0
+
+
+def _gaps(known: list[bytes | None]) -> Iterator[int]:
+    """Where nothing is known; `index` passes over the rest ten times as fast as a loop would."""
+    k = -1
+    with suppress(ValueError):
+        while True:
+            k = known.index(None, k + 1)
+            yield k
 
 
 def segment_memo(

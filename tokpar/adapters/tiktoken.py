@@ -19,7 +19,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
+from tokpar.adapters.pure_arrays import spans_by_length
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
@@ -94,9 +94,6 @@ def _from_file(
 class TiktokenTokenizer:
     """The adapter; see `load`."""
 
-    releases_gil = True
-    around = NOTHING_AROUND
-
     def __init__(
         self, encoding: tiktoken.Encoding, allowed_special: Specials, disallowed_special: Specials
     ) -> None:
@@ -140,12 +137,9 @@ class TiktokenTokenizer:
             unprovable=unknown or _shadowed(specials, self._allowed),
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
+            releases_gil=True,
+            forbidden=self._disallowed,
         )
-
-    @property
-    def forbidden(self) -> frozenset[str]:
-        """The disallowed special tokens."""
-        return self._disallowed
 
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""
@@ -181,10 +175,6 @@ class TiktokenTokenizer:
         except UnicodeEncodeError:  # encode() replaces lone surrogates, encode_to_numpy not
             plain = encoding.encode(text, allowed_special=self._allowed, disallowed_special=())
             return np.array(plain, dtype=np.uint32)
-        return ids
-
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """The ids as they are."""
         return ids
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from tokpar.adapters import pure
-from tokpar.adapters.pure_arrays import NOTHING_AROUND, ids_of
+from tokpar.adapters.pure_arrays import ids_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import Vocabulary, vocabulary_of
 from tokpar.pure.tokenizer import tokenizer_of
@@ -46,8 +46,6 @@ def load(source: object, *, engine: str | None = None, **settings: Any) -> TreeT
 class TreeTokenizer:
     """The adapter; see `load`. All but the ids is as in `PureTokenizer`, its exact twin."""
 
-    around = NOTHING_AROUND
-
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._exact = pure.PureTokenizer(vocabulary)
@@ -75,10 +73,6 @@ class TreeTokenizer:
     def encode_whole(self, text: str) -> IdArray:
         """The same as `encode`: nothing is applied to the whole."""
         return self.encode(text)
-
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """The ids as they are."""
-        return ids
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`."""

@@ -12,7 +12,7 @@ from tokpar.certificate.report import Finding
 from tokpar.errors import EngineError
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter
 from tokpar.kernels import IdArray, byte_starts
-from tokpar.types import Seam
+from tokpar.types import Rows, Seam
 
 MOST_PARTS = 8192
 """Parts of a text that are decoded one by one, if `places` looks at every seam."""
@@ -35,11 +35,15 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
     """Take away what `finish` inserts, and compare that with what it should insert."""
     if not isinstance(tokenizer, Finishes):
         return Core(ids)
+
+    def finished(some: int) -> IdArray:
+        return tokenizer.finish(Rows.of([_probe(some)]), [text])[0]
+
     try:
-        inserted = len(tokenizer.finish(_probe(0), text))
-        grows = len(tokenizer.finish(_probe(1), text)) == inserted + 1
+        inserted = len(finished(0))
+        grows = len(finished(1)) == inserted + 1
         count = len(ids) - inserted
-        final = tokenizer.finish(_probe(max(0, count)), text)
+        final = finished(max(0, count))
     except LookupError:
         return Core(None, note=_HIDDEN)
     if grows and count < 0:
@@ -47,7 +51,7 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         return Core(None, (Finding("inserted", message),))
     own = final >= PROBE
     # One more id must show: at exactly the length that truncation keeps, more may have been cut.
-    grows = grows and len(tokenizer.finish(_probe(max(0, count) + 1), text)) == len(ids) + 1
+    grows = grows and len(finished(max(0, count) + 1)) == len(ids) + 1
     if not grows or len(final) != len(ids) or not np.array_equal(final[own], _probe(count)):
         return Core(None, note=_HIDDEN)
     wrong = np.flatnonzero(~own & (final != ids))
@@ -158,7 +162,7 @@ def _serial(text: str, tokenizer: TokenizerAdapter) -> IdArray:
     if isinstance(tokenizer, EncodesWhole):
         return tokenizer.encode_whole(text)
     ids = tokenizer.encode(text)
-    return tokenizer.finish(ids, text) if isinstance(tokenizer, Finishes) else ids
+    return tokenizer.finish(Rows.of([ids]), [text])[0] if isinstance(tokenizer, Finishes) else ids
 
 
 def _id_at(ids: IdArray, place: int) -> str:

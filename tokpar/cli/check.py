@@ -29,7 +29,7 @@ from tokpar.errors import FileFormatError, TokparError
 if TYPE_CHECKING:
     from tokpar.certificate.report import CheckReport
     from tokpar.certificate.stored import StoredCertificate
-    from tokpar.types import Encoding
+    from tokpar.encoding import Encoding
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

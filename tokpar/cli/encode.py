@@ -27,7 +27,7 @@ from tokpar.cli.output import plural, print_json, rule_counts
 from tokpar.cli.source import Source, declare_sources, sources
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
-from tokpar.types import Encoding
+from tokpar.encoding import Encoding
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter

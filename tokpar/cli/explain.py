@@ -113,7 +113,7 @@ def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) 
         "equal": traced.equal,
         "lossless": traced.encoding.lossless,
         "seams_count": len(traced.seams),
-        "seams_by_rule": rule_counts(traced.seams),
+        "seams_by_rule": rule_counts(traced.encoding.seams),
         "differing": sorted(traced.differing),
         "report": asdict(traced.encoding.report),
         "seams": [_seam(asdict(explain_seam(traced, n, around))) for n in sorted(chosen)],
@@ -156,7 +156,9 @@ def colored(choice: str) -> bool:
 def summary(traced: Trace, source: Source) -> str:
     """The whole in one line."""
     report = traced.encoding.report
-    rules = ", ".join(f"{count:,} {rule}" for rule, count in rule_counts(traced.seams).items())
+    rules = ", ".join(
+        f"{count:,} {rule}" for rule, count in rule_counts(traced.encoding.seams).items()
+    )
     seams = f"{plural(len(traced.seams), 'seam')} ({rules})" if rules else f"0 seams: {report.why}"
     ids = f"{len(traced.encoding.ids):,}"
     if traced.equal:

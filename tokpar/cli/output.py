@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tokpar.types import Seam, SeamRow
+import numpy as np
+
+from tokpar.seams import Seams
 
 
 def print_json(value: Any) -> None:
@@ -28,12 +30,14 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         print("  ".join(padded).rstrip())
 
 
-def rule_counts(seams: Iterable[Seam]) -> dict[str, int]:
+def rule_counts(seams: Seams) -> dict[str, int]:
     """How many seams rest on each rule: {"K1": 7}; "none" are uncertified."""
-    planned = seams.planned if isinstance(seams, SeamRow) else seams
-    counts = Counter(seam.rule or "none" for seam in planned)
-    if isinstance(seams, SeamRow):
-        counts[seams.cuts.seam.rule or "none"] += len(seams.cuts)
+    rules = [rule or "none" for rule, _, _ in seams.planned.licences]
+    counts: Counter[str] = Counter()
+    for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):
+        counts[rules[code]] += count
+    if seams.everywhere is not None:
+        counts[seams.everywhere.licence.rule or "none"] += len(seams) - len(seams.planned)
     return dict(sorted(counts.items()))
 
 

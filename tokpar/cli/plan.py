@@ -6,7 +6,6 @@ The column "around" shows the text beside each cut, which is marked by "│".
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,8 +18,7 @@ from tokpar.cli.options import (
 )
 from tokpar.cli.output import plural, print_json, print_table, visible
 from tokpar.cli.source import Source, declare_source, read_source
-from tokpar.interfaces import Explains, Plan
-from tokpar.types import Chunk
+from tokpar.types import Chunk, Split
 
 SHOWN = 20
 AROUND = 16
@@ -43,28 +41,25 @@ def run(arguments: argparse.Namespace) -> int:
     splitter, _ = build_strategy(record, strategy_options(arguments))
     tokenizer = tokenizer_of(arguments)
     source = read_source(arguments.file)
-    chunks = splitter.split(source.text, tokenizer, 0)
-    plan = Plan(plural(len(chunks), "chunk"), "")
-    if isinstance(splitter, Explains):
-        plan = splitter.explain(source.text, chunks, tokenizer)
+    split = splitter.split(source.text, tokenizer, 0)
     if arguments.json:
-        print_json(describe(source, plan, chunks, record.name))
+        print_json(describe(source, split, record.name))
     else:
-        _print(source, plan, chunks, None if arguments.all else SHOWN)
+        _print(source, split, None if arguments.all else SHOWN)
     return 0
 
 
-def describe(source: Source, plan: Plan, chunks: Sequence[Chunk], strategy: str) -> dict[str, Any]:
+def describe(source: Source, split: Split, strategy: str) -> dict[str, Any]:
     """The whole plan."""
     return {
         "file": source.name,
         "strategy": strategy,
         "code_points": len(source.text),
-        "chunks": len(chunks),
-        "plan": plan.plan,
-        "why": plan.why,
-        "serial_regions": [list(region) for region in plan.serial_regions],
-        "cuts": [_cut(source.text, *pair) for pair in pairwise(chunks)],
+        "chunks": len(split.chunks),
+        "plan": split.plan,
+        "why": split.why,
+        "serial_regions": [list(region) for region in split.serial_regions],
+        "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
     }
 
 
@@ -83,16 +78,19 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
     }
 
 
-def _print(source: Source, plan: Plan, chunks: Sequence[Chunk], most: int | None) -> None:
+def _print(source: Source, split: Split, most: int | None) -> None:
+    chunks = split.chunks
     length = plural(len(source.text), "code point")
-    why = f" ({plan.why})" if plan.why else ""
-    print(f"{source.name}: {length}, {plural(len(chunks), 'chunk')}; {plan.plan}{why}")
+    why = f" ({split.why})" if split.why else ""
+    print(
+        f"{source.name}: {length}, {plural(len(chunks), 'chunk')}; {split.plan or plural(len(chunks), 'chunk')}{why}"
+    )
     shown = chunks if most is None else chunks[: most + 1]
     if len(shown) > 1:
         print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(shown)))
     if len(shown) < len(chunks):
         print(f"and {len(chunks) - len(shown):,} more (--all shows them)")
-    for start, stop in plan.serial_regions:
+    for start, stop in split.serial_regions:
         print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
 
 

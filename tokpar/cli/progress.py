@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tokpar.interfaces import Executor, TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.executors.threads import blocks
+from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
+from tokpar.types import Rows
 
 STEPS = 50
 LEAST_STEP = 1 << 18
@@ -20,7 +21,7 @@ Choose = Callable[[TokenizerAdapter, int], Executor]
 
 
 class ProgressExecutor:
-    """Gives groups of chunks to another executor and moves a bar after each group.
+    """Gives groups of texts to another executor and moves a bar after each group.
 
     `choose` names that executor for a tokenizer and a length of text in code points; `new_bar`
     opens a bar of so many code points (tqdm, or anything with its `update` and `close`).
@@ -30,34 +31,49 @@ class ProgressExecutor:
         self._choose = choose
         self._new_bar = new_bar
         self.name = "auto"
+        self._inner: Executor | None = None
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        inner = self._choose(tokenizer, len(text))
-        self.name = inner.name
-        total = sum(map(_length, chunks))
-        pieces: list[Piece] = []
+    @property
+    def undivided(self) -> str:
+        """The name of the executor for what is not divided."""
+        inner = self._inner
+        return inner.undivided if isinstance(inner, Divides) else self.name
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        inner = self._chosen(texts, tokenizer)
+        return Rows.joined(
+            [inner.map(group, tokenizer, spans) for group, _ in self._moving(texts)]
+            or [Rows.of([])]
+        )
+
+    def divide(
+        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+    ) -> Divided:
+        inner = self._chosen(texts, tokenizer)
+        if not isinstance(inner, Divides):
+            return self.map(texts, tokenizer, False), [False] * len(texts)
+        parts = [
+            inner.divide(group, divisible[first : first + len(group)], tokenizer)
+            for group, first in self._moving(texts)
+        ]
+        return Rows.joined([rows for rows, _ in parts]), [each for _, own in parts for each in own]
+
+    def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
+        self._inner = self._choose(tokenizer, sum(map(len, texts)))
+        self.name = self._inner.name
+        return self._inner
+
+    def _moving(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[str], int]]:
+        """Groups of texts, and where each begins; the bar moves on when the next is asked for."""
+        total = sum(map(len, texts))
         bar = self._new_bar(total)
         try:
-            for group in groups(chunks, max(LEAST_STEP, total // STEPS)):
-                pieces += inner.map(text, group, tokenizer, spans)
-                bar.update(sum(map(_length, group)))
+            for group in blocks(texts, max(LEAST_STEP, total // STEPS)):
+                part = texts[group.start : group.stop]
+                yield part, group.start
+                bar.update(sum(map(len, part)))
         finally:
             bar.close()
-        return pieces
-
-
-def groups(chunks: Sequence[Chunk], size: int) -> Iterator[Sequence[Chunk]]:
-    """Consecutive chunks of at least `size` code points together; the last may be smaller."""
-    first = gathered = 0
-    for i, chunk in enumerate(chunks, 1):
-        gathered += _length(chunk)
-        if gathered >= size:
-            yield chunks[first:i]
-            first, gathered = i, 0
-    if first < len(chunks):
-        yield chunks[first:]
 
 
 @contextmanager
@@ -102,8 +118,8 @@ def _patience(arguments: argparse.Namespace) -> float:
 
 def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choose:
     """Executors by name, each built when first needed and kept in `built`."""
-    from tokpar.encoder import fitting_executor
     from tokpar.executors.workers import worker_count
+    from tokpar.methods.sizes import fitting_executor
     from tokpar.registry import registry
 
     count = worker_count(workers)
@@ -128,7 +144,3 @@ def _tqdm(patience: float, unit: str = "ch") -> Callable[[int], Any]:
         )
 
     return new_bar
-
-
-def _length(chunk: Chunk) -> int:
-    return chunk.stop - chunk.start

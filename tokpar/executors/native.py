@@ -1,6 +1,6 @@
-"""Chunks through the engine's own batch call, which releases the GIL and uses threads of its own.
+"""Texts through the engine's own batch call, which releases the GIL and uses threads of its own.
 
-In waves, because engines return bulky objects (about 100 bytes a token in Hugging Face's), and
+In waves, where an engine returns bulky objects (about 100 bytes a token in Hugging Face's), and
 two waves at a time: while the engine works on one, another Python thread turns the result of the
 other into arrays.
 """
@@ -14,8 +14,8 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import ThreadPool, blocks
 from tokpar.executors.workers import cpu_count, worker_count
-from tokpar.interfaces import EncodesMany, TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.interfaces import EncodesMany, TokenizerAdapter, facts_of
+from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 131072
 WAVES_AT_A_TIME = 2
@@ -25,7 +25,7 @@ class NativeExecutor:
     """For adapters with `encode_many`.
 
     The engine decides how many threads it uses; fewer `workers` than CPUs are kept by giving it
-    single chunks, from that many threads.
+    single texts, from that many threads.
     """
 
     name = "native"
@@ -35,22 +35,22 @@ class NativeExecutor:
         self._single = self._workers < cpu_count()
         self._pool = ThreadPool(self._workers if self._single else WAVES_AT_A_TIME)
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        """One piece per chunk. Raises EngineError; OptionError without `encode_many`."""
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError; OptionError without `encode_many`."""
         if not isinstance(tokenizer, EncodesMany):
             raise OptionError(
                 f"executor 'native' needs a batch call, which {tokenizer.name} does not have; "
                 "use executor='threads', 'processes' or 'serial'"
             )
         engine = tokenizer
+        if facts_of(tokenizer).flat and not self._single:
+            return _encode_wave(texts, range(len(texts)), engine, spans)
 
-        def encode_wave(wave: Sequence[Chunk]) -> list[Piece]:
-            return _encode_wave(text, wave, engine, spans)
+        def encode_wave(wave: range) -> Rows:
+            return _encode_wave(texts, wave, engine, spans)
 
-        waves = blocks(chunks, 1 if self._single else self._wave_chars(len(text)))
-        return [piece for wave in self._pool.run(encode_wave, waves) for piece in wave]
+        waves = blocks(texts, 1 if self._single else self._wave_chars(sum(map(len, texts))))
+        return Rows.joined(self._pool.run(encode_wave, waves))
 
     def close(self) -> None:
         """End the threads; the engine's own are not ours to end."""
@@ -72,32 +72,33 @@ class NativeExecutor:
         return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 4))
 
 
-def _encode_wave(text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool) -> list[Piece]:
+def _encode_wave(texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool) -> Rows:
+    part = texts if len(wave) == len(texts) else texts[wave.start : wave.stop]
     try:
-        pieces = engine.encode_many([text[chunk.start : chunk.stop] for chunk in wave], spans)
-        if len(pieces) != len(wave):
-            raise RuntimeError(f"encode_many gave {len(pieces)} pieces for {len(wave)} texts")
+        rows = engine.encode_many(part, spans)
+        if len(rows) != len(part):
+            raise RuntimeError(f"encode_many gave {len(rows)} rows for {len(part)} texts")
     except PASSING:
         raise
     except BaseException as error:
-        raise _guilty(text, wave, engine, spans, error) from error
-    return pieces
+        raise _guilty(texts, wave, engine, spans, error) from error
+    return rows
 
 
 def _guilty(
-    text: str, wave: Sequence[Chunk], engine: EncodesMany, spans: bool, error: BaseException
+    texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool, error: BaseException
 ) -> EngineError:
-    """The error of the first chunk of the wave that also fails alone, else that of the wave."""
-    alone = (_failure_alone(text, chunk, engine, spans) for chunk in wave)
+    """The error of the first text of the wave that also fails alone, else that of the wave."""
+    alone = (_failure_alone(texts[row], row, engine, spans) for row in wave)
     found = next((failure for failure in alone if failure is not None), None)
-    return found or engine_error(error, wave[0].start, wave[-1].stop)
+    return found or engine_error(error, sum(len(texts[row]) for row in wave), wave.start)
 
 
-def _failure_alone(text: str, chunk: Chunk, engine: EncodesMany, spans: bool) -> EngineError | None:
+def _failure_alone(text: str, row: int, engine: EncodesMany, spans: bool) -> EngineError | None:
     try:
-        only(engine.encode_many([text[chunk.start : chunk.stop]], spans))
+        only(engine.encode_many([text], spans))
     except PASSING:
         raise
     except BaseException as error:
-        return engine_error(error, chunk.start, chunk.stop)
+        return engine_error(error, len(text), row)
     return None

@@ -1,4 +1,4 @@
-"""Chunks in worker processes, for tokenizers that hold the GIL.
+"""Texts in worker processes, for tokenizers that hold the GIL.
 
 A worker is a fresh interpreter that answers pickled requests over its standard streams: safe
 after native pools were used, and no script needs an ``if __name__ == "__main__"`` guard for it.
@@ -23,7 +23,7 @@ from tokpar.executors.serial import PASSING, check_spans
 from tokpar.executors.threads import ThreadPool, dealt
 from tokpar.executors.workers import Failure, remember, worker_count
 from tokpar.interfaces import HasSpec, TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.types import Rows
 
 # Sending a block and getting its ids back costs about 200 us.
 LEAST_BLOCK_CHARS = 32768
@@ -56,33 +56,30 @@ class ProcessExecutor:
         self._crews: dict[int, _Crew] = {}
         self._specs: dict[int, _Spec] = {}
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        """One piece per chunk. Raises EngineError, WorkerError when a worker dies, OptionError for
-        a tokenizer that cannot be built in one; LookupError if there can be no spans."""
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError, WorkerError when a worker dies, OptionError for a
+        tokenizer that cannot be built in one; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
         spec = self._spec_of(tokenizer)
         crew = self._crew()
 
-        def encode_block(block: Sequence[Chunk]) -> list[Piece]:
-            parts = [(chunk.start, text[chunk.start : chunk.stop]) for chunk in block]
+        def encode_block(block: range) -> Rows:
             worker = crew.take()
             try:
-                return worker.encode(spec, parts, spans)
+                return worker.encode(spec, texts[block.start : block.stop], block.start, spans)
             except _DeadWorkerError as error:
-                start, stop = block[0].start, block[-1].stop
-                raise WorkerError(f"{error} on the slice [{start}, {stop})", start, stop) from error
+                length = sum(len(texts[row]) for row in block)
+                raise WorkerError(str(error), 0, length, block.start) from error
             finally:
                 crew.give_back(worker)
 
         try:
-            done = self._threads.run(encode_block, dealt(chunks, self._workers, LEAST_BLOCK_CHARS))
+            done = self._threads.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
         except PASSING:
             self._crews.pop(os.getpid(), None)
             crew.kill()
             raise
-        return [piece for block in done for piece in block]
+        return Rows.joined(done)
 
     def close(self) -> None:
         """End the workers, after what they are doing."""
@@ -209,12 +206,12 @@ class _Worker:
         self._requests, self._replies = self._process.stdin, self._process.stdout
         self._greeted = False
 
-    def encode(self, spec: _Spec, parts: list[tuple[int, str]], spans: bool) -> list[Piece]:
-        """Pieces of the parts, each given with its start in the text. Raises _DeadWorkerError."""
+    def encode(self, spec: _Spec, texts: Sequence[str], first: int, spans: bool) -> Rows:
+        """Rows of texts, the first of which has this number. Raises _DeadWorkerError."""
         if spec.token not in self._known:
             self._ask("build", spec.token, spec.pickled)
             remember(self._known, spec.token, True)
-        return [Piece(*piece) for piece in self._ask("encode", spec.token, parts, spans)]
+        return Rows(*self._ask("encode", spec.token, list(texts), first, spans))
 
     def end(self) -> None:
         """Ask it to end, and wait."""

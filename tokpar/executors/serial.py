@@ -1,12 +1,14 @@
-"""One chunk after the other in the calling thread; and what one chunk means to every executor."""
+"""One text after the other in the calling thread; and what one text means to every executor."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.types import Piece, Rows
 
 # Not the engine's failures. All else is, even BaseExceptions: pyo3's PanicException is one.
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -17,12 +19,10 @@ class SerialExecutor:
 
     name = "serial"
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        """One piece per chunk. Raises EngineError; LookupError if there can be no spans."""
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
-        return encode_chunks(text, chunks, tokenizer, spans)
+        return encode_rows(texts, tokenizer, spans)
 
 
 def check_spans(tokenizer: TokenizerAdapter, spans: bool) -> None:
@@ -31,55 +31,53 @@ def check_spans(tokenizer: TokenizerAdapter, spans: bool) -> None:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
 
 
-def encode_chunks(
-    text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-) -> list[Piece]:
-    """One piece per chunk, each chunk's text sliced only when its turn comes."""
-    return [
-        encode_part(text[chunk.start : chunk.stop], chunk.start, tokenizer, spans)
-        for chunk in chunks
+def encode_rows(
+    texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool, first: int = 0
+) -> Rows:
+    """One row per text; `first`: the number of the first of them, for errors."""
+    pieces = [
+        encode_piece(text, tokenizer, spans, row) for row, text in enumerate(texts, start=first)
     ]
+    return Rows.of_pieces(pieces)
 
 
-def encode_part(part: str, start: int, tokenizer: TokenizerAdapter, spans: bool) -> Piece:
-    """The piece of `part`, which begins `start` code points into the text.
+def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int = 0) -> Piece:
+    """Ids of a text, and spans where wanted.
 
     Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
     """
     try:
         if spans and not isinstance(tokenizer, Locates):
             assert isinstance(tokenizer, EncodesMany)
-            return only(tokenizer.encode_many([part], True))
-        ids = tokenizer.encode(part)
+            return only(tokenizer.encode_many([text], True)).piece(0)
+        ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
     except PASSING:
         raise
     except BaseException as error:
-        raise engine_error(error, start, start + len(part)) from error
+        raise engine_error(error, len(text), row) from error
     if not spans:
         return Piece(ids)
     assert isinstance(tokenizer, Locates)
     try:
-        return Piece(ids, tokenizer.locate(ids, part))
+        return Piece(ids, tokenizer.locate(ids, text))
     except (*PASSING, LookupError):
         raise
     except BaseException as error:
-        raise engine_error(error, start, start + len(part)) from error
+        raise engine_error(error, len(text), row) from error
 
 
-def only(pieces: Sequence[Piece]) -> Piece:
-    """The one piece of a batch of one text. Raises RuntimeError if there is not exactly one."""
-    if len(pieces) != 1:
-        raise RuntimeError(f"encode_many gave {len(pieces)} pieces for 1 text")
-    return pieces[0]
+def only(rows: Rows) -> Rows:
+    """The rows of a batch of one text. Raises RuntimeError if there is not exactly one."""
+    if len(rows) != 1:
+        raise RuntimeError(f"encode_many gave {len(rows)} rows for 1 text")
+    return rows
 
 
-def engine_error(error: BaseException, start: int, stop: int) -> EngineError:
-    """`error` with its place: [start, stop) in code points is the slice the engine was given.
-
-    An EngineError that tells a place within the slice keeps it, counted from the text's start.
-    """
+def engine_error(error: BaseException, length: int, row: int = 0) -> EngineError:
+    """`error` with its place: text `row`, of `length` code points, or the part of it that an
+    EngineError tells."""
     if isinstance(error, EngineError):
-        inner = (start + error.start, start + error.stop) if error.stop else (start, stop)
-        return EngineError(f"{error} (in the chunk [{start}, {stop}))", *inner)
+        inner = (error.start, error.stop) if error.stop else (0, length)
+        return EngineError(str(error), *inner, row)
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return EngineError(f"the tokenizer failed on the chunk [{start}, {stop}): {said}", start, stop)
+    return EngineError(f"the tokenizer failed: {said}", 0, length, row)

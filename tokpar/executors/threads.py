@@ -1,4 +1,4 @@
-"""Chunks on a pool of Python threads, for engines that release the GIL."""
+"""Texts on a pool of Python threads, for engines that release the GIL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
-from tokpar.executors.serial import check_spans, encode_chunks
+import numpy as np
+
+from tokpar.executors.serial import check_spans, encode_rows
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.kernels import offsets_of
+from tokpar.types import Rows
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -29,17 +32,15 @@ class ThreadExecutor:
         self._workers = worker_count(workers)
         self._pool = ThreadPool(self._workers)
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        """One piece per chunk. Raises EngineError; LookupError if there can be no spans."""
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
 
-        def encode_block(block: Sequence[Chunk]) -> list[Piece]:
-            return encode_chunks(text, block, tokenizer, spans)
+        def encode_block(block: range) -> Rows:
+            return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
 
-        dealt_out = dealt(chunks, self._workers, LEAST_BLOCK_CHARS)
-        return [piece for block in self._pool.run(encode_block, dealt_out) for piece in block]
+        blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS)
+        return Rows.joined(self._pool.run(encode_block, blocks))
 
     def close(self) -> None:
         """End the threads."""
@@ -57,23 +58,22 @@ class ThreadExecutor:
         self.close()
 
 
-def blocks(chunks: Sequence[Chunk], chars: int) -> list[Sequence[Chunk]]:
-    """Neighbouring chunks together, each block of at least `chars` code points but the last."""
-    found: list[Sequence[Chunk]] = []
-    first, size = 0, 0
-    for i, chunk in enumerate(chunks, start=1):
-        size += chunk.stop - chunk.start
-        if size >= chars or i == len(chunks):
-            found.append(chunks[first:i])
-            first, size = i, 0
+def blocks(texts: Sequence[str], chars: int) -> list[range]:
+    """Neighbouring texts together, each block of at least `chars` code points but the last."""
+    ends = offsets_of(map(len, texts))
+    found: list[range] = []
+    first = 0
+    while first < len(texts):
+        stop = min(len(texts), int(np.searchsorted(ends, ends[first] + max(1, chars))))
+        found.append(range(first, stop))
+        first = stop
     return found
 
 
-def dealt(chunks: Sequence[Chunk], workers: int, least: int) -> list[Sequence[Chunk]]:
+def dealt(texts: Sequence[str], workers: int, least: int) -> list[range]:
     """Four blocks per worker, so that nobody waits long for the slowest; a block has at least
     `least` code points, so that handing it out costs little."""
-    total = sum(chunk.stop - chunk.start for chunk in chunks)
-    return blocks(chunks, max(least, total // (4 * workers)))
+    return blocks(texts, max(least, sum(map(len, texts)) // (4 * workers)))
 
 
 class ThreadPool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tokpar.errors import EngineError, OptionError, WorkerError
-from tokpar.executors.serial import PASSING, encode_part
+from tokpar.executors.serial import PASSING, encode_rows
 from tokpar.interfaces import TokenizerAdapter
 
 KEPT_TOKENIZERS = 4
@@ -68,9 +68,9 @@ def _answer(request: tuple[Any, ...], tokenizers: dict[int, TokenizerAdapter]) -
     try:
         if request[0] == "build":
             return remember(tokenizers, request[1], _built(request[2]))
-        _, token, parts, spans = request
-        pieces = [encode_part(part, start, tokenizers[token], spans) for start, part in parts]
-        return [(piece.ids, piece.spans) for piece in pieces]
+        _, token, texts, first, spans = request
+        rows = encode_rows(texts, tokenizers[token], spans, first)
+        return rows.ids, rows.offsets, rows.spans
     except EngineError as error:
         return Failure(error, traceback.format_exc())
     except LookupError as error:

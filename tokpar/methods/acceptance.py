@@ -18,9 +18,9 @@ from tokpar.cuts.numbers import run_stop
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.methods.inside import by_two_edges
-from tokpar.methods.joining import Join, Overlap
+from tokpar.methods.joining import Overlap
 from tokpar.methods.regions import Regions
-from tokpar.types import Chunk, Facts, Seam
+from tokpar.types import Chunk, Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]
 

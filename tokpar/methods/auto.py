@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tokpar.cuts.inside import Inside, Place, at, inside_of
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter
+from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import WINDOW, chunks_between
+from tokpar.methods.cut import SURROGATE, WINDOW, chunks_between, licensed, long_regions
 from tokpar.methods.inside import InsideMerger
 from tokpar.methods.options import require_count
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk, Seam
+from tokpar.types import Chunk, Seam, Split
 
 _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
 
@@ -33,11 +33,26 @@ class AutoSplitter:
 
     chunk_chars: int | None = None
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        size = self._size(text, tokenizer)
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         inside = inside_of(tokenizer)
-        if attempt > 0 or len(text) <= size or self._refusal(text, inside) is not None:
-            return chunks_between(text, [])
+        if attempt > 0 or len(text) <= size:
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        refused = self._refusal(text, inside)
+        if refused is not None:
+            return Split.whole(text, refused)
+        chunks = list(_chunks(text, self._places(text, inside, size)))
+        if len(chunks) == 1:
+            return Split.whole(text, "no place in the text is a certified cut")
+        regions = long_regions(chunks, size)
+        why = "no region is left"
+        if regions:
+            because = inside.refusal or "and without a long pre-token that could be divided"
+            why = f"{len(regions)} regions without a certified cut, {because}"
+        plan = _counted(chunk.cut for chunk in chunks if chunk.cut)
+        return licensed(Split(chunks, plan, why, regions), text, tokenizer)
+
+    def _places(self, text: str, inside: Inside, size: int) -> list[Place]:
         certified = inside.finder.refusal is None
         seams = list(_certified(text, inside, size)) if certified else []
         places = {seam.position: at(seam) for seam in seams}
@@ -45,37 +60,14 @@ class AutoSplitter:
         if inside.refusal is None:
             for place in _divided(text, inside, seams, size, long):
                 places.setdefault(place.seam.position, place)
-        return list(_chunks(text, [places[position] for position in sorted(places)]))
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        """The seams by rule, or why there are none; and which chunks are serial regions (K7)."""
-        size = self._size(text, tokenizer)
-        inside = inside_of(tokenizer)
-        if len(chunks) == 1:
-            if len(text) <= size:
-                return Plan("serial", f"{len(text):,} code points fit one chunk")
-            why = self._refusal(text, inside) or "no place in the text is a certified cut"
-            return Plan("serial", why)
-        regions = [
-            (chunk.core_start, chunk.core_stop)
-            for chunk in chunks
-            if chunk.run is None and chunk.core_stop - chunk.core_start > 2 * size + WINDOW
-        ]
-        why = "no region is left"
-        if regions:
-            because = inside.refusal or "and without a long pre-token that could be divided"
-            why = f"{len(regions)} regions without a certified cut, {because}"
-        return Plan(_counted(chunk.cut for chunk in chunks if chunk.cut), why, tuple(regions))
-
-    def _size(self, text: str, tokenizer: TokenizerAdapter) -> int:
-        return self.chunk_chars or chunk_chars_for(tokenizer, len(text))
+        return [places[position] for position in sorted(places)]
 
     def _refusal(self, text: str, inside: Inside) -> str | None:
         """Why nothing of the text may be cut, or None."""
         why = inside.finder.refusal_for(text)
         if why is None or inside.refusal is not None:
             return why
-        return "the text holds a lone surrogate" if has_surrogate(text) else None
+        return SURROGATE if has_surrogate(text) else None
 
 
 def _counted(cuts: Iterable[Seam]) -> str:

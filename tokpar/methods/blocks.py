@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.cuts.inside import inside_of
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
+from tokpar.methods.cut import SURROGATE
 from tokpar.methods.edges import Edge, at_cut, chunks_over
-from tokpar.methods.merging import OverlapMerger, serial_plan
+from tokpar.methods.merging import OverlapMerger, refusal
 from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
-from tokpar.types import Chunk
+from tokpar.types import Split
 
 BLOCK_CHARS = 8192
 CERTIFIED_REACH = 64
@@ -32,30 +33,33 @@ class BlocksSplitter:
     overlap_chars: int | None
     plan_cuts: bool
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        facts = facts_of(tokenizer)
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars << attempt
-        refused = self.plan_cuts and facts.unprovable is not None
-        if size >= len(text) or refused or has_surrogate(text):
-            return [Chunk(0, len(text), 0, len(text))]
+        if size >= len(text):
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        refused = refusal(text, tokenizer) if self.plan_cuts else None
+        if refused is not None or has_surrogate(text):
+            return Split.whole(text, refused or SURROGATE)
+        chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
+        if len(chunks) == 1:
+            return Split.whole(text, "no block ends inside the text")
+        why = "edges moved to certified cuts" if self.plan_cuts else "as published"
+        return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
+
+    def _edges(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Edge]:
         inside = inside_of(tokenizer)
         plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
         reach = self.overlap_chars
         if reach is None:
-            reach = CERTIFIED_REACH if plan_cuts else reach_without_boundary(facts.longest_token)
+            longest = facts_of(tokenizer).longest_token
+            reach = CERTIFIED_REACH if plan_cuts else reach_without_boundary(longest)
         edges: list[Edge] = []
         place = size
         while place < len(text):
             edge = Edge(place, reach)
             edges.append(at_cut(inside, text, edge, len(text)) if plan_cuts else edge)
             place = edges[-1].position + size
-        return chunks_over(len(text), edges)
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        if len(chunks) == 1:
-            return serial_plan(text, tokenizer)
-        why = "edges moved to certified cuts" if self.plan_cuts else "as published"
-        return Plan(f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
+        return edges
 
 
 def reach_without_boundary(longest_token: int) -> int:

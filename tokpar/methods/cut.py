@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import concatenate_ids
+from tokpar.interfaces import Remembers, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods.edges import absorbed
 from tokpar.methods.options import require_count
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
 WINDOW = 4096
+SURROGATE = "the text holds a lone surrogate"
 
 
 @dataclass(frozen=True)
@@ -29,31 +30,24 @@ class CutSplitter:
 
     chunk_chars: int | None = None
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        finder = finder_for(facts_of(tokenizer))
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        facts = facts_of(tokenizer)
+        finder = finder_for(facts)
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-        if attempt > 0 or len(text) <= size or finder.refusal_for(text) is not None:
-            return chunks_between(text, [])
+        if attempt > 0 or len(text) <= size:
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        refused = finder.refusal_for(text)
+        if refused is not None:
+            return Split.whole(text, refused)
         seams = finder.find_each(text, size, min(WINDOW, max(8, size)))
-        return chunks_between(text, seams)
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        """The cuts by rule, or why there are none; and which chunks stayed serial regions (K7)."""
-        size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-        if len(chunks) == 1:
-            if len(text) <= size:
-                return Plan("serial", f"{len(text):,} code points fit one chunk")
-            why = finder_for(facts_of(tokenizer)).refusal_for(text)
-            return Plan("serial", why or "no place in the text is a certified cut")
-        rules = Counter(chunk.cut.rule for chunk in chunks if chunk.cut is not None)
+        if not seams:
+            return Split.whole(text, "no place in the text is a certified cut")
+        chunks = chunks_between(text, seams)
+        rules = Counter(seam.rule for seam in seams)
         kinds = ", ".join(f"{count:,} {rule}" for rule, count in sorted(rules.items()))
-        regions = [
-            (chunk.core_start, chunk.core_stop)
-            for chunk in chunks
-            if chunk.core_stop - chunk.core_start > 2 * size + WINDOW
-        ]
+        regions = long_regions(chunks, size)
         why = f"{len(regions)} regions without a certified cut" if regions else "no region is left"
-        return Plan(f"certified cuts: {kinds}", why, tuple(regions))
+        return licensed(Split(chunks, f"certified cuts: {kinds}", why, regions), text, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -66,17 +60,18 @@ class CutMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        failed = [i for i in range(1, len(chunks)) if not meet_at_cut(chunks[i - 1], chunks[i])]
-        if failed:
-            return Unjoined(tuple(failed), "the chunks do not meet at a cut that is certified")
-        seams: list[Seam] = []
-        before = len(pieces[0].ids)
-        for chunk, piece in zip(chunks[1:], pieces[1:], strict=True):
-            assert chunk.cut is not None
-            seams.append(replace(chunk.cut, token=before))
-            before += len(piece.ids)
-        return Joined(concatenate_ids([piece.ids for piece in pieces]), tuple(seams))
+    ) -> list[Join | None]:
+        return [
+            join_at_cut(left, right, piece)
+            for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
+        ]
+
+
+def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:
+    """The join of two chunks that meet at a certified cut; `piece` is the left one's."""
+    if right.cut is None or not meet_at_cut(left, right):
+        return None
+    return Join(right.cut, len(piece.ids), 0)
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:
@@ -85,6 +80,32 @@ def meet_at_cut(left: Chunk, right: Chunk) -> bool:
     if cut is None or cut.rule is None:
         return False
     return (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
+
+
+def long_regions(chunks: Sequence[Chunk], size: int) -> tuple[tuple[int, int], ...]:
+    """[start, stop) of the chunks that are much longer than asked for (K7)."""
+    return tuple(
+        (chunk.core_start, chunk.core_stop)
+        for chunk in chunks
+        if chunk.run is None and chunk.core_stop - chunk.core_start > 2 * size + WINDOW
+    )
+
+
+def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
+    """The split for whom a memory may divide further: chunks that stand apart, in which every space
+    behind anything but white space is a certified cut, are marked."""
+    finder = finder_for(facts_of(tokenizer))
+    if finder.at_spaces is None or not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+        return split
+    chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
+    marked = [
+        replace(chunk, divisible=True)
+        if stands_apart(chunks, i, len(text))
+        and (everywhere or finder.spaces_safe(text, chunk.start, chunk.stop))
+        else chunk
+        for i, chunk in enumerate(chunks)
+    ]
+    return replace(split, chunks=marked, licence=finder.at_spaces)
 
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:

@@ -12,13 +12,12 @@ from typing import Literal
 
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import chunks_between
-from tokpar.methods.joining import Join, join_pieces
+from tokpar.methods.cut import SURROGATE, chunks_between
 from tokpar.methods.options import require_choice, require_count
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 Side = Literal["after", "before"]
 
@@ -36,30 +35,27 @@ class DelimiterSplitter:
     delimiter: str = " "
     side: Side = "before"
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self._size(text, tokenizer)
-        if attempt > 0 or len(text) <= size or has_surrogate(text):
-            return chunks_between(text, [])
+        if attempt > 0 or len(text) <= size:
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        if has_surrogate(text):
+            return Split.whole(text, SURROGATE)
+        seams = list(self._seams(text, tokenizer, size))
+        if not seams:
+            return Split.whole(text, f"no cut {self.side} {self.delimiter!r}")
+        licensed = sum(seam.rule is not None for seam in seams)
+        cuts = f"{len(seams):,} cuts {self.side} {self.delimiter!r}"
+        return Split(chunks_between(text, seams), cuts, f"{licensed:,} of them are certified")
+
+    def _seams(self, text: str, tokenizer: TokenizerAdapter, size: int) -> Iterator[Seam]:
         finder = finder_for(facts_of(tokenizer))
         refused = finder.refusal_for(text) is not None
-        seams = []
         for p in nearest_cuts(text, self.delimiter, size, self.side):
             seam = None if refused else finder.certify(text, p)
             # the absorb rule would leave out a space that this method leaves in the right chunk
             certified = seam is not None and "absorbed" not in dict(seam.witness)
-            seams.append(seam if seam is not None and certified else Seam(p, None, ""))
-        return chunks_between(text, seams)
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        if len(chunks) == 1:
-            if len(text) <= self._size(text, tokenizer):
-                return Plan("serial", f"{len(text):,} code points fit one chunk")
-            surrogate = "the text holds a lone surrogate"
-            nowhere = f"no cut {self.side} {self.delimiter!r}"
-            return Plan("serial", surrogate if has_surrogate(text) else nowhere)
-        licensed = sum(chunk.cut is not None and chunk.cut.rule is not None for chunk in chunks)
-        cuts = f"{len(chunks) - 1:,} cuts {self.side} {self.delimiter!r}"
-        return Plan(cuts, f"{licensed:,} of them are certified")
+            yield seam if seam is not None and certified else Seam(p, None, "")
 
     def _size(self, text: str, tokenizer: TokenizerAdapter) -> int:
         return self.chunk_chars or chunk_chars_for(tokenizer, len(text))
@@ -75,12 +71,12 @@ class ConcatenatingMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        joins = []
+    ) -> list[Join | None]:
+        joins: list[Join | None] = []
         for left, chunk in zip(pieces, chunks[1:], strict=False):
             assert chunk.cut is not None
             joins.append(Join(chunk.cut, len(left.ids), 0))
-        return join_pieces(pieces, joins)
+        return joins
 
 
 def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> Iterator[int]:

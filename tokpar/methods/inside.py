@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tokpar.cuts.inside import Inside, Region, inside_of
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.cut import CutMerger, meet_at_cut
-from tokpar.methods.joining import Join, Overlap, join_pieces, locate_of, overlap_of
+from tokpar.methods.cut import CutMerger, join_at_cut, meet_at_cut
+from tokpar.methods.joining import Overlap, locate_of, overlap_of
 from tokpar.methods.regions import Regions, is_inside
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam, united
 
 _MOST_TRIED = 16
 
@@ -26,7 +26,7 @@ class InsideMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
+    ) -> list[Join | None]:
         if all(meet_at_cut(left, right) for left, right in pairwise(chunks)):
             return CutMerger().merge(text, chunks, pieces, tokenizer)
         regions = Regions(text, inside_of(tokenizer))
@@ -37,12 +37,9 @@ class InsideMerger:
             join = _joined(text, pair, sides, tokenizer, regions, last)
             joins.append(join)
             last = last if join is None else join.seam.position
-        failed = sorted({*_missing(joins), *loose(joins, len(text), regions)})
-        if failed:
-            return Unjoined(tuple(failed), "no two token edges in common in an overlap")
-        return join_pieces(pieces, [join for join in joins if join is not None])
+        return without(joins, loose(joins, len(text), regions))
 
-    def repaired(
+    def mended(
         self,
         text: str,
         chunks: Sequence[Chunk],
@@ -78,7 +75,7 @@ def _joined(
     if cut is None:
         return None
     if cut.rule is not None:
-        return Join(cut, len(sides[0].ids), 0) if meet_at_cut(*pair) else None
+        return join_at_cut(*pair, sides[0])
     region = regions.of(cut)
     if region is None:
         return None
@@ -119,8 +116,10 @@ def by_two_edges(
     return None
 
 
-def _missing(joins: Sequence[Join | None]) -> Iterator[int]:
-    return (i for i, join in enumerate(joins, start=1) if join is None)
+def without(joins: Sequence[Join | None], numbers: Iterable[int]) -> list[Join | None]:
+    """The joins, None in the place of some; i stands for the one between chunks i - 1 and i."""
+    left_out = set(numbers)
+    return [None if i in left_out else join for i, join in enumerate(joins, start=1)]
 
 
 def loose(joins: Sequence[Join | None], length: int, regions: Regions) -> Iterator[int]:
@@ -150,9 +149,7 @@ def _fused(chunks: Sequence[Chunk], broken: set[int]) -> tuple[list[Chunk], list
         whole, right = chunks[first], chunks[i - 1]
         alone = i == first + 1
         if not alone:
-            whole = replace(
-                whole, stop=right.stop, core_stop=right.core_stop, kind="text", run=None
-            )
+            whole = united(whole, right)
         mended.append(whole)
         sides = tuple(k for k in (first, i) if k < len(chunks))
         ends.append(() if alone else sides)

@@ -1,9 +1,9 @@
-"""Pieces of chunks that overlap become one: each keeps the ids between its two seams."""
+"""What two neighbouring chunks that overlap both tokenized."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,22 +15,11 @@ from tokpar.kernels import (
     byte_length,
     byte_starts,
     clean_split,
-    concatenate_ids,
     equal_tokens,
 )
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam
 
 Locate = Callable[[IdArray, str], SpanArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """A seam, and how many ids of the left and of the right piece lie before it: the left piece
-    keeps its own, the right piece drops its own."""
-
-    seam: Seam
-    left: int
-    right: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,19 +112,3 @@ def locate_of(tokenizer: TokenizerAdapter) -> Locate:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
 
     return refuse
-
-
-def join_pieces(pieces: Sequence[Piece], joins: Sequence[Join]) -> Joined | Unjoined:
-    """The ids of the whole; `joins[k]` stands between pieces k and k + 1."""
-    kept: list[IdArray] = []
-    seams: list[Seam] = []
-    first = before = 0
-    for k, join in enumerate(joins):
-        if join.left < first:
-            return Unjoined((k + 1,), "two seams of one chunk lie in the wrong order")
-        kept.append(pieces[k].ids[first : join.left])
-        before += join.left - first
-        seams.append(replace(join.seam, token=before))
-        first = join.right
-    kept.append(pieces[-1].ids[first:])
-    return Joined(concatenate_ids(kept), tuple(seams))

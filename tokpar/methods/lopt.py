@@ -13,13 +13,14 @@ from typing import Literal
 
 from tokpar.cuts.inside import inside_of
 from tokpar.errors import OptionError
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import LeastMatch, by_match, certified
-from tokpar.methods.merging import OverlapMerger, planned_cut, serial_plan
+from tokpar.methods.cut import SURROGATE
+from tokpar.methods.merging import OverlapMerger, planned_cut, refusal
 from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk
+from tokpar.types import Chunk, Split
 
 OVERLAP_CHARS = 512
 
@@ -37,12 +38,21 @@ class LoptSplitter:
     overlap_chars: int
     plan_cuts: bool
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        facts = facts_of(tokenizer)
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
-        refused = self.plan_cuts and facts.unprovable is not None
-        if size >= len(text) or refused or has_surrogate(text):
-            return [Chunk(0, len(text), 0, len(text))]
+        if size >= len(text):
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        refused = refusal(text, tokenizer) if self.plan_cuts else None
+        if refused is not None or has_surrogate(text):
+            return Split.whole(text, refused or SURROGATE)
+        chunks = self._chunks(text, tokenizer, size)
+        if len(chunks) == 1:
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        share = f"{chunks[0].core_stop:,} code points and {self.overlap_chars:,} of overlap"
+        why = "certified cuts were looked for" if self.plan_cuts else "as published"
+        return Split(chunks, f"{len(chunks):,} chunks of {share}", why)
+
+    def _chunks(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Chunk]:
         inside = inside_of(tokenizer)
         plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
         chunks: list[Chunk] = []
@@ -60,13 +70,6 @@ class LoptSplitter:
             stop = min(stop, len(text))
             chunks.append(Chunk(start, stop, start, edge, cut=cut))
             start, cut = edge, planned
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        if len(chunks) == 1:
-            return serial_plan(text, tokenizer)
-        share = f"{chunks[0].core_stop:,} code points and {self.overlap_chars:,} of overlap"
-        why = "certified cuts were looked for" if self.plan_cuts else "as published"
-        return Plan(f"{len(chunks):,} chunks of {share}", why)
 
 
 def build(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tokpar.cuts.inside import Inside
-from tokpar.interfaces import Plan, TokenizerAdapter, facts_of
+from tokpar.cuts.inside import Inside, inside_of
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import Accept, Licences
+from tokpar.methods.cut import SURROGATE
 from tokpar.methods.edges import FAR, absorbed
-from tokpar.methods.inside import loose
-from tokpar.methods.joining import Join, Locate, join_pieces, locate_of, overlap_of
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.methods.inside import loose, without
+from tokpar.methods.joining import Locate, locate_of, overlap_of
+from tokpar.types import Chunk, Join, Piece, Seam, united
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class OverlapMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
+    ) -> list[Join | None]:
         licences = Licences.of(text, tokenizer)
         locate = locate_of(tokenizer)
         joins: list[Join | None] = []
@@ -43,13 +44,9 @@ class OverlapMerger:
             join = self._join(text, pair, sides, locate, licences, last)
             joins.append(join)
             last = last if join is None else join.seam.position
-        failed = {i for i, join in enumerate(joins, start=1) if join is None}
-        if licences.regions is not None:
-            failed.update(loose(joins, len(text), licences.regions))
-        if failed:
-            why = "no rule licenses a seam in the overlap"
-            return Unjoined(tuple(sorted(failed)), why, self.restart)
-        return join_pieces(pieces, [join for join in joins if join is not None])
+        if licences.regions is None:
+            return joins
+        return without(joins, loose(joins, len(text), licences.regions))
 
     def _join(
         self,
@@ -67,15 +64,17 @@ class OverlapMerger:
             return Join(cut, len(sides[0].ids), 0)
         return self.accept(overlap_of(text, pair, sides, locate), licences, last)
 
-    def repaired(
+    def mended(
         self,
         text: str,
         chunks: Sequence[Chunk],
         failed: Sequence[int],
         tokenizer: TokenizerAdapter,
-    ) -> list[Chunk]:
+    ) -> list[Chunk] | None:
         """Both chunks cut at a certified place near the failed seam, without overlap; where there
-        is none, one chunk of the two."""
+        is none, one chunk of the two. None with `restart`."""
+        if self.restart:
+            return None
         licences = Licences.of(text, tokenizer)
         mended: list[Chunk] = [chunks[0]]
         for i, right in enumerate(chunks[1:], start=1):
@@ -87,7 +86,7 @@ class OverlapMerger:
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
             cut = None if licences.refused else _nearby_cut(text, first, right, limit, licences)
-            mended += [_fused(left, right)] if cut is None else _parted(left, right, cut)
+            mended += [united(left, right)] if cut is None else _parted(left, right, cut)
         return mended
 
 
@@ -96,12 +95,14 @@ def planned_cut(inside: Inside, text: str, start: int, overlap_chars: int) -> Se
     return inside.cut_soon(text, start, min(len(text), start + max(FAR, overlap_chars)))
 
 
-def serial_plan(text: str, tokenizer: TokenizerAdapter) -> Plan:
-    """Why a text was not split."""
-    why = facts_of(tokenizer).unprovable
-    if why is None and has_surrogate(text):
-        why = "the text holds a lone surrogate"
-    return Plan("serial", why or f"{len(text):,} code points fit one chunk")
+def refusal(text: str, tokenizer: TokenizerAdapter) -> str | None:
+    """Why no seam of the text can be licensed, wherever its chunks overlap; or None."""
+    if has_surrogate(text):
+        return SURROGATE
+    inside = inside_of(tokenizer)
+    if facts_of(tokenizer).unprovable is None and inside.refusal is None:
+        return None
+    return inside.finder.refusal_for(text)
 
 
 def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licences) -> Seam | None:
@@ -120,7 +121,3 @@ def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
         replace(left, stop=cut.position, core_stop=cut.position),
         replace(right, start=start, core_start=cut.position, absorbed=left_out, cut=cut),
     ]
-
-
-def _fused(left: Chunk, right: Chunk) -> Chunk:
-    return replace(left, stop=right.stop, core_stop=right.core_stop)

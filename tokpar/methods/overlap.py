@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import Licences
-from tokpar.methods.joining import Join, Overlap, join_pieces, locate_of, overlap_of
+from tokpar.methods.cut import SURROGATE
+from tokpar.methods.joining import Overlap, locate_of, overlap_of
 from tokpar.methods.options import require_choice, require_count
 from tokpar.methods.runs import longest_common_run
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 MATCHES = ("longest", "window")
 
@@ -32,11 +33,13 @@ class OverlapSplitter:
     chunk_chars: int
     overlap_chars: int
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size, length = self.chunk_chars, len(text)
-        if attempt > 0 or length <= size or has_surrogate(text):
-            return [Chunk(0, length, 0, length)]
-        return [
+        if attempt > 0 or length <= size:
+            return Split.whole(text, f"{length:,} code points fit one chunk")
+        if has_surrogate(text):
+            return Split.whole(text, SURROGATE)
+        chunks = [
             Chunk(
                 start,
                 min(start + size + self.overlap_chars, length),
@@ -45,14 +48,8 @@ class OverlapSplitter:
             )
             for start in range(0, length, size)
         ]
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        if len(chunks) == 1:
-            fits = f"{len(text):,} code points fit one chunk"
-            short = len(text) <= self.chunk_chars
-            return Plan("serial", fits if short else "the text holds a lone surrogate")
-        share = f"{self.chunk_chars:,} code points and {self.overlap_chars:,} of overlap"
-        return Plan(f"{len(chunks):,} chunks of {share}", "joined at common runs of ids")
+        share = f"{size:,} code points and {self.overlap_chars:,} of overlap"
+        return Split(chunks, f"{len(chunks):,} chunks of {share}", "joined at common runs of ids")
 
 
 @dataclass(frozen=True)
@@ -76,11 +73,11 @@ class RunMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
+    ) -> list[Join | None]:
         facts = facts_of(tokenizer)
         licences, locate = Licences.of(text, tokenizer), locate_of(tokenizer)
         located = self.matches_spans or (facts.tiles and not licences.refused)
-        joins: list[Join] = []
+        joins: list[Join | None] = []
         first = 0
         for k in range(1, len(chunks)):
             pair, sides = (chunks[k - 1], chunks[k]), (pieces[k - 1], pieces[k])
@@ -95,7 +92,7 @@ class RunMerger:
             # a run before the previous seam of the same piece leaves nothing of the piece
             joins.append(replace(join, left=max(first, join.left)))
             first = join.right
-        return join_pieces(pieces, joins)
+        return joins
 
 
 def _in_window(overlap: Overlap) -> Join:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.cuts.inside import Inside, inside_of
-from tokpar.interfaces import Plan, Strategy, TokenizerAdapter, facts_of
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
+from tokpar.methods.cut import SURROGATE
 from tokpar.methods.edges import Edge, at_cut, chunks_over
-from tokpar.methods.merging import OverlapMerger, serial_plan
+from tokpar.methods.merging import OverlapMerger, refusal
 from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
-from tokpar.types import Chunk
+from tokpar.types import Split
 
 DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))
 """Least length in code points, depth."""
@@ -38,24 +39,22 @@ class RecursiveSplitter:
     depth: int | None
     plan_cuts: bool
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        facts = facts_of(tokenizer)
-        if (self.plan_cuts and facts.unprovable is not None) or has_surrogate(text):
-            return [Chunk(0, len(text), 0, len(text))]
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        refused = refusal(text, tokenizer) if self.plan_cuts else None
+        if refused is not None or has_surrogate(text):
+            return Split.whole(text, refused or SURROGATE)
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
         depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
         inside = inside_of(tokenizer)
         certain = self.plan_cuts and inside.finder.refusal_for(text) is None
         planner = inside if certain else None
-        longest = max(1, facts.longest_token)
-        return chunks_over(len(text), list(_halved(text, 0, len(text), depth, longest, planner)))
-
-    def explain(self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter) -> Plan:
-        if len(chunks) == 1:
-            return serial_plan(text, tokenizer)
+        longest = max(1, facts_of(tokenizer).longest_token)
+        edges = list(_halved(text, 0, len(text), depth, longest, planner))
+        if not edges:
+            return Split.whole(text, f"{len(text):,} code points fit one chunk")
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
-        return Plan(f"{len(chunks):,} chunks by halving", why)
+        return Split(chunks_over(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why)
 
 
 def depth_for(length: int) -> int:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.methods.cut import CutMerger
-from tokpar.types import Chunk
+from tokpar.types import Split
 
 
 @dataclass(frozen=True)
 class OneChunk:
     """Never cuts."""
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        return [Chunk(0, len(text), 0, len(text))]
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        return Split.whole(text, "")
 
 
 def build() -> tuple[OneChunk, CutMerger]:

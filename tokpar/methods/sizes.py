@@ -1,4 +1,5 @@
-"""How large chunks are and from which text size splitting pays, per way of running a tokenizer.
+"""Which executor suits which tokenizer, how large its chunks are, and from which text size splitting
+pays.
 
 The figures were measured on 2 cores with English text (docs/benchmarks.md).
 """
@@ -7,35 +8,58 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokpar.interfaces import EncodesMany, ReleasesGil, TokenizerAdapter
+from tokpar.interfaces import EncodesMany, HasSpec, Remembers, TokenizerAdapter, facts_of
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """All in code points. Texts below `smallest_split` are encoded in one call; chunks are between
-    `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks."""
+class Fit:
+    """All sizes in code points. Texts below `smallest_split` are encoded in one call; chunks are
+    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks."""
 
+    executor: str
     smallest_split: int
     smallest_chunk: int
     largest_chunk: int
     parts: int
 
 
-NATIVE = Sizes(smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
-THREADS = Sizes(smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
-OTHER = Sizes(smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
+MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
+PROCESSES = Fit(
+    "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
+)
+SERIAL = Fit("serial", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
+
+MEMORY_WORKERS, MEMORY_CHARS = 3, 65536
+"""With more workers, texts of so many code points go to the engine's batch call. For each core that
+was 1.5 to 2.5 times as fast as the own call (8 MB of English on 2 cores), the memory 3 times with
+new words and 9 times with known ones, whatever the cores. More than 2 were not measured."""
 
 
-def sizes_for(tokenizer: TokenizerAdapter) -> Sizes:
+def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
     if isinstance(tokenizer, EncodesMany):
-        return NATIVE
-    return THREADS if isinstance(tokenizer, ReleasesGil) else OTHER
+        remembers = isinstance(tokenizer, Remembers) and tokenizer.remembers
+        return MEMORY if remembers else NATIVE
+    if facts_of(tokenizer).releases_gil:
+        return THREADS
+    return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
+
+
+def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int) -> str:
+    """The executor that `auto` takes for `length` code points."""
+    fit = fit_for(tokenizer)
+    if fit is MEMORY and workers > MEMORY_WORKERS and length >= MEMORY_CHARS:
+        return NATIVE.executor
+    if fit is PROCESSES and length < fit.smallest_split:
+        return SERIAL.executor
+    return fit.executor
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
     """Least chunk size, code points, for a text of `length` code points."""
-    sizes = sizes_for(tokenizer)
-    if length < sizes.smallest_split:
+    fit = fit_for(tokenizer)
+    if length < fit.smallest_split:
         return length
-    return min(sizes.largest_chunk, max(sizes.smallest_chunk, length // sizes.parts))
+    return min(fit.largest_chunk, max(fit.smallest_chunk, length // fit.parts))

@@ -25,7 +25,7 @@ from tokpar.pipeline import encode, encode_serial
 from tokpar.registry import build_strategy, registry
 from tokpar.testing.checks import Check, Complaint, SetAsideError, named, outcome
 from tokpar.testing.compare import ids_differ, ids_of, whole_ids
-from tokpar.types import Encoding
+from tokpar.encoding import Encoding
 
 NEAR = 60
 """Code points of a text in which every place is tried."""

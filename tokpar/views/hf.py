@@ -14,7 +14,7 @@ from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, SpanArray, code_point_spans
-from tokpar.types import Encoding
+from tokpar.encoding import Encoding
 from tokpar.views import hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_source import Source
@@ -222,7 +222,8 @@ class HfView:
         """Ids, and spans in code points where wanted. Short texts go to the engine together, on all
         cores; long ones one after the other, each on all cores."""
         short = [i for i, text in enumerate(texts) if len(text) < self._smallest_split]
-        pieces = adapter.encode_many([texts[i] for i in short], spans)
+        rows = adapter.encode_many([texts[i] for i in short], spans)
+        pieces = [rows.piece(k) for k in range(len(rows))]
         found = {i: (piece.ids, piece.spans) for i, piece in zip(short, pieces, strict=True)}
         for i, text in enumerate(texts):
             if i not in found:

@@ -106,11 +106,12 @@ def _truncation(call: Call, own: Tokenizer, around: int) -> Truncation | None:
 
 def _cut(truncation: Truncation, array: Any) -> Any:
     try:
-        return truncation.apply(array)
+        kept = int(truncation.kept(np.array([len(array)]))[0])
     except NativeRefusesError:
         raise OptionError(
             "truncation='only_second' cannot cut a single text: use 'only_first'"
         ) from None
+    return array[len(array) - kept :] if truncation.direction == "left" else array[:kept]
 
 
 def _padded(rows: Sequence[Row], around: int, call: Call) -> list[Row]:

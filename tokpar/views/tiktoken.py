@@ -13,7 +13,7 @@ from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.types import Encoding
+from tokpar.encoding import Encoding
 from tokpar.views.refusals import missing, own_methods, unpicklable
 
 Allowed = Literal["all"] | Collection[str]

@@ -13,6 +13,7 @@ from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerSource
 from tokpar.kernels import IdArray
+from tokpar.types import Rows
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -21,13 +22,12 @@ def encode(tokenizer: Any, text: str) -> IdArray:
     return np.frombuffer(ids, dtype="<u4")
 
 
-def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
-    """Views of one buffer, text by text."""
-    buffer, offsets = tokenizer.encode_batch_flat(texts)
-    ids = np.frombuffer(buffer, dtype="<u4")
-    return (
-        np.split(ids, np.frombuffer(offsets, dtype="<u8")[1:-1].astype(np.int64)) if texts else []
-    )
+def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
+    """The engine's own buffers: ids, and where those of each text begin."""
+    if not texts:
+        return Rows.of([])
+    ids, offsets = tokenizer.encode_batch_flat(texts)
+    return Rows(np.frombuffer(ids, dtype="<u4"), np.frombuffer(offsets, dtype="<u8").view(np.int64))
 
 
 def of_json(fastokens: Any, file: JsonFile) -> Calls:

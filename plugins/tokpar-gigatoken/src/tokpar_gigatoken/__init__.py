@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerSource
 from tokpar.kernels import IdArray
 from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.types import Rows
 
 LONG = 5 << 19
 """From so many UTF-8 bytes on the batch call is not the slower one. Below, where it divides
@@ -35,8 +35,7 @@ SCANNERS = {
 def encode(tokenizer: Any, text: str) -> IdArray:
     """The array that the engine gives; of a long text the buffer below its batch's only row."""
     if divided(text):
-        [row] = encode_many(tokenizer, [text])
-        return row
+        return encode_many(tokenizer, [text])[0]
     ids: IdArray = tokenizer.encode(text)
     return ids
 
@@ -52,13 +51,12 @@ def divided(text: str) -> bool:
     return len(text) * bytes_each >= LONG and " " in window
 
 
-def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
-    """Views of the buffer below the engine's awkward array, text by text."""
+def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
+    """The buffers below the engine's awkward array."""
     if not texts:
-        return []
+        return Rows.of([])
     layout = tokenizer.encode_batch(texts).layout
-    offsets, ids = np.asarray(layout.offsets).tolist(), layout.content.data
-    return [ids[start:stop] for start, stop in pairwise(offsets)]
+    return Rows(np.asarray(layout.content.data), np.asarray(layout.offsets).astype(np.int64))
 
 
 def of_json(gigatoken: Any, file: JsonFile) -> Calls:

@@ -11,7 +11,8 @@ from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine, 
 from tokpar.adapters.engine_files import JsonFile
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerSource
-from tokpar.kernels import IdArray
+from tokpar.kernels import IdArray, offsets_of
+from tokpar.types import Rows
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -20,12 +21,12 @@ def encode(tokenizer: Any, text: str) -> IdArray:
     return ids
 
 
-def encode_many(tokenizer: Any, texts: list[str]) -> list[IdArray]:
-    """Views of the engine's array, text by text."""
+def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
+    """The engine's array, and the lengths that it tells."""
     if not texts:
-        return []
+        return Rows.of([])
     ids, lengths = tokenizer.encode_batch_flat(texts, add_special_tokens=False)
-    return np.split(ids, np.cumsum(lengths[:-1], dtype=np.int64))
+    return Rows(ids, offsets_of(np.asarray(lengths, dtype=np.int64)))
 
 
 def of_json(tokie: Any, file: JsonFile) -> Calls:

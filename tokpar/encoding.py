@@ -1,0 +1,232 @@
+"""What a caller gets: a `Batch` of the ids of many texts, and the `Encoding` of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tokpar.interfaces import Decodes
+from tokpar.kernels import IdArray, IntArray, SpanArray, code_point_spans, frozen_ids
+from tokpar.seams import Seams
+from tokpar.spans import Origin
+from tokpar.types import Report, Rows
+
+Value = TypeVar("Value")
+Mask = NDArray[np.bool_]
+"""Which ids of a rectangle are a text's, not padding; (rows, longest)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Encoding:
+    """Ids of one text, the seams they were joined at, and how that was done.
+
+    `ids`: uint32, shape (n,), read-only, special tokens, truncation and padding applied.
+    ``numpy.asarray``, ``len``, indexing and slicing go to the ids. Two encodings are equal when
+    their ids are; comparing with a list of ints works too. An encoding that is pickled or copied
+    leaves text and tokenizer behind.
+    """
+
+    ids: IdArray
+    seams: Seams
+    report: Report
+    origin: Origin | None = None
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def spans(self) -> SpanArray:
+        """int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of the text; (0, 0) for
+        inserted special and padding tokens. Computed on first use. Raises LookupError when the
+        tokenizer cannot tell where its tokens lie."""
+        return self._once("spans", lambda: self._origin("spans").spans(self.ids, self.seams))
+
+    @property
+    def char_spans(self) -> SpanArray:
+        """The same in code points, those that a token touches: two tokens that share a character
+        both have all of it."""
+        return self._once("char_spans", self._char_spans)
+
+    @property
+    def tokens(self) -> list[str]:
+        """What the tokenizer decodes each id to, alone: U+FFFD for a part of a character. Raises
+        LookupError when it has no decoder."""
+        return self._once("tokens", self._tokens)
+
+    @property
+    def truncated(self) -> bool:
+        """The tokenizer's own truncation left out ids of the text."""
+        return self._once("truncated", lambda: self._origin("truncated").truncated(self.ids))
+
+    @property
+    def untruncated(self) -> int:
+        """How many ids the text has, without special tokens, truncation and padding."""
+        own = self._origin("untruncated").before_finish
+        return self._once("untruncated", lambda: len(own(self.ids)))
+
+    @property
+    def lossless(self) -> bool:
+        """True if every seam is licensed by a rule, or there is no seam."""
+        return self.seams.lossless
+
+    def _origin(self, asked: str) -> Origin:
+        if self.origin is None:
+            raise LookupError(
+                f"{asked}: text and tokenizer were left behind when this encoding was pickled or "
+                f"copied; ask for {asked} before, or encode the text again"
+            )
+        return self.origin
+
+    def _char_spans(self) -> SpanArray:
+        found = code_point_spans(self.spans, self._origin("char_spans").text)
+        found[self.spans[:, 1] == 0] = 0
+        return found
+
+    def _tokens(self) -> list[str]:
+        tokenizer = self._origin("tokens").tokenizer
+        if not isinstance(tokenizer, Decodes):
+            raise LookupError(f"{tokenizer.name} cannot decode")
+        distinct, places = np.unique(self.ids, return_inverse=True)
+        shown = [tokenizer.decode([id_]) for id_ in distinct.tolist()]
+        return [shown[place] for place in places.tolist()]
+
+    def _once(self, name: str, compute: Callable[[], Value]) -> Value:
+        if name not in self._known:
+            found = compute()
+            if isinstance(found, np.ndarray):
+                found.flags.writeable = False
+            self._known[name] = found
+        value: Value = self._known[name]
+        return value
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    @overload
+    def __getitem__(self, k: int) -> int: ...
+    @overload
+    def __getitem__(self, k: slice) -> IdArray: ...
+    def __getitem__(self, k: int | slice) -> int | IdArray:
+        return self.ids[k] if isinstance(k, slice) else int(self.ids[k])
+
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False and dtype not in (None, self.ids.dtype):
+            raise ValueError(f"ids are uint32: as {dtype} they must be copied")
+        return self.ids.astype(dtype or np.uint32, copy=bool(copy))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Encoding):
+            return np.array_equal(self.ids, other.ids)
+        if isinstance(other, (list, tuple, np.ndarray)):
+            return np.array_equal(self.ids, np.asarray(other))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _without_origin, (np.array(self.ids), self.seams, self.report)
+
+    def __deepcopy__(self, memo: object) -> Encoding:
+        return _without_origin(self.ids.copy(), self.seams, self.report)
+
+    def __repr__(self) -> str:
+        how = "lossless" if self.lossless else "approximate"
+        return f"<Encoding of {len(self)} ids, {self.seams!r}, {how}, {self.report.strategy!r}>"
+
+
+def _without_origin(ids: IdArray, seams: Seams, report: Report) -> Encoding:
+    left = Seams(seams.planned, seams.everywhere)
+    return Encoding(frozen_ids(ids), left, report)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Batch(Sequence[Encoding]):
+    """The ids of many texts, one behind the other: those of text k are
+    ids[offsets[k] : offsets[k + 1]]. As a sequence it gives the `Encoding` of each text, which is
+    made when it is asked for.
+
+    `report`: of all texts together.
+    """
+
+    rows: Rows
+    report: Report
+    _row: Callable[[int], Encoding]
+
+    @property
+    def ids(self) -> IdArray:
+        """uint32, shape (n,), read-only."""
+        return frozen_ids(self.rows.ids)
+
+    @property
+    def offsets(self) -> IntArray:
+        """int64, shape (texts + 1,)."""
+        return self.rows.offsets
+
+    @property
+    def lengths(self) -> IntArray:
+        """How many ids each text has; int64, shape (texts,)."""
+        return np.diff(self.rows.offsets)
+
+    def padded(self, pad_id: int, *, side: str = "right") -> tuple[IdArray, Mask]:
+        """A rectangle of ids as wide as the longest text, `pad_id` where a text has none, and which
+        of them are a text's; both (texts, longest). `side`: where to pad, "right" or "left"."""
+        if side not in ("right", "left"):
+            raise ValueError(f"side must be 'right' or 'left', got {side!r}")
+        if not isinstance(pad_id, (int, np.integer)) or not 0 <= pad_id < 2**32:
+            raise ValueError(f"pad_id must be an int from 0 to 2**32 - 1, got {pad_id!r}")
+        lengths = self.lengths
+        longest = int(lengths.max(initial=0))
+        columns = np.arange(longest)
+        mask: Mask = columns < lengths[:, None]
+        if side == "left":
+            mask = mask[:, ::-1]
+        rectangle = np.full(mask.shape, pad_id, dtype=np.uint32)
+        rectangle[mask] = self.rows.ids[self.offsets[0] : self.offsets[-1]]
+        return rectangle, mask
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.LargeListArray of uint32, no id copied. ImportError without pyarrow."""
+        try:
+            pyarrow = import_module("pyarrow")
+        except ImportError as error:
+            raise ImportError("to_arrow needs pyarrow: pip install pyarrow") from error
+        return pyarrow.LargeListArray.from_arrays(self.offsets, pyarrow.array(self.rows.ids))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, k: int) -> Encoding: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Encoding]: ...
+    def __getitem__(self, k: int | slice) -> Encoding | list[Encoding]:
+        if isinstance(k, slice):
+            return [self._row(i) for i in range(*k.indices(len(self)))]
+        return self._row(range(len(self))[k])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Batch):
+            same = np.array_equal(self.lengths, other.lengths)
+            return same and np.array_equal(self.ids, other.ids)
+        if isinstance(other, Sequence) and len(other) == len(self):
+            rows = zip((self.rows[k] for k in range(len(self))), other, strict=True)
+            return all(np.array_equal(row, np.asarray(each)) for row, each in rows)
+        return False if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have no hash either
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _of_encodings, (self.rows, self.report, list(self))
+
+    def __repr__(self) -> str:
+        return f"<Batch of {len(self):,} texts, {len(self.rows.ids):,} ids>"
+
+
+def _of_encodings(rows: Rows, report: Report, encodings: list[Encoding]) -> Batch:
+    return Batch(rows, report, encodings.__getitem__)

@@ -1,0 +1,357 @@
+"""One text that was cut: its pieces joined, and what cannot be joined mended, until all is well or
+the whole text is to be encoded.
+
+A tokenizer that fails on a slice has failed on the text only if the slice ends at certified cuts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from tokpar.errors import EngineError, WorkerError
+from tokpar.interfaces import (
+    Divided,
+    Flags,
+    Divides,
+    EncodesMany,
+    Executor,
+    Locates,
+    MatchesSpans,
+    Mends,
+    Merger,
+    Splitter,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.kernels import (
+    NO_INTS,
+    IdArray,
+    IntArray,
+    concatenate_ids,
+    offsets_of,
+    spaces_behind_text,
+)
+from tokpar.seams import Columns, Counted, Everywhere, Seams
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, stands_apart, tiles, united
+
+# Rounds of local repair before the whole text is encoded serially: each at least halves the seams
+# that are still open, so more rounds than this would only repeat work.
+MOST_REPAIR_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet."""
+
+    splitter: Splitter
+    executor: Executor
+    merger: Merger
+    name: str = ""
+
+    def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
+        """The splitter's first answer; one chunk where the merger cannot be told what it must know."""
+        spans = self.spans(tokenizer)
+        if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
+            return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
+        return self.splitter.split(text, tokenizer, 0)
+
+    def spans(self, tokenizer: TokenizerAdapter) -> bool:
+        """Pieces need spans. Tokens that tile the text are located by their lengths, where and when
+        that is needed."""
+        merger = self.merger
+        matches = isinstance(merger, MatchesSpans) and merger.matches_spans
+        return matches and not facts_of(tokenizer).tiles
+
+
+@dataclass
+class Clock:
+    """Wall seconds per stage; everything between two laps belongs to the stage of the second."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """Chunks, what the tokenizer gave for each, and which ids of each the text has: those from
+    `first` to `last`; both int64, (chunks,)."""
+
+    ids: IdArray
+    seams: Seams
+    chunks: Sequence[Chunk]
+    pieces: Sequence[Piece]
+    first: IntArray
+    last: IntArray
+
+
+Watch = Callable[[Joined], None]
+"""Told what became of a text that was cut."""
+
+
+@dataclass
+class Work:
+    """The chunks and pieces of one text while they are joined and mended."""
+
+    text: str
+    tokenizer: TokenizerAdapter
+    method: Method
+    split: Split
+    clock: Clock
+    pieces: dict[tuple[int, int, str], Piece] = field(default_factory=dict)
+    divided: set[tuple[int, int, str]] = field(default_factory=set)
+    retries: int = 0
+    repairs: int = 0
+    tokenized: int = 0
+    why: str = ""
+
+    @property
+    def spans(self) -> bool:
+        """Its pieces need spans."""
+        return self.method.spans(self.tokenizer)
+
+    def open_chunks(self, chunks: Sequence[Chunk] | None = None) -> list[Chunk]:
+        """Those that are still to be encoded. Runs get their ids from theorem 11."""
+        chunks = self.split.chunks if chunks is None else chunks
+        for chunk in chunks:
+            if chunk.run is not None:
+                self.pieces[_slice(chunk)] = _run_piece(chunk)
+        return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
+
+    def take(self, chunks: Sequence[Chunk], rows: Rows, divided: Flags) -> None:
+        """The ids of chunks that were open, and which of them were divided further."""
+        for k, chunk in enumerate(chunks):
+            self.pieces[_slice(chunk)] = rows.piece(k)
+            if divided[k]:
+                self.divided.add(_slice(chunk))
+        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
+
+    def join(self) -> Joined | None:
+        """Encode what is open and merge, mending what cannot be certified, or starting over where
+        the merger asks for that; None if it did not end well, and `why`."""
+        chunks = self.split.chunks
+        rounds = 0
+        while rounds < MOST_REPAIR_ROUNDS and self._encode(chunks):
+            pieces = [self.pieces[_slice(chunk)] for chunk in chunks]
+            joins = self.method.merger.merge(self.text, chunks, pieces, self.tokenizer)
+            assert len(joins) == len(chunks) - 1, "one join, or None, for each neighbouring pair"
+            self.clock.lap("merge")
+            joins = in_order(joins)
+            sound = [join for join in joins if join is not None]
+            if len(sound) == len(joins):
+                return self._joined(chunks, pieces, sound)
+            failed = [i for i, join in enumerate(joins, start=1) if join is None]
+            self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
+            mended = self._mended(chunks, failed)
+            if mended is None:
+                self.retries += 1
+                again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
+                self.split, chunks = replace(again, licence=None), again.chunks
+                self.pieces, self.divided = {}, set()
+                self.clock.lap("split")
+                if len(chunks) == 1:
+                    return None
+            else:
+                rounds += 1
+                self.repairs += len(failed)
+                chunks = mended
+        return None
+
+    def report(self, joined: Joined) -> Report:
+        """How it was done, and by whom."""
+        executor = self.method.executor
+        name = executor.name
+        if isinstance(executor, Divides) and not self.divided:
+            name = executor.undivided
+        runs = sum(chunk.stop - chunk.start for chunk in joined.chunks if chunk.run is not None)
+        return Report(
+            strategy=self.method.name,
+            plan=self.split.plan or f"{len(joined.chunks):,} chunks",
+            why=self.split.why,
+            executor=name,
+            chunks=len(joined.chunks),
+            retries=self.retries,
+            repairs=self.repairs,
+            redundant=self.tokenized + runs - len(self.text),
+            serial_regions=self.split.serial_regions,
+            agreement=facts_of(self.tokenizer).agreement,
+        )
+
+    def added_to(self, report: Report) -> Report:
+        """The report of the serial call that followed, with what was tried before."""
+        seconds = dict(self.clock.seconds)
+        for stage, spent in report.seconds.items():
+            seconds[stage] = seconds.get(stage, 0.0) + spent
+        tried = self.tokenized
+        return replace(
+            report, retries=self.retries, repairs=self.repairs, redundant=tried, seconds=seconds
+        )
+
+    def _encode(self, chunks: Sequence[Chunk]) -> bool:
+        """Encode what is open; False if the tokenizer fails on a slice, but may not on the whole
+        text. Raises EngineError where no slice can differ from the whole."""
+        fresh = self.open_chunks(chunks)
+        texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
+        starts = [chunk.start for chunk in fresh]
+        try:
+            divisible = [chunk.divisible for chunk in fresh]
+            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
+        except WorkerError as error:
+            raise placed(error, starts) from error
+        except EngineError as error:
+            if all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks))):
+                raise placed(error, starts) from error
+            self.why = str(placed(error, starts))
+            return False
+        finally:
+            self.clock.lap("tokenize")
+        self.take(fresh, rows, divided)
+        return True
+
+    def _mended(self, chunks: Sequence[Chunk], failed: Sequence[int]) -> Sequence[Chunk] | None:
+        merger = self.method.merger
+        if not isinstance(merger, Mends):
+            return fused(chunks, failed)
+        mended = merger.mended(self.text, chunks, failed, self.tokenizer)
+        assert mended is None or tiles(mended, len(self.text)), "mended cores must tile the text"
+        return mended
+
+    def _joined(
+        self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
+    ) -> Joined:
+        first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
+        last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
+        kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
+        ids = concatenate_ids([piece.ids[start:stop] for piece, start, stop in kept])
+        before = offsets_of(last - first)
+        seams = (
+            replace(join.seam, token=token)
+            for join, token in zip(joins, before[1:-1].tolist(), strict=True)
+        )
+        return Joined(
+            ids, self._seams(chunks, Columns.of(seams), before), chunks, pieces, first, last
+        )
+
+    def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
+        """With every certified space of the chunks that were divided there."""
+        divided = [
+            i
+            for i, chunk in enumerate(chunks)
+            if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
+        ]
+        if not divided or self.split.licence is None:
+            return Seams(planned)
+        ends = [(chunks[i].start, chunks[i].stop) for i in divided]
+        everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
+        counts = np.stack([before[divided], before[1:][divided]], axis=1)
+        derive = partial(count_before, self.text, self.tokenizer, everywhere, counts)
+        return Seams(planned, everywhere, derive)
+
+
+def count_before(
+    text: str, tokenizer: TokenizerAdapter, everywhere: Everywhere, counts: IntArray
+) -> Counted:
+    """The cuts that stand for themselves, and the ids before each: what lies between two of them
+    has, alone, the ids that it has there (theorem 14), so distinct stretches are encoded once.
+
+    `counts`: ids of the text before and behind each region, int64, (regions, 2). Raises EngineError
+    if the tokenizer gives other numbers of ids than it did.
+    """
+    positions, before = [NO_INTS], [NO_INTS]
+    lengths: dict[str, int] = {}
+    for (start, stop), (first, last) in zip(
+        everywhere.regions.tolist(), counts.tolist(), strict=True
+    ):
+        places = spaces_behind_text(text, start, stop)
+        edges = [start, *places.tolist(), stop]
+        stretches = [text[a:b] for a, b in pairwise(edges)]
+        new = list({stretch for stretch in stretches if stretch not in lengths})
+        lengths.update(zip(new, _lengths(tokenizer, new), strict=True))
+        offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
+        if offsets[-1] != last:
+            raise EngineError(
+                f"{tokenizer.name} gave {last - first} ids for the code points from {start} to "
+                f"{stop}, and now gives {offsets[-1] - first}",
+                start,
+                stop,
+            )
+        positions.append(places)
+        before.append(offsets[1:-1])
+    return np.concatenate(positions), np.concatenate(before)
+
+
+def _lengths(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[int]:
+    if not isinstance(tokenizer, EncodesMany) or not texts:
+        return [len(tokenizer.encode(text)) for text in texts]
+    lengths: list[int] = np.diff(tokenizer.encode_many(texts, False).offsets).tolist()
+    return lengths
+
+
+def run(
+    executor: Executor,
+    texts: Sequence[str],
+    divisible: Sequence[bool],
+    tokenizer: TokenizerAdapter,
+    spans: bool = False,
+) -> Divided:
+    """The rows of texts, and which of them were divided at every place that is licensed."""
+    if not texts:
+        return Rows.of([]), []
+    if not spans and any(divisible) and isinstance(executor, Divides):
+        rows, divided = executor.divide(texts, divisible, tokenizer)
+    else:
+        rows, divided = executor.map(texts, tokenizer, spans), np.zeros(len(texts), dtype=bool)
+    if not isinstance(rows, Rows) or len(rows) != len(texts):
+        got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
+        raise EngineError(f"executor {executor.name!r} gave {got} for {len(texts)} texts")
+    return rows, divided
+
+
+def in_order(joins: Sequence[Join | None]) -> list[Join | None]:
+    """The joins, without those that would take from a piece less than nothing."""
+    first = 0
+    kept: list[Join | None] = []
+    for join in joins:
+        sound = join is not None and join.left >= first
+        kept.append(join if sound else None)
+        first = join.right if join is not None else 0
+    return kept
+
+
+def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
+    """One chunk of the two on either side of each failed seam."""
+    broken = set(failed)
+    whole: list[Chunk] = []
+    for i, chunk in enumerate(chunks):
+        if i in broken:
+            whole[-1] = united(whole[-1], chunk)
+        else:
+            whole.append(chunk)
+    return whole
+
+
+def placed(error: EngineError, starts: Sequence[int]) -> EngineError:
+    """An executor's error, told by the place in the text: `starts` of its slices, code points."""
+    base = starts[error.row] if error.row < len(starts) else 0
+    start, stop = base + error.start, base + error.stop
+    return type(error)(f"{error} on the slice [{start}, {stop})", start, stop)
+
+
+def _slice(chunk: Chunk) -> tuple[int, int, str]:
+    return chunk.start, chunk.stop, chunk.kind
+
+
+def _run_piece(chunk: Chunk) -> Piece:
+    assert chunk.run is not None
+    token, times = chunk.run
+    return Piece(np.full(times, token, dtype=np.uint32))

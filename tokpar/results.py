@@ -1,0 +1,125 @@
+"""What became of each text, and how a `Batch` and its encodings are made of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tokpar.encoding import Batch, Encoding
+from tokpar.executors.serial import PASSING, engine_error
+from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray, frozen_ids
+from tokpar.seams import NO_SEAMS, Seams
+from tokpar.spans import Origin, alone, numbered
+from tokpar.types import Report, Rows
+
+TOO_SHORT = "the text is too short for splitting to pay"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One text: its ids before finishing, where they were joined, and how."""
+
+    ids: IdArray
+    seams: Seams
+    report: Report
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` tells of
+    those that were encoded by themselves, `whys` why others were not cut. `report`: of all."""
+
+    texts: Sequence[str]
+    tokenizer: TokenizerAdapter
+    own: Rows
+    final: Rows
+    rows: Mapping[int, Row]
+    whys: Mapping[int, str]
+    report: Report
+
+    def encoding(self, k: int) -> Encoding:
+        """The encoding of text `k`; nothing of it is made before."""
+        row = self.rows.get(k)
+        seams = NO_SEAMS if row is None else row.seams
+        origin = Origin(self.texts[k], self.tokenizer, self.own[k], partial(self._layout, k))
+        return Encoding(frozen_ids(self.final[k]), seams, self._report(k), origin)
+
+    def _report(self, k: int) -> Report:
+        """Of text `k`: of the seconds its share, by length."""
+        share = len(self.texts[k]) / max(1, sum(map(len, self.texts)))
+        seconds = {stage: spent * share for stage, spent in self.report.seconds.items()}
+        row = self.rows.get(k)
+        if row is not None:
+            return replace(row.report, seconds=seconds)
+        report = serial_report(self.report.strategy, self.whys.get(k, TOO_SHORT), self.tokenizer)
+        return replace(report, executor=self.report.executor, seconds=seconds)
+
+    def _layout(self, k: int, count: int) -> IdArray:
+        """`numbered(count)`, finished in the place of text `k`."""
+        if self.final is self.own or not isinstance(self.tokenizer, Finishes):
+            return numbered(count)
+        if self.tokenizer.around is not None or len(self.texts) == 1:
+            return alone(self.tokenizer, numbered(count), self.texts[k])
+        stand_ins = numbered(len(self.own.ids)) - np.repeat(
+            self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
+        )
+        return self.tokenizer.finish(Rows(stand_ins, self.own.offsets), self.texts)[k]
+
+
+def in_one_call(
+    text: str, tokenizer: TokenizerAdapter, report: Report, finish: bool = True
+) -> Encoding:
+    """The tokenizer's own serial call where the adapter offers it. Raises what that raises."""
+    if finish and isinstance(tokenizer, EncodesWhole):
+        return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
+    start = time.perf_counter()
+    ids = _own_ids(tokenizer, text)
+    seconds = {"tokenize": time.perf_counter() - start}
+    final = alone(tokenizer, ids, text) if finish else ids
+    layout = partial(_alone_layout, tokenizer, text) if finish else None
+    origin = Origin(text, tokenizer, ids, layout)
+    return Encoding(frozen_ids(final), NO_SEAMS, replace(report, seconds=seconds), origin)
+
+
+def by_own_call(
+    text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
+) -> Encoding:
+    """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
+    texts, where each microsecond counts."""
+    start = time.perf_counter()
+    ids = call(text)
+    seconds = {"tokenize": time.perf_counter() - start}
+    origin = Origin(text, tokenizer, None, None)
+    return Encoding(frozen_ids(ids), NO_SEAMS, _timed(report, seconds), origin)
+
+
+def _timed(report: Report, seconds: Mapping[str, float]) -> Report:
+    """`replace` takes three times as long."""
+    return Report(
+        report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
+    )
+
+
+def _alone_layout(tokenizer: TokenizerAdapter, text: str, count: int) -> IdArray:
+    return alone(tokenizer, numbered(count), text)
+
+
+def _own_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
+    """The serial call: its own errors pass as they are, a panic becomes an EngineError. A list of
+    ids, which an author may find simpler to return, is taken too."""
+    try:
+        return np.asarray(tokenizer.encode(text), dtype=np.uint32)
+    except (Exception, *PASSING):
+        raise
+    except BaseException as panic:
+        raise engine_error(panic, len(text)) from panic
+
+
+def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
+    """Of a text that is encoded in one call."""
+    return Report(method, "serial", why, agreement=facts_of(tokenizer).agreement)

@@ -1,0 +1,168 @@
+"""All seams of one encoding, in columns: a `Seam` is made when somebody asks for it.
+
+Where a region is cut at every place that one licence allows, only the region is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import eq
+from typing import overload
+
+import numpy as np
+
+from tokpar.kernels import NO_INTS, IntArray, spaces_behind_text
+from tokpar.types import Rule, Seam, Witness
+
+Licence = tuple[Rule | None, str, Witness]
+"""Rule, theorem and witness: all of a seam but where it is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Everywhere:
+    """Cuts before every ASCII space, behind anything but white space, strictly inside some regions;
+    `licence`, a seam at no place, tells by which rule.
+
+    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap.
+    """
+
+    licence: Seam
+    regions: IntArray
+
+    def positions(self, text: str) -> IntArray:
+        """Where these cuts are in `text`, code points, ascending."""
+        found = [spaces_behind_text(text, start, stop) for start, stop in self.regions.tolist()]
+        return np.concatenate(found) if found else NO_INTS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Seams one by one. `positions`: code points, ascending; `tokens`: ids before each; `codes`:
+    which of `licences` each has; all int64, (n,)."""
+
+    positions: IntArray = field(default_factory=lambda: NO_INTS)
+    tokens: IntArray = field(default_factory=lambda: NO_INTS)
+    codes: IntArray = field(default_factory=lambda: NO_INTS)
+    licences: tuple[Licence, ...] = ()
+
+    @classmethod
+    def of(cls, seams: Iterable[Seam]) -> Columns:
+        """The columns of seams; licences that are equal are kept once."""
+        numbers: dict[Licence, int] = {}
+        rows = [
+            (
+                seam.position,
+                seam.token,
+                numbers.setdefault((seam.rule, seam.theorem, seam.witness), len(numbers)),
+            )
+            for seam in seams
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return cls(table[:, 0], table[:, 1], table[:, 2], tuple(numbers))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def seam(self, k: int) -> Seam:
+        rule, theorem, witness = self.licences[self.codes[k]]
+        return Seam(int(self.positions[k]), rule, theorem, witness, int(self.tokens[k]))
+
+
+Counted = tuple[IntArray, IntArray]
+"""Positions of cuts, code points, and the ids before each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seams(Sequence[Seam]):
+    """Seams in the order of their positions: the `planned` ones, and those of `everywhere` between
+    them, which `derive` finds when they are asked for; without it they are a LookupError."""
+
+    planned: Columns
+    everywhere: Everywhere | None = None
+    derive: Callable[[], Counted] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, seams: Iterable[Seam]) -> Seams:
+        """Seams that are known one by one."""
+        return cls(Columns.of(seams))
+
+    @property
+    def lossless(self) -> bool:
+        """Every one is licensed."""
+        return all(rule is not None for rule, _, _ in self.planned.licences)
+
+    @cached_property
+    def derived(self) -> Counted:
+        """Where the cuts of `everywhere` are. LookupError if text or tokenizer was left behind."""
+        if self.everywhere is None:
+            return NO_INTS, NO_INTS
+        if self.derive is None:
+            raise LookupError(
+                "these seams are known by their regions only: tokpar.check takes text and tokenizer"
+            )
+        return self.derive()
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """Where among all seams each planned one stands."""
+        before = np.searchsorted(self.derived[0], self.planned.positions)
+        places: IntArray = before + np.arange(len(before))
+        return places
+
+    def __len__(self) -> int:
+        return len(self.planned) + len(self.derived[0])
+
+    @overload
+    def __getitem__(self, k: int) -> Seam: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[Seam, ...]: ...
+    def __getitem__(self, k: int | slice) -> Seam | tuple[Seam, ...]:
+        if isinstance(k, slice):
+            return tuple(self[i] for i in range(*k.indices(len(self))))
+        at = range(len(self))[k]
+        before = int(np.searchsorted(self._places, at))
+        if before < len(self._places) and self._places[before] == at:
+            return self.planned.seam(before)
+        return self._derived_seam(at - before)
+
+    def _derived_seam(self, k: int) -> Seam:
+        assert self.everywhere is not None
+        like, (positions, tokens) = self.everywhere.licence, self.derived
+        return Seam(int(positions[k]), like.rule, like.theorem, like.witness, int(tokens[k]))
+
+    def __iter__(self) -> Iterator[Seam]:
+        planned = iter(range(len(self.planned)))
+        if self.everywhere is None:
+            return map(self.planned.seam, planned)
+        whose = np.zeros(len(self), dtype=np.bool_)
+        whose[self._places] = True
+        derived = iter(range(len(self)))
+        return (
+            self.planned.seam(next(planned)) if own else self._derived_seam(next(derived))
+            for own in whose.tolist()
+        )
+
+    def __bool__(self) -> bool:
+        return len(self.planned) > 0 or len(self) > 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples of seams, but made otherwise
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without text and tokenizer."""
+        return Seams, (self.planned, self.everywhere)
+
+    def __repr__(self) -> str:
+        if self.everywhere is None:
+            return f"<{len(self.planned):,} seams>"
+        places = len(self.everywhere.regions)
+        return f"<{len(self.planned):,} seams, and every certified space of {places:,} regions>"
+
+
+NO_SEAMS = Seams(Columns())
