@@ -25,7 +25,7 @@ from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, dealt
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import Executor
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
-from tokpar.types import Chunk, Piece
+from tokpar.types import Chunk, Piece, Rows
 
 
 class Panic(BaseException):
@@ -43,12 +43,14 @@ class Words:
             _obey(word)
         return np.array([len(word) for word in words], dtype=np.uint32)
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         pieces = [self.encode(text) for text in texts]
-        return [
-            Piece(i, self.locate(i, t) if spans else None)
-            for i, t in zip(pieces, texts, strict=True)
-        ]
+        return Rows.of_pieces(
+            [
+                Piece(i, self.locate(i, t) if spans else None)
+                for i, t in zip(pieces, texts, strict=True)
+            ]
+        )
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         return spans_from_lengths(ids.astype(np.int64))
@@ -71,9 +73,9 @@ class BatchOnly(EncodeOnly):
 
     name = "batch only"
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         located = np.array([[0, 1]], dtype=np.int64) if spans else None
-        return [Piece(self.encode(text), located) for text in texts]
+        return Rows.of_pieces([Piece(self.encode(text), located) for text in texts])
 
 
 class Unbuildable(EncodeOnly):
@@ -165,6 +167,14 @@ def cut(text: str, size: int) -> list[Chunk]:
     return [Chunk(start, stop, start, stop) for start, stop in edges]
 
 
+def mapped(
+    executor: Executor, text: str, chunks: Sequence[Chunk], tokenizer: Any, spans: bool
+) -> list[Piece]:
+    """What an executor gives for chunks of a text."""
+    rows = executor.map([text[chunk.start : chunk.stop] for chunk in chunks], tokenizer, spans)
+    return [rows.piece(k) for k in range(len(rows))]
+
+
 def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     return len(left) == len(right) and all(
         np.array_equal(a.ids, b.ids)
@@ -185,11 +195,11 @@ def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, s
         Piece(ids, words.locate(ids, "") if spans else None)
         for ids in (words.encode(text[c.start : c.stop]) for c in chunks)
     ]
-    assert same(executor.map(text, chunks, words, spans), expected)
+    assert same(mapped(executor, text, chunks, words, spans), expected)
 
 
 def test_no_chunks_give_no_pieces(executor: Executor) -> None:
-    assert executor.map("abc", [], Words(), False) == []
+    assert mapped(executor, "abc", [], Words(), False) == []
 
 
 def test_overlap_absorbed_code_points_and_surrogates_go_as_the_chunk_says(
@@ -197,7 +207,7 @@ def test_overlap_absorbed_code_points_and_surrogates_go_as_the_chunk_says(
 ) -> None:
     text = " ab\ud800 cd ef"
     chunks = [Chunk(0, 7, 0, 4), Chunk(5, 10, 4, 10, absorbed=1)]
-    assert [p.ids.tolist() for p in executor.map(text, chunks, Words(), False)] == [
+    assert [p.ids.tolist() for p in mapped(executor, text, chunks, Words(), False)] == [
         [0, 3, 2],
         [2, 2],
     ]
@@ -206,27 +216,27 @@ def test_overlap_absorbed_code_points_and_surrogates_go_as_the_chunk_says(
 @pytest.mark.parametrize(
     ("word", "said"), [("FAIL", "ValueError: bad word"), ("PANIC", "Panic: stack overflow")]
 )
-def test_the_first_error_names_its_chunk_and_leaves_the_pool_intact(
+def test_the_first_error_names_its_row_and_leaves_the_pool_intact(
     executor: Executor, word: str, said: str
 ) -> None:
     chunks = cut(TEXT, 500)
     guilty = chunks[17]
     text = TEXT[: guilty.start] + f" {word} ".ljust(500, "x") + TEXT[guilty.stop :]
     text = text[: chunks[40].start] + f" {word} ".ljust(500, "x") + text[chunks[40].stop :]
-    with pytest.raises(EngineError, match=rf"chunk \[8500, 9000\): {said}") as caught:
-        executor.map(text, chunks, Words(), False)
-    assert (caught.value.start, caught.value.stop) == (8500, 9000)
+    with pytest.raises(EngineError, match=f"the tokenizer failed: {said}") as caught:
+        mapped(executor, text, chunks, Words(), False)
+    assert (caught.value.row, caught.value.start, caught.value.stop) == (17, 0, 500)
     assert caught.value.__cause__ is not None
     assert said.split(":")[0] in repr(caught.value.__cause__) + str(caught.value.__cause__)
-    assert len(executor.map(TEXT, chunks, Words(), False)) == len(chunks)
+    assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
 
 
-def test_an_engine_error_of_the_adapter_gets_the_place_of_its_chunk(executor: Executor) -> None:
+def test_an_engine_error_of_the_adapter_keeps_the_place_in_its_row(executor: Executor) -> None:
     text = "aaaa bbbb PLACED"
     chunks = [*cut(text, 5)[:2], Chunk(10, 16, 10, 16)]
-    with pytest.raises(EngineError, match=r"bad place \(in the chunk \[10, 16\)\)") as caught:
-        executor.map(text, chunks, Words(), False)
-    assert (caught.value.start, caught.value.stop) == (12, 13)
+    with pytest.raises(EngineError, match=r"^bad place$") as caught:
+        mapped(executor, text, chunks, Words(), False)
+    assert (caught.value.row, caught.value.start, caught.value.stop) == (2, 2, 3)
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "native"])
@@ -234,46 +244,46 @@ def test_a_keyboard_interrupt_passes_unchanged(name: str) -> None:
     executor = MAKERS[name]()
     text, chunks = "a b INTERRUPT c", [Chunk(0, 4, 0, 4), Chunk(4, 15, 4, 15)]
     with pytest.raises(KeyboardInterrupt):
-        executor.map(text, chunks, Words(), False)
+        mapped(executor, text, chunks, Words(), False)
     if hasattr(executor, "close"):
         executor.close()
 
 
 @pytest.mark.parametrize("name", ["serial", "threads"])
 def test_spans_come_from_the_batch_call_where_there_is_no_locate(name: str) -> None:
-    pieces = MAKERS[name]().map("abc", cut("abc", 2), BatchOnly(), True)
+    pieces = mapped(MAKERS[name](), "abc", cut("abc", 2), BatchOnly(), True)
     assert [piece.spans is not None for piece in pieces] == [True, True]
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "processes"])
 def test_spans_that_nobody_can_tell_are_a_lookup_error(name: str) -> None:
     with pytest.raises(LookupError, match="encode only cannot tell where"):
-        MAKERS[name]().map("abc", cut("abc", 2), EncodeOnly(), True)
+        mapped(MAKERS[name](), "abc", cut("abc", 2), EncodeOnly(), True)
 
 
 def test_the_native_executor_refuses_tokenizers_without_a_batch_call() -> None:
     with pytest.raises(OptionError, match="use executor='threads'"):
-        NativeExecutor(2).map("abc", cut("abc", 1), EncodeOnly(), False)
+        mapped(NativeExecutor(2), "abc", cut("abc", 1), EncodeOnly(), False)
 
 
 class Miscounting(Words):
     """A batch call that loses a text whenever it is given more than one."""
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         return super().encode_many(texts[:1], spans)
 
 
 def test_a_batch_call_that_loses_texts_is_refused() -> None:
     chunks = cut("a b c d", 2)
-    with pytest.raises(EngineError, match=r"\[0, 7\): .* gave 1 pieces for 4 texts"):
-        NativeExecutor(os.cpu_count()).map("a b c d", chunks, Miscounting(), False)
+    with pytest.raises(EngineError, match="gave 1 rows for 4 texts"):
+        mapped(NativeExecutor(os.cpu_count()), "a b c d", chunks, Miscounting(), False)
 
 
 def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     lock, now, most = threading.Lock(), 0, 0
 
     class Counting(Words):
-        def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+        def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
             nonlocal now, most
             with lock:
                 now, most = now + sum(map(len, texts)), max(most, now + sum(map(len, texts)))
@@ -284,7 +294,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
 
     text = "abcdefg " * 500_000
     with NativeExecutor(os.cpu_count()) as executor:
-        executor.map(text, cut(text, 8000), Counting(), False)
+        mapped(executor, text, cut(text, 8000), Counting(), False)
     assert 0 < most <= len(text) // 2 + 2 * 8000
 
 
@@ -325,7 +335,7 @@ def test_a_closed_executor_can_be_used_and_closed_again(name: str) -> None:
     executor = MAKERS[name]()
     executor.close()
     for _ in range(2):
-        assert len(executor.map(TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
+        assert len(mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
         executor.close()
     executor.close()
 
@@ -333,7 +343,7 @@ def test_a_closed_executor_can_be_used_and_closed_again(name: str) -> None:
 def test_closing_leaves_no_threads_and_no_processes() -> None:
     before = threading.active_count()
     with ProcessExecutor(2) as executor:
-        executor.map(TEXT, cut(TEXT, 5000), Words(), False)
+        mapped(executor, TEXT, cut(TEXT, 5000), Words(), False)
         crew = executor._crew()
         running = [worker._process for worker in crew.all]
         assert running
@@ -344,11 +354,11 @@ def test_closing_leaves_no_threads_and_no_processes() -> None:
 
 def test_one_executor_serves_many_threads_at_once(executor: Executor) -> None:
     chunks = cut(TEXT, 3000)
-    expected = SerialExecutor().map(TEXT, chunks, Words(), False)
+    expected = mapped(SerialExecutor(), TEXT, chunks, Words(), False)
     results: list[list[Piece]] = []
 
     def use() -> None:
-        results.append(executor.map(TEXT, chunks, Words(), False))
+        results.append(mapped(executor, TEXT, chunks, Words(), False))
 
     threads = [threading.Thread(target=use) for _ in range(4)]
     for thread in threads:
@@ -375,41 +385,43 @@ def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
     assert len(begun) < 100
 
 
-def test_blocks_are_runs_of_whole_chunks_in_order() -> None:
-    chunks = cut("x" * 1000, 30)
+def test_blocks_are_runs_of_whole_texts_in_order() -> None:
+    texts = ["x" * 30] * 33 + ["x" * 10]
     for chars in (1, 30, 31, 100, 10**6):
-        dealt_out = blocks(chunks, chars)
-        assert [chunk for block in dealt_out for chunk in block] == chunks
-        assert all(sum(c.stop - c.start for c in block) >= chars for block in dealt_out[:-1])
-    assert len(dealt(chunks, 2, 1)) <= 9
-    assert len(dealt(chunks, 2, 600)) == 2
+        dealt_out = blocks(texts, chars)
+        assert [k for block in dealt_out for k in block] == list(range(34))
+        assert all(sum(len(texts[k]) for k in block) >= chars for block in dealt_out[:-1])
+    assert len(dealt(texts, 2, 1)) <= 9
+    assert len(dealt(texts, 2, 600)) == 2
+    assert blocks(["", "", "a", ""], 1) == [range(3), range(3, 4)]
+    assert blocks([], 5) == []
 
 
 def test_a_worker_that_dies_is_an_engine_error_and_is_replaced(processes: ProcessExecutor) -> None:
     chunks = cut("a b c DIE", 9)
-    with pytest.raises(EngineError, match=r"worker process died \(exit code 3\).*\[0, 9\)"):
-        processes.map("a b c DIE", chunks, Words(), False)
-    assert len(processes.map(TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
+    with pytest.raises(EngineError, match=r"worker process died \(exit code 3\)"):
+        mapped(processes, "a b c DIE", chunks, Words(), False)
+    assert len(mapped(processes, TEXT, cut(TEXT, 5000), Words(), False)) == len(cut(TEXT, 5000))
 
 
 def test_a_worker_killed_while_idle_is_an_engine_error_once(processes: ProcessExecutor) -> None:
-    processes.map("abc", cut("abc", 3), Words(), False)
+    mapped(processes, "abc", cut("abc", 3), Words(), False)
     for worker in processes._crew().all:
         worker.stop_now()
     for _ in range(len(processes._crew().all)):
         with pytest.raises(EngineError, match="worker process died"):
-            processes.map("abc", cut("abc", 3), Words(), False)
-    assert len(processes.map("abc", cut("abc", 3), Words(), False)) == 1
+            mapped(processes, "abc", cut("abc", 3), Words(), False)
+    assert len(mapped(processes, "abc", cut("abc", 3), Words(), False)) == 1
 
 
 def test_what_an_engine_prints_does_not_get_between_the_replies(processes: ProcessExecutor) -> None:
-    assert len(processes.map("a b", cut("a b", 1), Talkative(), False)) == 3
+    assert len(mapped(processes, "a b", cut("a b", 1), Talkative(), False)) == 3
 
 
 def test_tokenizers_are_built_again_after_a_worker_forgot_them(processes: ProcessExecutor) -> None:
     many = [Named(number) for number in range(2 * workers_module.KEPT_TOKENIZERS)]
     for tokenizer in [*many, *many, *reversed(many)]:
-        pieces = processes.map("ab", cut("ab", 1), tokenizer, False)
+        pieces = mapped(processes, "ab", cut("ab", 1), tokenizer, False)
         assert [piece.ids.tolist() for piece in pieces] == [[tokenizer.number]] * 2
 
 
@@ -426,7 +438,7 @@ def test_a_tokenizer_that_cannot_be_built_again_is_refused(
 ) -> None:
     for _ in range(2):
         with pytest.raises(error, match=said):
-            processes.map("abc", cut("abc", 1), tokenizer, False)
+            mapped(processes, "abc", cut("abc", 1), tokenizer, False)
 
 
 def run_script(folder: Path, source: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -444,18 +456,18 @@ def run_script(folder: Path, source: str, **variables: str) -> subprocess.Comple
 
 FORK = """
     import os, sys
-    from test_executors import MAKERS, TEXT, Words, cut
+    from test_executors import MAKERS, TEXT, Words, cut, mapped
     executor = MAKERS[{name!r}]()
     chunks = cut(TEXT, 2000)
-    before = executor.map(TEXT, chunks, Words(), False)
+    before = mapped(executor, TEXT, chunks, Words(), False)
     child = os.fork()
-    after = executor.map(TEXT, chunks, Words(), False)
+    after = mapped(executor, TEXT, chunks, Words(), False)
     assert [p.ids.tolist() for p in after] == [p.ids.tolist() for p in before]
     executor.close()
     if child == 0:
         sys.exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert len(executor.map(TEXT, chunks, Words(), False)) == len(chunks)
+    assert len(mapped(executor, TEXT, chunks, Words(), False)) == len(chunks)
 """
 
 
@@ -467,10 +479,10 @@ def test_parent_and_child_both_go_on_after_a_fork(name: str, tmp_path: Path) -> 
 
 
 UNGUARDED = """
-    from test_executors import TEXT, Words, cut
+    from test_executors import TEXT, Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     executor = ProcessExecutor(2)
-    print(len(executor.map(TEXT, cut(TEXT, 2000), Words(), False)))
+    print(len(mapped(executor, TEXT, cut(TEXT, 2000), Words(), False)))
 """
 
 
@@ -485,7 +497,7 @@ MAIN_SPEC = """
     class Here(test_executors.Words):
         pass
     try:
-        ProcessExecutor(2).map("abc", test_executors.cut("abc", 1), Here(), False)
+        test_executors.mapped(ProcessExecutor(2), "abc", test_executors.cut("abc", 1), Here(), False)
     except ValueError as error:
         print(error)
 """
@@ -498,17 +510,17 @@ def test_a_spec_of_the_main_script_is_refused_with_what_to_do(tmp_path: Path) ->
 
 INTERRUPTED = """
     import os, signal, threading
-    from test_executors import Words, cut
+    from test_executors import Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     text = "SLEEP " * 10_000
     executor = ProcessExecutor({workers})
-    executor.map("abc", cut("abc", 1), Words(), False)
+    mapped(executor, "abc", cut("abc", 1), Words(), False)
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
-        executor.map(text, cut(text, 600), Words(), False)
+        mapped(executor, text, cut(text, 600), Words(), False)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    print(len(executor.map("abc", cut("abc", 1), Words(), False)))
+    print(len(mapped(executor, "abc", cut("abc", 1), Words(), False)))
 """
 
 
@@ -525,10 +537,10 @@ def test_an_interrupt_ends_the_workers_and_the_executor_goes_on(
 
 ORPHANED = """
     import os, sys
-    from test_executors import Words, cut
+    from test_executors import Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     executor = ProcessExecutor(1)
-    executor.map("abc", cut("abc", 1), Words(), False)
+    mapped(executor, "abc", cut("abc", 1), Words(), False)
     print(executor._crew().all[0]._process.pid, flush=True)
     os.kill(os.getpid(), 9)
 """
@@ -573,16 +585,15 @@ class HuggingFace:
     def encode(self, text: str) -> IdArray:
         return np.array(self.engine.encode(text).ids, dtype=np.uint32)
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
-        found = self.engine.encode_batch_fast(list(texts))
-        return [Piece(np.array(each.ids, dtype=np.uint32)) for each in found]
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return Rows.of(each.ids for each in self.engine.encode_batch_fast(list(texts)))
 
 
 def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
     tokenizer = HuggingFace()
     text = TEXT * 20
     chunks = cut(text, 4000)
-    expected = SerialExecutor().map(text, chunks, tokenizer, False)
+    expected = mapped(SerialExecutor(), text, chunks, tokenizer, False)
     with NativeExecutor() as native, NativeExecutor(1) as one, ThreadExecutor(2) as threads:
         for executor in (native, one, threads):
-            assert same(executor.map(text, chunks, tokenizer, False), expected)
+            assert same(mapped(executor, text, chunks, tokenizer, False), expected)

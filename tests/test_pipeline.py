@@ -15,11 +15,13 @@ from tokenizers import AddedToken as NativeToken
 import tokpar
 from tests.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
-from tokpar import joining, pipeline
+from tokpar import mending, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
-from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
+from tokpar.mending import Method
+from tokpar.seams import Seams
+from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times. " * 20
 
@@ -30,11 +32,11 @@ class Everywhere:
 
     size: int
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
         finder = tokpar.cuts.finder.finder_for(tokpar.interfaces.facts_of(tokenizer))
         seams = [finder.certify(text, p) or Seam(p, None, "") for p in places]
-        return chunks_between(text, seams)
+        return Split(chunks_between(text, seams))
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Never:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        return Unjoined((1,), "no reason")
+    ) -> list[Join | None]:
+        return [None] * (len(chunks) - 1)
 
 
 @dataclass
@@ -58,11 +60,9 @@ class Recorder:
     name: str = "recorder"
     asked: list[int] = field(default_factory=list)
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        self.asked.append(len(chunks))
-        return SerialExecutor().map(text, chunks, tokenizer, spans)
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        self.asked.append(len(texts))
+        return SerialExecutor().map(texts, tokenizer, spans)
 
 
 def deepseek() -> TokenizerAdapter:
@@ -72,7 +72,7 @@ def deepseek() -> TokenizerAdapter:
 @given(size=st.integers(1, 40))
 def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    encoding = pipeline.encode(TEXT, tokenizer, Everywhere(size), recorder, CutMerger())
+    encoding = pipeline.encode(TEXT, tokenizer, Method(Everywhere(size), recorder, CutMerger()))
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.lossless
     assert encoding.report.repairs > 0
@@ -82,11 +82,12 @@ def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) ->
 
 def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    encoding = pipeline.encode(TEXT, tokenizer, CutSplitter(50), recorder, Never())
+    encoding = pipeline.encode(TEXT, tokenizer, Method(CutSplitter(50), recorder, Never()))
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.seams == ()
-    assert (encoding.report.plan, encoding.report.why) == ("serial", "no reason")
-    assert len(recorder.asked) == joining.MOST_REPAIR_ROUNDS
+    assert encoding.report.plan == "serial"
+    assert encoding.report.why.startswith("no rule licenses ")
+    assert len(recorder.asked) == mending.MOST_REPAIR_ROUNDS
 
 
 def test_the_report_adds_up() -> None:
@@ -162,7 +163,8 @@ def test_an_engine_that_fails_on_a_slice_only_is_asked_for_the_whole_text(
     assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
     assert encoding.lossless
     assert encoding.report.plan == "serial"
-    assert "failed on the chunk [" in encoding.report.why
+    assert "the tokenizer failed: " in encoding.report.why
+    assert " (in the chunk [" in encoding.report.why
     assert "no 'THE END'" in encoding.report.why
     with pytest.raises(ValueError, match="no 'THE END'"):
         tokpar.encode(
@@ -227,5 +229,5 @@ def test_an_encoding_is_a_read_only_sequence_of_ids() -> None:
 def test_an_uncertified_seam_makes_an_encoding_approximate() -> None:
     encoding = tokpar.encode(TEXT, chunk_chars=100)
     assert encoding.lossless
-    seams = (replace(encoding.seams[0], rule=None), *encoding.seams[1:])
+    seams = Seams.of([replace(encoding.seams[0], rule=None), *encoding.seams[1:]])
     assert not replace(encoding, seams=seams).lossless

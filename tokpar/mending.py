@@ -202,16 +202,15 @@ class Work:
         text. Raises EngineError where no slice can differ from the whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
-        starts = [chunk.start for chunk in fresh]
         try:
             divisible = [chunk.divisible for chunk in fresh]
             rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
         except WorkerError as error:
-            raise placed(error, starts) from error
+            raise placed(error, fresh) from error
         except EngineError as error:
             if all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks))):
-                raise placed(error, starts) from error
-            self.why = str(placed(error, starts))
+                raise placed(error, fresh) from error
+            self.why = str(placed(error, fresh))
             return False
         finally:
             self.clock.lap("tokenize")
@@ -340,11 +339,12 @@ def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
     return whole
 
 
-def placed(error: EngineError, starts: Sequence[int]) -> EngineError:
-    """An executor's error, told by the place in the text: `starts` of its slices, code points."""
-    base = starts[error.row] if error.row < len(starts) else 0
-    start, stop = base + error.start, base + error.stop
-    return type(error)(f"{error} on the slice [{start}, {stop})", start, stop)
+def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
+    """An executor's error about one of these chunks, told by its place in the text."""
+    chunk = chunks[min(error.row, len(chunks) - 1)]
+    start, stop = chunk.start + error.start, chunk.start + error.stop
+    where = f"(in the chunk [{chunk.start}, {chunk.stop}))"
+    return type(error)(f"{error} {where}", start, stop)
 
 
 def _slice(chunk: Chunk) -> tuple[int, int, str]:
