@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
+from tokpar import streaming
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
 from tests.texts import texts as any_texts
@@ -23,9 +24,7 @@ from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import (
     Decodes,
-    EncodesEagerly,
     EncodesWhole,
-    Finishes,
     HasFacts,
     HasSpec,
     Locates,
@@ -183,10 +182,9 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
 
 def test_it_has_the_abilities_of_the_pure_engine_and_one_more() -> None:
     adapter = incremental("cl100k_part")
-    for ability in (Decodes, EncodesEagerly, EncodesWhole, Finishes, HasFacts, HasSpec, Locates):
+    for ability in (Decodes, streaming.EncodesEagerly, EncodesWhole, HasFacts, HasSpec, Locates):
         assert isinstance(adapter, ability)
     ids = adapter.encode("a b")
-    assert adapter.finish(ids, "a b") is ids
     assert adapter.encode_whole("a b").tolist() == ids.tolist()
     adapter.check_text("a b")
 

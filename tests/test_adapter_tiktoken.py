@@ -27,11 +27,9 @@ from tokpar.interfaces import (
     Decodes,
     EncodesMany,
     EncodesWhole,
-    Finishes,
     HasFacts,
     HasSpec,
     Locates,
-    ReleasesGil,
 )
 from tokpar.pure.formats import read_ranks
 from tokpar.pure.known import KNOWN_ENCODINGS
@@ -166,13 +164,13 @@ def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
         assert tokenizer.encode(text).dtype == np.uint32
         assert tokenizer.encode_whole(text).dtype == np.uint32
     ids = tokenizer.encode("a b")
-    assert tokenizer.finish(ids, "a b") is ids
 
 
 def test_it_has_the_abilities_it_should_have() -> None:
     tokenizer = adapter(encoding())
-    abilities = (ChecksText, Decodes, EncodesWhole, Finishes, HasFacts, HasSpec, Locates)
-    for ability in (*abilities, ReleasesGil):
+    abilities = (ChecksText, Decodes, EncodesWhole, HasFacts, HasSpec, Locates)
+    assert tokenizer.facts.releases_gil
+    for ability in abilities:
         assert isinstance(tokenizer, ability)
     assert not isinstance(tokenizer, EncodesMany)
 

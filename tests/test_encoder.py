@@ -214,10 +214,10 @@ class Closable:
     name: str = "closable"
     closed: int = 0
 
-    def map(self, text: str, chunks: Any, tokenizer: Any, spans: bool) -> Any:
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any:
         from tokpar.executors.serial import SerialExecutor
 
-        return SerialExecutor().map(text, chunks, tokenizer, spans)
+        return SerialExecutor().map(texts, tokenizer, spans)
 
     def close(self) -> None:
         self.closed += 1

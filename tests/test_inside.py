@@ -36,7 +36,9 @@ from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.inside import InsideMerger, by_two_edges
 from tokpar.methods.joining import locate_of, overlap_of
-from tokpar.types import Chunk, Encoding, Joined, Piece, Seam, Unjoined
+from tokpar.encoding import Encoding
+from tokpar.mending import Method
+from tokpar.types import Chunk, Piece, Seam, Split
 
 N = 3000
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default")
@@ -256,24 +258,25 @@ class Shifted:
 
     inner: AutoSplitter
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        chunks = self.inner.split(text, tokenizer, attempt)
-        return [
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = self.inner.split(text, tokenizer, attempt)
+        chunks = [
             replace(chunk, start=chunk.start + 1)
             if chunk.cut is not None and chunk.cut.rule is None
             else chunk
-            for chunk in chunks
+            for chunk in split.chunks
         ]
+        return replace(split, chunks=chunks)
 
 
 def test_windows_out_of_phase_are_refused_and_mended() -> None:
     tokenizer, text = tokpar.load(part("cl100k_part")), " " + "a" * N
     splitter = Shifted(AutoSplitter(300))
-    chunks = splitter.split(text, tokenizer, 0)
+    chunks = splitter.split(text, tokenizer, 0).chunks
     pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
-    outcome = InsideMerger().merge(text, chunks, pieces, tokenizer)
-    assert isinstance(outcome, Unjoined)
-    encoding = pipeline.encode(text, tokenizer, splitter, SerialExecutor(), InsideMerger())
+    assert None in InsideMerger().merge(text, chunks, pieces, tokenizer)
+    method = Method(splitter, SerialExecutor(), InsideMerger())
+    encoding = pipeline.encode(text, tokenizer, method)
     assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
     assert encoding.report.repairs > 0
 
@@ -326,18 +329,21 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
     """The chunks around a failed window become one; seams of K4 beside it need not stay."""
     adapter = tokpar.load(part("default"))
     text = " " + "ab" * N
-    chunks = AutoSplitter(300).split(text, adapter, 0)
+    chunks = AutoSplitter(300).split(text, adapter, 0).chunks
     windows = [k for k, c in enumerate(chunks) if c.cut is not None and c.cut.rule is None]
     failed = windows[1:3]
-    mended = InsideMerger().repaired(text, chunks, failed, adapter)
+    mended = InsideMerger().mended(text, chunks, failed, adapter)
     assert len(mended) == len(chunks) - len(failed)
     assert [c.core_start for c in mended] == [
         c.core_start for k, c in enumerate(chunks) if k not in failed
     ]
     pieces = [Piece(adapter.encode(text[c.start : c.stop])) for c in mended]
-    outcome = InsideMerger().merge(text, mended, pieces, adapter)
-    assert isinstance(outcome, Joined)
-    assert outcome.ids.tolist() == adapter.encode(text).tolist()
+    joins = InsideMerger().merge(text, mended, pieces, adapter)
+    firsts = [0, *(join.right for join in joins if join is not None)]
+    lasts = [*(join.left for join in joins if join is not None), len(pieces[-1].ids)]
+    kept = zip(pieces, firsts, lasts, strict=True)
+    ids = [id_ for piece, first, last in kept for id_ in piece.ids[first:last].tolist()]
+    assert ids == adapter.encode(text).tolist()
 
 
 # ------------------------------------------------------------------------------- the planner
@@ -348,10 +354,9 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
 def test_the_plan_counts_its_seams(name: str, kind: str) -> None:
     splitter, adapter = AutoSplitter(300), tokpar.load(part(name))
     text = TEXTS[kind][0]
-    chunks = splitter.split(text, adapter, 0)
-    plan = splitter.explain(text, chunks, adapter).plan
-    numbers = [int(word) for word in plan.replace(",", "").split() if word.isdigit()]
-    assert sum(numbers) == len(chunks) - 1
+    split = splitter.split(text, adapter, 0)
+    numbers = [int(word) for word in split.plan.replace(",", "").split() if word.isdigit()]
+    assert sum(numbers) == len(split.chunks) - 1
 
 
 def test_every_chunk_scans_as_in_the_text() -> None:
@@ -360,7 +365,7 @@ def test_every_chunk_scans_as_in_the_text() -> None:
     for text, _ in TEXTS.values():
         region = inside.region(text, 0, len(text))
         assert region is not None
-        for chunk in AutoSplitter(300).split(text, adapter, 0):
+        for chunk in AutoSplitter(300).split(text, adapter, 0).chunks:
             assert chunk.run or inside.closed(text, region, chunk.start, chunk.stop)
 
 

@@ -41,7 +41,7 @@ class Everywhere:
 
 @dataclass(frozen=True)
 class Never:
-    """A merger that certifies nothing."""
+    """A merger that never certifies the first seam."""
 
     def merge(
         self,
@@ -50,7 +50,7 @@ class Never:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
-        return [None] * (len(chunks) - 1)
+        return [None, *CutMerger().merge(text, chunks, pieces, tokenizer)[1:]]
 
 
 @dataclass

@@ -223,6 +223,4 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     )
     whys = {row: split.why for row, split in job.splits.items()}
     results = Results(job.texts, tokenizer, own, final, job.rows, whys, report)
-    if len(job.texts) == 1:
-        report = results.encoding(0).report
-    return Batch(final, report, results.encoding)
+    return Batch(final, results.told(0) if len(job.texts) == 1 else report, results.encoding)
