@@ -16,10 +16,10 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
-_AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 SAMPLING = ("dropout", "alpha", "nbest_size")
 _UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
-_SCALARS = (*_AFFIXES, *SAMPLING, *_UNKNOWNS)
+_SCALARS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
 
 
 @dataclass(frozen=True, slots=True)

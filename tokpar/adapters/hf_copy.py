@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_caller import SAMPLING, Caller, is_panic
-from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_facts import ENGINE, Json, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, finish_of
-from tokpar.errors import EngineError
+from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IntArray
 from tokpar.types import Facts
 
@@ -43,6 +43,8 @@ def facts_of_copy(caller: Caller, copy: Any, unknown: str | None) -> tuple[Facts
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
     parsed = json.loads(config)
+    if not _writable(copy, parsed):
+        parsed["model"]["vocab"] = copy.get_vocab(with_added_tokens=False)
     facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
     why = unknown or _own_encode(caller.wrapper) or facts.unprovable
     facts = replace(
@@ -51,6 +53,12 @@ def facts_of_copy(caller: Caller, copy: Any, unknown: str | None) -> tuple[Facts
         tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
     )
     return facts, token_lengths(parsed) if facts.tiles else None
+
+
+def _writable(tokenizer: Any, config: Json) -> bool:
+    """Whether `config`, its `tokenizer.json`, holds all tokens: of those with one id it has one."""
+    size: int = tokenizer.get_vocab_size(with_added_tokens=False)
+    return len(config["model"]["vocab"]) == size
 
 
 def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
@@ -137,6 +145,16 @@ def _own_encode(wrapper: Any) -> str | None:
         if owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
             return f"the class {owner.__qualname__} has its own {name}"
     return None
+
+
+def written(tokenizer: Any) -> str:
+    """`tokenizer.json`. OptionError if it would not hold the whole tokenizer."""
+    config = serialized(tokenizer)
+    if config is None:
+        raise OptionError(f"cannot be built in another process: {CUSTOM}")
+    if not _writable(tokenizer, json.loads(config)):
+        raise OptionError("cannot be built in another process: two tokens have one id")
+    return config
 
 
 def serialized(tokenizer: Any) -> str | None:

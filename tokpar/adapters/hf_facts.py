@@ -19,6 +19,7 @@ Json = Mapping[str, Any]
 ENGINE = "oniguruma"
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 DUMMY = "▁"
+MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
@@ -55,7 +56,8 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     byte_level = _byte_level(pieces)
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     loose = bool(stages) or prefix_space or falling.scheme == "dummy"
-    tiles = byte_level and not loose and _tiles(pieces, model, everything)
+    shared = _shared_id(model)
+    tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
     return Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -72,7 +74,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         or _normalizer_reason(stages)
         or _model_reason(model, falling.scheme)
         or _added_reason(added, skipped, falling.scheme, stages),
-        undivided=None if tiles else "its tokens are not known to make up the text",
+        undivided=None if tiles else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
 
@@ -92,6 +94,17 @@ def vocabulary(model: Json) -> dict[str, int]:
     if isinstance(vocab, list):
         return {piece: i for i, (piece, _score) in enumerate(vocab)}
     return dict(vocab)
+
+
+def _shared_id(model: Json) -> str | None:
+    """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
+    names may merge in place of one that has the same ids: Lemma 3 needs one string for each id."""
+    tokens = vocabulary(model)
+    if len(set(tokens.values())) == len(tokens):
+        return None
+    first: dict[int, str] = {}
+    one, other = next((first[i], t) for t, i in tokens.items() if first.setdefault(i, t) != t)
+    return f"tokens {one!r} and {other!r} have one id, and merging goes by ids"
 
 
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
@@ -234,6 +247,8 @@ def _dummy_reason(model: Json) -> str | None:
     if model.get("ignore_merges"):
         return "ignore_merges: tokens that merges do not reach may be used"
     tokens = vocabulary(model)
+    if _shared_id(model):
+        return _shared_id(model)
     if DUMMY not in tokens:
         return f"{DUMMY!r} is not in the vocabulary"
     if model.get("byte_fallback"):
@@ -258,6 +273,8 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     kind = model_kind(model)
     if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
         return f"nothing is proved about the model {kind}"
+    if misplaces(model):
+        return MISPLACED
     if kind == "Unigram" and scheme != "metaspace":
         return "a Unigram model is provable only behind a splitting Metaspace"
     if model.get("dropout"):
@@ -265,6 +282,12 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     if model.get("alpha") or model.get("nbest_size"):
         return "Unigram with sampling (alpha, nbest_size) is random: no two encodings need agree"
     return None
+
+
+def misplaces(model: Json) -> bool:
+    """The engine counts the bytes of the mark as bytes of the text, where it falls back to bytes."""
+    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    return model_kind(model) == "BPE" and bool(model.get("byte_fallback") and marks)
 
 
 def _added_reason(
@@ -312,14 +335,21 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
     if not keeps or not plain or model_kind(model) != "BPE":
         return False
     tokens, alphabet = vocabulary(model), byte_alphabet()
-    return alphabet <= tokens.keys() and not any(
-        t.lstrip or t.rstrip or _ambiguous(t.content, tokens, alphabet) for t in added
+    return alphabet <= tokens.keys() and not (
+        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens, alphabet)
     )
 
 
-def _ambiguous(content: str, tokens: Mapping[str, int], alphabet: frozenset[str]) -> bool:
-    """An added token shares its id with a byte-level token of another length ("é" is byte E9)."""
-    return content in tokens and alphabet.issuperset(content) and not content.isascii()
+def _ambiguous(
+    added: Iterable[AddedToken], tokens: Mapping[str, int], alphabet: frozenset[str]
+) -> bool:
+    """An added token shares its id with a token of another length: with one that was added too, or
+    that merging makes ("é" is byte E9)."""
+    wanted = {token.id for token in added}
+    merged = {
+        i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
+    }
+    return any(merged.setdefault(t.id, _utf8(t.content)) != _utf8(t.content) for t in added)
 
 
 def byte_alphabet() -> frozenset[str]:
