@@ -285,7 +285,7 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
 
 
 def misplaces(model: Json) -> bool:
-    """The engine counts the bytes of the mark as bytes of the text, where it falls back to bytes."""
+    """Where it falls back to bytes, the engine counts those of the mark as bytes of the text."""
     marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
     return model_kind(model) == "BPE" and bool(model.get("byte_fallback") and marks)
 

@@ -162,8 +162,8 @@ class HuggingFaceTokenizer:
         """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
 
         Where tokens do not tile the text, spans are those of the engine, in whole code points: the
-        tokens of one multi-byte character share a span, and a normalizer may leave gaps. LookupError
-        also where those are wrong.
+        tokens of one multi-byte character share a span, and a normalizer may leave gaps.
+        LookupError also where those are wrong.
         """
         if self._lengths is not None:
             return self._spans(ids, text, None)

@@ -40,8 +40,8 @@ class Overlap:
     `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
     the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
-    of its end. `placed`: both sides tell places that tokens of their chunk can have; if not, nothing
-    can be joined by them.
+    of its end. `placed`: both sides tell places that tokens of their chunk can have; if
+    not, nothing is joined by them.
     """
 
     text: str
