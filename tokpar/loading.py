@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
 from tokpar.interfaces import Detaches, Refreshes, TokenizerAdapter
@@ -15,6 +15,16 @@ DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
 """Engines that come with packages of the same name, "tokpar-" in front."""
 
+
+@runtime_checkable
+class View(Protocol):
+    """`Encoder.as_hf()` or `Encoder.as_tiktoken()`."""
+
+    def viewed(self) -> object:
+        """The tokenizer behind it."""
+        ...
+
+
 # Keyed by (engine, settings), written out.
 _loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
 
@@ -23,8 +33,8 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, a path (tokenizer.json, .tiktoken, BERT's vocab.txt), a registered name such
-    as "default", or any object with `name` and `encode(text)`.
+    tiktoken.Encoding, a view of one of these, a path (tokenizer.json, .tiktoken, BERT's vocab.txt),
+    a registered name such as "default", or any object with `name` and `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
     (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
@@ -33,6 +43,8 @@ def load(
     """
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
+    if isinstance(source, View):
+        source = source.viewed()
     try:
         known = _loaded.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots

@@ -171,7 +171,10 @@ class EngineTokenizer:
         return self._file.finish(ids)
 
     def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
-        """The same for texts that are encoded together: padded to the longest if the file says."""
+        """The same for texts that are encoded together: padded to the longest if the file says.
+        Raises what `check_text` raises, which nobody called for a text that was encoded alone."""
+        for text in texts:
+            self._file.check_text(text)
         return self._file.finish_batch(ids)
 
     @property

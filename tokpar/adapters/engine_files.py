@@ -111,7 +111,7 @@ class RankFile:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
-        assert adapter is not None
+        assert isinstance(adapter, tiktoken.TiktokenTokenizer)
         self.path = path
         self._adapter = adapter
         self._settings = settings

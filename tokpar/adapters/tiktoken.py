@@ -20,6 +20,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
+from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
@@ -41,9 +42,9 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
     **unknown: object,
-) -> TiktokenTokenizer | None:
+) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
-    anything else.
+    anything else. An encoding that encodes in its own way is never split.
 
     `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
     holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
@@ -58,7 +59,22 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    return TiktokenTokenizer(source, allowed_special, disallowed_special)
+    return _adapter(source, allowed_special, disallowed_special)
+
+
+def _adapter(
+    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials
+) -> TiktokenTokenizer | OwnEncoding:
+    """The adapter of an encoding that is or is not one of tiktoken's own class."""
+    why = own_encode(encoding)
+    if why is None:
+        return TiktokenTokenizer(encoding, allowed, disallowed)
+    settings: dict[str, Specials] = {}
+    if allowed == "all" or _names("allowed_special", allowed, ()):
+        settings["allowed_special"] = allowed
+    if disallowed != "all":
+        settings["disallowed_special"] = _names("disallowed_special", disallowed, ())
+    return OwnEncoding(encoding, why, settings)
 
 
 def rebuild(
@@ -209,9 +225,12 @@ class TiktokenTokenizer:
         del twin._encoding, twin._encodings
         return twin
 
-    def attached(self, source: object) -> TiktokenTokenizer:
-        """The adapter again, of the encoding it was loaded from."""
+    def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
+        """The adapter again, of the encoding it was loaded from; another one if a call of that was
+        replaced since."""
         assert isinstance(source, tiktoken.Encoding)
+        if own_encode(source) is not None:
+            return _adapter(source, self._allowed, self._disallowed)
         twin = copy(self)
         twin._encoding = source
         twin._encodings = ThreadEncodings(source)
