@@ -57,7 +57,9 @@ class Scanner:
         import regex
 
         # `$` is the end of the text in fancy-regex, but also the place before a last "\n" here
-        return [regex.compile(p.replace(r"\s++$", r"\s++\Z")) for p in self.facts.patterns]
+        sources = [p.replace(r"\s++$", r"\s++\Z") for p in self.facts.patterns]
+        # VERSION0, here and everywhere: else any code may change `regex.DEFAULT_VERSION`
+        return [regex.compile(source, regex.VERSION0) for source in sources]
 
 
 @lru_cache(maxsize=64)
