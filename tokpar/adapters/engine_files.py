@@ -17,7 +17,7 @@ from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
 from tokpar.adapters.settings import flags
-from tokpar.errors import FileFormatError
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.formats import read_config
@@ -112,6 +112,12 @@ class RankFile:
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
         assert isinstance(adapter, tiktoken.TiktokenTokenizer)
+        specials = adapter.encoding._special_tokens
+        hidden = tiktoken.shadowed(
+            specials, frozenset(t.content for t in adapter.facts.added_tokens)
+        )
+        if hidden is not None:
+            raise OptionError(f"{path}: {hidden}")
         self.path = path
         self._adapter = adapter
         self._settings = settings

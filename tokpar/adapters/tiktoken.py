@@ -153,7 +153,7 @@ class TiktokenTokenizer:
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self._encoding._mergeable_ranks)),
-            unprovable=unknown or _shadowed(specials, self._allowed),
+            unprovable=unknown or shadowed(specials, self._allowed),
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
         )
@@ -300,7 +300,7 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
     return frozenset(value)
 
 
-def _shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
+def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
     """Why it is not known which special token is matched where; None if it is.
 
     Of two that start at one place tiktoken takes the first of a hash table, also if that one is not
