@@ -30,6 +30,7 @@ from tokpar.adapters.hf_copy import (
 )
 from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import NativeRefusesError
+from tokpar.adapters.hf_model import same_model
 from tokpar.adapters.segments import SegmentMemo, segment_memo
 from tokpar.adapters.settings import flags
 from tokpar.kernels import (
@@ -240,7 +241,8 @@ class HuggingFaceTokenizer:
         if self._caller.fixed:
             return self
         caller = self._caller.again()
-        if caller.own is self._caller.own and caller.state() == self._state:
+        same = caller.own is self._caller.own and same_model(caller.own.model, self._chunks.model)
+        if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
 
