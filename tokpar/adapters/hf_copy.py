@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -84,19 +84,33 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
-    if encode_special_tokens and any(_is_special(own, i) != t.special for i, t in added.items()):
-        return _ALTERED
     if _is_random(own.model):
         return None
     try:
+        if encode_special_tokens and any(_still_special(own, i, t) for i, t in added.items()):
+            return _ALTERED
         if _alike_when_normalized(own, added.values()):
             return _ALIKE
-        differences = (_difference(own, copy, token.content) for token in added.values())
+        differences = (_difference(own, copy, text) for text in _tried(own, added.values()))
         return next(filter(None, differences), None)
+    except Exception as error:
+        return f"the engine fails where its added tokens are tried: {error}"
     except BaseException as error:
         if not is_panic(error):
             raise
         return "the engine panics on added tokens that strip each other"
+
+
+def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
+    """Texts with each token: between letters, as far as truncation shows it, and alone, where a
+    normalizer that puts something in front leaves it as it is searched."""
+    cut = own.truncation
+    only_one = cut is not None and cut["max_length"] == 1
+    before = "" if only_one and cut["direction"] == "right" else "x"
+    behind = "" if only_one and cut["direction"] != "right" else "x"
+    for token in added:
+        yield f"{before}{token.content}{behind}"
+        yield token.content
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
@@ -108,24 +122,39 @@ def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
     return len(set(contents)) < len(contents)
 
 
-def _is_special(own: Any, added_id: int) -> bool:
-    """What the engine holds for special, whatever the flag of the token says now."""
-    kept = own.decode([added_id], skip_special_tokens=False)
-    return bool(own.decode([added_id], skip_special_tokens=True) != kept)
+def _still_special(own: Any, added_id: int, token: Any) -> bool:
+    """A token that is special no more may still be left out: the engine keeps what was special.
+
+    Its decoder tells, unless the token is searched in another form than its own; then it must be
+    seen to be found.
+    """
+    if token.special:
+        return False
+    searched = token.content
+    if token.normalized and own.normalizer is not None:
+        searched = own.normalizer.normalize_str(searched)
+    if searched == token.content:
+        kept: str = own.decode([added_id], skip_special_tokens=False)
+        return kept != own.decode([added_id], skip_special_tokens=True)
+    found = _uncut(own, token.content)
+    seen = (found.ids, found.tokens) == ([added_id], [searched])
+    return not (seen and own.encode_special_tokens)  # which transformers sets only when it encodes
 
 
-def _difference(own: Any, copy: Any, content: str) -> str | None:
-    """Why the ids differ, padding aside, of an added token between letters; of what `own` cuts off
-    nothing is seen."""
-    cut, text = own.truncation, f"x{content}x"
-    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
-    if most == 1:
-        text = f"{content}x" if right else f"x{content}"
-    expected = copy.encode(text, add_special_tokens=False).ids
+def _uncut(own: Any, text: str) -> Any:
+    """The encoding of a text, or where nothing is kept the first that was cut off."""
     native = own.encode(text, add_special_tokens=False)
-    if most == 0:
-        native = native.overflowing[0]  # all that was cut off, and that is everything
-    elif most is not None and len(expected) > most:
+    nothing = own.truncation is not None and own.truncation["max_length"] == 0
+    return native.overflowing[0] if nothing and native.overflowing else native
+
+
+def _difference(own: Any, copy: Any, text: str) -> str | None:
+    """Why the ids of a text differ, padding aside; of what `own` cuts off nothing is seen."""
+    cut = own.truncation
+    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
+    expected = copy.encode(text, add_special_tokens=False).ids
+    native = _uncut(own, text)
+    if most and len(expected) > most:
         expected = expected[:most] if right else expected[-most:]
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == expected else _ALTERED
