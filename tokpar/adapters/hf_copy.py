@@ -134,8 +134,8 @@ def _still_special(own: Any, added_id: int, token: Any) -> bool:
     if token.normalized and own.normalizer is not None:
         searched = own.normalizer.normalize_str(searched)
     if searched == token.content:
-        kept: str = own.decode([added_id], skip_special_tokens=False)
-        return kept != own.decode([added_id], skip_special_tokens=True)
+        texts = {own.decode([added_id], skip_special_tokens=skip) for skip in (False, True)}
+        return len(texts) > 1
     found = _uncut(own, token.content)
     seen = (found.ids, found.tokens) == ([added_id], [searched])
     return not (seen and own.encode_special_tokens)  # which transformers sets only when it encodes
