@@ -19,7 +19,7 @@ _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
 AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 SAMPLING = ("dropout", "alpha", "nbest_size")
 _UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
-_SCALARS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
+MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
 
 _SPREAD, _LAST = 16, 32
 
@@ -74,7 +74,7 @@ class Caller:
         return (
             type(model).__name__,
             size,
-            *(getattr(model, name, None) for name in _SCALARS),
+            *(getattr(model, name, None) for name in MODEL_SETTINGS),
             *(model.id_to_token(size * i // _SPREAD) for i in range(_SPREAD)),
             *(model.id_to_token(i) for i in range(max(0, size - _LAST), size)),
             *(_pickled(getattr(own, name)) for name in _COMPONENTS),

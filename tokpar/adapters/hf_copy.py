@@ -11,13 +11,16 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_caller import SAMPLING, Caller, is_panic
+from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller, is_panic
 from tokpar.adapters.hf_facts import ENGINE, Json, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, finish_of
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
-from tokpar.kernels import IntArray
 from tokpar.types import Facts
 
+_MOST_WRITTEN = 1 << 26
+"""The greatest id with which a file is asked for: the library takes memory for all below."""
+_BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
@@ -27,7 +30,7 @@ _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of t
 def private_copy(own: Any) -> Any:
     """A tokenizer with the same `encode` and nothing after it; the model is shared."""
     copy = Tokenizer(own.model)
-    for name in ("normalizer", "pre_tokenizer"):
+    for name in _BEFORE_THE_MODEL:
         if getattr(own, name) is not None:
             setattr(copy, name, getattr(own, name))
     added = own.get_added_tokens_decoder()
@@ -36,29 +39,54 @@ def private_copy(own: Any) -> Any:
     return copy
 
 
-def facts_of_copy(caller: Caller, copy: Any, unknown: str | None) -> tuple[Facts, IntArray | None]:
+def facts_of_copy(
+    caller: Caller, copy: Any, unknown: str | None
+) -> tuple[Facts, TokenLengths | None]:
     """Facts, and the byte lengths of tokens if these tile the text."""
-    config = serialized(copy)
+    config = _config(copy)
     if config is None:
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
-    parsed = json.loads(config)
-    if not _writable(copy, parsed):
-        parsed["model"]["vocab"] = copy.get_vocab(with_added_tokens=False)
-    facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
+    facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
     why = unknown or _own_encode(caller.wrapper) or facts.unprovable
     facts = replace(
         facts,
         unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
         tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
     )
-    return facts, token_lengths(parsed) if facts.tiles else None
+    return facts, token_lengths(config) if facts.tiles else None
 
 
-def _writable(tokenizer: Any, config: Json) -> bool:
-    """Whether `config`, its `tokenizer.json`, holds all tokens: of those with one id it has one."""
-    size: int = tokenizer.get_vocab_size(with_added_tokens=False)
-    return len(config["model"]["vocab"]) == size
+def _config(tokenizer: Any) -> Json | None:
+    """What `tokenizer.json` would say but for merges, scores and what comes after the model; None
+    if a component is written in Python.
+
+    The library would write that file itself, but without one of two tokens of one id, and with
+    memory for all ids up to the greatest.
+    """
+    try:
+        parts = {name: _component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+    except Exception as error:
+        if "ustom" not in str(error):
+            raise
+        return None
+    model = tokenizer.model
+    settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    added = tokenizer.get_added_tokens_decoder()
+    flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+    return {
+        **parts,
+        "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
+        "added_tokens": [
+            {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
+        ],
+    }
+
+
+def _component(part: Any) -> Json | None:
+    found: Json | None = None if part is None else json.loads(part.__getstate__())
+    return found
 
 
 def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
@@ -178,11 +206,14 @@ def _own_encode(wrapper: Any) -> str | None:
 
 def written(tokenizer: Any) -> str:
     """`tokenizer.json`. OptionError if it would not hold the whole tokenizer."""
+    tokens = tokenizer.get_vocab(with_added_tokens=False)
+    if len(set(tokens.values())) < len(tokens):
+        raise OptionError("cannot be built in another process: two tokens have one id")
+    if max(tokens.values(), default=0) > _MOST_WRITTEN:
+        raise OptionError("cannot be built in another process: ids too great to be written down")
     config = serialized(tokenizer)
     if config is None:
         raise OptionError(f"cannot be built in another process: {CUSTOM}")
-    if not _writable(tokenizer, json.loads(config)):
-        raise OptionError("cannot be built in another process: two tokens have one id")
     return config
 
 

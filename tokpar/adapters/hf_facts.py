@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from tokpar.kernels import IntArray
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 Json = Mapping[str, Any]
@@ -117,18 +116,14 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     )
 
 
-def token_lengths(config: Json) -> IntArray:
-    """int64 table id -> UTF-8 bytes of text that the token stands for, 0 for ids without a token.
-    For tokenizers whose facts say `tiles`; the others have no such table."""
-    tokens = vocabulary(config["model"])
-    added = _added_tokens(config)
-    top = max((*tokens.values(), *(t.id for t in added)), default=-1)
-    lengths = np.zeros(top + 1, dtype=np.int64)
-    ids = np.fromiter(tokens.values(), dtype=np.int64, count=len(tokens))
-    lengths[ids] = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    for token in added:
-        lengths[token.id] = _utf8(token.content)
-    return lengths
+def token_lengths(config: Json) -> TokenLengths:
+    """UTF-8 bytes of text that each token stands for. For tokenizers whose facts say `tiles`; the
+    others have no such lengths."""
+    tokens, added = vocabulary(config["model"]), _added_tokens(config)
+    return TokenLengths(
+        chain(tokens.values(), (token.id for token in added)),
+        chain(map(len, tokens), (_utf8(token.content) for token in added)),
+    )
 
 
 def _flattened(part: Json | None, children: str) -> Iterator[Json]:

@@ -36,10 +36,8 @@ from tokpar.adapters.settings import flags
 from tokpar.kernels import (
     IdArray,
     SpanArray,
-    byte_length,
     byte_starts,
     has_surrogate,
-    spans_from_lengths,
 )
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece
@@ -176,13 +174,7 @@ class HuggingFaceTokenizer:
     def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
         if self._lengths is None:
             return _offsets(encoding, text, self._chunks.model)
-        if len(ids) and int(ids.max()) >= len(self._lengths):
-            raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
-        spans = spans_from_lengths(self._lengths[ids])
-        covered = int(spans[-1, 1]) if len(spans) else 0
-        if covered != byte_length(text):
-            raise LookupError(f"these ids cover {covered} bytes, the text has {byte_length(text)}")
-        return spans
+        return self._lengths.spans(ids, text)
 
     def finish(self, ids: IdArray, text: str) -> IdArray:
         """`ids` of the whole text, cut, with special tokens, and padded as a text of its own.

@@ -19,11 +19,12 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.pure_arrays import NOTHING_AROUND, spans_by_length
+from tokpar.adapters.pure_arrays import NOTHING_AROUND
 from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts
@@ -206,7 +207,7 @@ class TiktokenTokenizer:
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
-        return spans_by_length(self._lengths, ids, text)
+        return self._lengths.spans(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """`Encoding.decode`. KeyError for an id that is no token."""
@@ -267,18 +268,20 @@ class TiktokenTokenizer:
         return frozenset(clashes)
 
     @cached_property
-    def _lengths(self) -> IntArray:
+    def _lengths(self) -> TokenLengths:
         ranks = self._encoding._mergeable_ranks
         specials = {
             content.encode("utf-8"): id_
             for content, id_ in self._encoding._special_tokens.items()
             if content in self._allowed
         }
-        ids = np.fromiter(chain(ranks.values(), specials.values()), np.int64)
-        table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
-        table[ids] = np.fromiter(map(len, chain(ranks, specials)), np.int64, len(ids))
-        table[list(self._ambiguous)] = 0
-        return table
+        shared: dict[int, list[bytes]] = {id_: [] for id_ in self._ambiguous}
+        for token, id_ in chain(specials.items(), ranks.items() if shared else ()):
+            if id_ in shared:
+                shared[id_].append(token)  # special tokens first: the engine looks for them first
+        return TokenLengths(
+            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), shared
+        )
 
 
 def _tokens(encoding: tiktoken.Encoding, allowed: frozenset[str]) -> Iterator[tuple[bytes, int]]:
