@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import eq
-from typing import Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from tokpar.kernels import IdArray, IntArray, SpanArray
 
+T = TypeVar("T")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
 Witness = tuple[tuple[str, int | str], ...]
@@ -199,6 +200,15 @@ class Facts:
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
+    _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derived(self, make: Callable[[Facts], T]) -> T:
+        """What `make` makes of these facts, made once and kept as long as they live. A cache
+        elsewhere would keep them, and the tokenizer, alive where the result knows them."""
+        if make not in self._derived:
+            self._derived.setdefault(make, make(self))
+        found: T = self._derived[make]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

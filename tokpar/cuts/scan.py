@@ -62,10 +62,9 @@ class Scanner:
         return [regex.compile(source, regex.VERSION0) for source in sources]
 
 
-@lru_cache(maxsize=64)
 def scanner_for(facts: Facts) -> Scanner:
-    """The scanner for these facts (kept: facts are compared by identity)."""
-    return Scanner(facts)
+    """The scanner for these facts, kept with them."""
+    return facts.derived(Scanner)
 
 
 @lru_cache(maxsize=1)
