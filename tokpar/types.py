@@ -15,7 +15,7 @@ import numpy as np
 
 from tokpar.kernels import IdArray, IntArray, SpanArray
 
-T = TypeVar("T")
+_Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
 Witness = tuple[tuple[str, int | str], ...]
@@ -202,12 +202,12 @@ class Facts:
     longest_word: int = 0
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def derived(self, make: Callable[[Facts], T]) -> T:
+    def derived(self, make: Callable[[Facts], _Made]) -> _Made:
         """What `make` makes of these facts, made once and kept as long as they live. A cache
         elsewhere would keep them, and the tokenizer, alive where the result knows them."""
         if make not in self._derived:
             self._derived.setdefault(make, make(self))
-        found: T = self._derived[make]
+        found: _Made = self._derived[make]
         return found
 
 
