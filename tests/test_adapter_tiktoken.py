@@ -151,10 +151,15 @@ def test_text_that_tiktoken_changes_or_drops_cannot_be_located() -> None:
         dropping.locate(dropping.encode("ab CD"), "ab CD")
 
 
-def test_an_id_of_two_tokens_of_different_length_cannot_be_located() -> None:
+def test_an_id_of_two_tokens_of_different_length_is_located_by_the_text() -> None:
     tokenizer = adapter(small({"<long>": 300, "<s>": 300, "<x>": 301}), allowed_special="all")
+    for text, places in (
+        ("a<s>", [[0, 1], [1, 4]]),
+        ("<long>é<s><long>", [[0, 6], [6, 7], [7, 8], [8, 11], [11, 17]]),
+    ):
+        assert tokenizer.locate(tokenizer.encode(text), text).tolist() == places
     with pytest.raises(LookupError, match="do not tile"):
-        tokenizer.locate(tokenizer.encode("a<s>"), "a<s>")
+        tokenizer.locate(tokenizer.encode("a<s>"), "a<t>")
     assert tokenizer.locate(tokenizer.encode("a<x>"), "a<x>").tolist() == [[0, 1], [1, 4]]
 
 

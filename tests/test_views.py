@@ -817,7 +817,7 @@ def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
         mergeable_ranks=own._mergeable_ranks,
         special_tokens=own._special_tokens,
     )
-    with pytest.raises(OptionError, match="Own, which has its own encode"):
+    with pytest.raises(OptionError, match=r"Own has its own encode$"):
         tokpar.Encoder(made).as_tiktoken()
     assert own_methods(type(own), ("encode", "missing"), "tiktoken.") == []
 

@@ -17,6 +17,15 @@ PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
 
 
 @runtime_checkable
+class View(Protocol):
+    """`Encoder.as_hf()` or `Encoder.as_tiktoken()`."""
+
+    def viewed(self) -> object:
+        """The tokenizer behind it."""
+        ...
+
+
+@runtime_checkable
 class Refreshes(Protocol):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
@@ -46,8 +55,8 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, a path (tokenizer.json, .tiktoken, BERT's vocab.txt), a registered name such
-    as "default", or any object with `name` and `encode(text)`.
+    tiktoken.Encoding, a view of one of these, a path (tokenizer.json, .tiktoken, BERT's vocab.txt),
+    a registered name such as "default", or any object with `name` and `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
     (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
@@ -56,6 +65,8 @@ def load(
     """
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
+    if isinstance(source, View):
+        source = source.viewed()
     try:
         known = _loaded.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
+_Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
 Witness = tuple[tuple[str, int | str], ...]
@@ -264,6 +265,15 @@ class Facts:
     flat: bool = False
     forbidden: frozenset[str] = frozenset()
     agreement: str = ""
+    _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derived(self, make: Callable[[Facts], _Made]) -> _Made:
+        """What `make` makes of these facts, made once and kept as long as they live. A cache
+        elsewhere would keep them, and the tokenizer, alive where the result knows them."""
+        if make not in self._derived:
+            self._derived.setdefault(make, make(self))
+        found: _Made = self._derived[make]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from tokpar.adapters import huggingface, tiktoken
 from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.adapters.pure_arrays import spans_by_length
 from tokpar.adapters.settings import flags
-from tokpar.errors import FileFormatError
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_finish
 from tokpar.types import AddedToken, Facts, Rows
@@ -86,14 +86,14 @@ class JsonFile:
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:
-            return spans_by_length(self._lengths, ids, text)
+            return self._lengths.spans(ids, text)
         return self._own.locate(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._own.decode(ids)
 
     @cached_property
-    def _lengths(self) -> IntArray | None:
+    def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
 
     @cached_property
@@ -108,7 +108,13 @@ class RankFile:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
-        assert adapter is not None
+        assert isinstance(adapter, tiktoken.TiktokenTokenizer)
+        specials = adapter.encoding._special_tokens
+        hidden = tiktoken.shadowed(
+            specials, frozenset(t.content for t in adapter.facts.added_tokens)
+        )
+        if hidden is not None:
+            raise OptionError(f"{path}: {hidden}")
         self.path = path
         self._adapter = adapter
         self._settings = settings

@@ -21,27 +21,25 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_caller import Caller, caller_of, id_array, is_panic, raise_panic
+from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, is_panic, raise_panic
 from tokpar.adapters.hf_copy import (
-    CUSTOM,
     facts_of_copy,
     finish_like,
     private_copy,
     same_as,
-    serialized,
+    written,
 )
+from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import NativeRefusesError
+from tokpar.adapters.hf_model import same_model
 from tokpar.adapters.segments import SegmentMemo, segment_memo
 from tokpar.adapters.settings import flags
-from tokpar.errors import OptionError
 from tokpar.kernels import (
     IdArray,
     SpanArray,
-    byte_length,
     byte_starts,
     has_surrogate,
     offsets_of,
-    spans_from_lengths,
 )
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece, Rows
@@ -182,6 +180,7 @@ class HuggingFaceTokenizer:
 
         Where tokens do not tile the text, spans are those of the engine, in whole code points: the
         tokens of one multi-byte character share a span, and a normalizer may leave gaps.
+        LookupError also where those are wrong.
         """
         if self._lengths is not None:
             return self._spans(ids, text, None)
@@ -192,14 +191,8 @@ class HuggingFaceTokenizer:
 
     def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
         if self._lengths is None:
-            return _offsets(encoding, text)
-        if len(ids) and int(ids.max()) >= len(self._lengths):
-            raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
-        spans = spans_from_lengths(self._lengths[ids])
-        covered = int(spans[-1, 1]) if len(spans) else 0
-        if covered != byte_length(text):
-            raise LookupError(f"these ids cover {covered} bytes, the text has {byte_length(text)}")
-        return spans
+            return _offsets(encoding, text, self._chunks.model)
+        return self._lengths.spans(ids, text)
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where
@@ -252,7 +245,8 @@ class HuggingFaceTokenizer:
         if self._caller.fixed:
             return self
         caller = self._caller.again()
-        if caller.own is self._caller.own and caller.state() == self._state:
+        same = caller.own is self._caller.own and same_model(caller.own.model, self._chunks.model)
+        if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
 
@@ -280,12 +274,9 @@ class HuggingFaceTokenizer:
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
         """`from_json` and a `tokenizer.json` of the private copy. Raises OptionError for a
-        tokenizer with components written in Python."""
-        config = serialized(self._chunks)
-        if config is None:
-            raise OptionError(f"cannot be built in another process: {CUSTOM}")
+        tokenizer with components written in Python, or with two tokens of one id."""
         flag = self._caller.encode_special_tokens
-        return from_json, {"config": config, "encode_special_tokens": flag}
+        return from_json, {"config": written(self._chunks), "encode_special_tokens": flag}
 
 
 _OTHER_IDS = "these ids are not those of the text"
@@ -297,9 +288,13 @@ def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
     return [id_array(encoding.ids) for encoding in encodings]
 
 
-def _offsets(encoding: Any, text: str) -> SpanArray:
+def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:
     """Offsets of an encoding, code points, as UTF-8 byte spans."""
+    if getattr(model, "byte_fallback", False) and any(getattr(model, a, None) for a in AFFIXES):
+        raise LookupError(MISPLACED)
     pairs = encoding.offsets
     flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64, count=2 * len(pairs))
+    if flat.max(initial=0) > len(text):
+        raise LookupError("the engine places tokens behind the end of the text")
     spans: SpanArray = byte_starts(text)[flat].reshape(-1, 2)
     return spans

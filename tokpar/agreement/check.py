@@ -20,7 +20,7 @@ from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
 
-EDITION = "2"
+EDITION = "3"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
 SECONDS = 2.0
 """For each of the two passes that make a differing text smaller."""

@@ -16,6 +16,7 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.explain.differences import Difference, differences
 from tokpar.explain.kept import Kept, kept_ids
 from tokpar.interfaces import (
+    ChecksText,
     Locates,
     MatchesSpans,
     Merger,
@@ -195,6 +196,8 @@ def trace(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
     ) as encoder:  # which checks names, options and consent
         adapter = encoder.tokenizer
+    if isinstance(adapter, ChecksText):
+        adapter.check_text(text)
     record = registry().strategy(strategy)
     splitter, merger = build_strategy(record, options)
     watched = _Watched(merger)

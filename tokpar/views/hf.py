@@ -189,6 +189,11 @@ class HfView:
     def __reduce__(self) -> NoReturn:
         unpicklable(self, _ORIGINAL)
 
+    def viewed(self) -> Any:
+        """What `tokpar.load` makes of a view: an adapter of the tokenizer itself."""
+        caller = self._now().adapter.caller
+        return caller.own if caller.wrapper is None else caller.wrapper
+
     def _now(self) -> Source:
         """What is known of the tokenizer as it is now."""
         adapter, known = self._tokenizer(), self._known
