@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tokpar import streaming
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
 from tests.texts import texts as any_texts
+from tokpar import streaming
 from tokpar.adapters.incremental import PrefixTokenizer, load
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError

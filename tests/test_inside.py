@@ -31,13 +31,13 @@ from tokpar import pipeline
 from tokpar.cuts.inside import Region, inside_of
 from tokpar.cuts.periods import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
 from tokpar.cuts.vocabulary import Vocabulary, vocabulary_of
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.mending import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.inside import InsideMerger, by_two_edges
 from tokpar.methods.joining import locate_of, overlap_of
-from tokpar.encoding import Encoding
-from tokpar.mending import Method
 from tokpar.types import Chunk, Piece, Seam, Split
 
 N = 3000

@@ -18,8 +18,8 @@ from tests.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
 from tokpar import mending, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.mending import Method
+from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 

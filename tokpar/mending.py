@@ -17,10 +17,10 @@ import numpy as np
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import (
     Divided,
-    Flags,
     Divides,
     EncodesMany,
     Executor,
+    Flags,
     Locates,
     MatchesSpans,
     Mends,
@@ -55,7 +55,7 @@ class Method:
     name: str = ""
 
     def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
-        """The splitter's first answer; one chunk where the merger cannot be told what it must know."""
+        """The splitter's first answer; one chunk if the merger cannot have what it goes by."""
         spans = self.spans(tokenizer)
         if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
             return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")

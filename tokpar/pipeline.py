@@ -100,11 +100,12 @@ def _split(job: Job) -> None:
 def _check(job: Job, rows: Iterable[int]) -> None:
     if not isinstance(job.tokenizer, ChecksText):
         return
-    for row in rows:
-        try:
+    row = 0
+    try:
+        for row in rows:
             job.tokenizer.check_text(job.texts[row])
-        except Exception as error:
-            raise _numbered(error, row, job.texts) from error.__cause__
+    except Exception as error:
+        raise _numbered(error, row, job.texts) from error.__cause__
 
 
 def _alone(job: Job, finish: bool, watch: Watch | None) -> Batch:

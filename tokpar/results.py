@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from tokpar.encoding import Batch, Encoding
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, frozen_ids

@@ -10,8 +10,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module, metadata
 from functools import cached_property
+from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -32,7 +32,7 @@ from tokpar.adapters.hf_copy import (
 from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import NativeRefusesError
 from tokpar.adapters.hf_model import same_model
-from tokpar.adapters.segments import SegmentMemo, segment_memo
+from tokpar.adapters.segments import segment_memo
 from tokpar.adapters.settings import flags
 from tokpar.kernels import (
     IdArray,

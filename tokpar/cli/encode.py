@@ -25,9 +25,9 @@ from tokpar.cli.options import (
 )
 from tokpar.cli.output import plural, print_json, rule_counts
 from tokpar.cli.source import Source, declare_sources, sources
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
-from tokpar.encoding import Encoding
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter

@@ -1,4 +1,4 @@
-"""Which executor suits which tokenizer, how large its chunks are, and from which text size splitting
+"""Which executor suits which tokenizer, how large its chunks are, and from which size on splitting
 pays.
 
 The figures were measured on 2 cores with English text (docs/benchmarks.md).

@@ -12,6 +12,7 @@ import numpy as np
 
 from tokpar.certificate.checker import check
 from tokpar.cuts.finder import finder_for
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import (
     ChecksText,
@@ -25,7 +26,6 @@ from tokpar.pipeline import encode, encode_serial
 from tokpar.registry import build_strategy, registry
 from tokpar.testing.checks import Check, Complaint, SetAsideError, named, outcome
 from tokpar.testing.compare import ids_differ, ids_of, whole_ids
-from tokpar.encoding import Encoding
 
 NEAR = 60
 """Code points of a text in which every place is tried."""

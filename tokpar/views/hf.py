@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, SpanArray, code_point_spans
-from tokpar.encoding import Encoding
 from tokpar.views import hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_source import Source

@@ -11,10 +11,10 @@ import tiktoken
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_own import OwnEncoding
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.encoding import Encoding
 from tokpar.views.refusals import missing, unpicklable
 
 Allowed = Literal["all"] | Collection[str]
