@@ -48,7 +48,7 @@ def facts_of_copy(
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
     facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
-    why = unknown or _own_encode(caller.wrapper) or facts.unprovable
+    why = unknown or facts.unprovable
     facts = replace(
         facts,
         unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
@@ -99,7 +99,11 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
     finish = finish_of(
         own, add_special_tokens=caller.add_special_tokens, cut_and_pad=caller.wrapper is None
     )
-    unknown = finish.unknown or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    unknown = (
+        finish.unknown
+        or _own_encode(caller.wrapper)
+        or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    )
     return finish if unknown is None else Finish(unknown=unknown)
 
 
