@@ -1,4 +1,4 @@
-"""`python -m tokpar.bench.speed` on small texts and parts of vocabularies."""
+"""`python -m tests.benchmarks.speed` on small texts and parts of vocabularies."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tokpar.bench import speed
-from tokpar.bench.speed_engines import Subject, subjects
+from tests.benchmarks import speed
+from tests.benchmarks.speed_engines import Subject, subjects
 
 VOCAB = Path(__file__).parent / "vocab"
 WORDS = " ".join("abcdefghijklmnopqrstuvwxyz")

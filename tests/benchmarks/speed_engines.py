@@ -1,4 +1,4 @@
-"""Engines of `tokpar.bench.speed` and their own calls for one text."""
+"""Engines of `tests.benchmarks.speed` and their own calls for one text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """`auto` against each engine's own fastest call for one text: sizes, kinds of text, in one run.
 
-    python -m tokpar.bench.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl] [--json OUT]
-        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 3] [--markdown OUT]
+    python -m tests.benchmarks.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl]
+        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 3] [--json OUT]
+        [--markdown OUT]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
 engine plugin is missing are left out. tokpar and one of the own calls take turns (of four calls:
@@ -28,10 +29,10 @@ from typing import Any
 import numpy as np
 
 import tokpar
+from tests.benchmarks.speed_engines import Call, Subject, subjects
+from tests.benchmarks.speed_tables import Row, line, markdown
+from tests.benchmarks.texts import long_text, read_texts, standard_library, text_hash
 from tokpar.bench.provenance import provenance
-from tokpar.bench.speed_engines import Call, Subject, subjects
-from tokpar.bench.speed_tables import Row, line, markdown
-from tokpar.bench.texts import long_text, read_texts, standard_library, text_hash
 from tokpar.types import Report
 
 SIZES = {
