@@ -27,7 +27,7 @@ from tokpar.adapters.engine import (
     unhonoured,
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
 from tokpar.registry import registry

@@ -19,10 +19,10 @@ import tokpar
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.agreement.shrinking import simplest, smallest
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
-from tokpar.data.hostile import hostile_texts, surrogate_texts
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tokpar.data import train_default
+import tokpar
+from tests.recipes import train_default
 
-DATA = Path(train_default.__file__).parent
+DATA = Path(tokpar.__file__).parent / "data"
 FILE = DATA / "default.json"
 SDIST_VARIABLE = "TOKPAR_DJANGO_SDIST"
 TEXTS = [

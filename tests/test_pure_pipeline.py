@@ -20,11 +20,11 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import tokpar
 from tests import tokenizers_drawn as drawn
+from tests.recipes import generate_classes
 from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.cuts.tables import load_atoms, load_pictographs, range_class
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.pure import generate_classes
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder

@@ -10,7 +10,7 @@ from string import ascii_letters
 from unicodedata import normalize
 
 from tokpar.agreement.assigned import is_assigned
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import TokparError
 from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.agreement.texts import (
     added_contents,
     competing,
@@ -15,7 +16,6 @@ from tokpar.agreement.texts import (
     surrounded,
     vocabulary_words,
 )
-from tokpar.data.hostile import hostile_texts, surrogate_texts
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.testing import texts as drawing
 from tokpar.testing.checks import Pools
