@@ -17,7 +17,7 @@ import pytest
 import tiktoken
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, processors
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 import tokpar
 from tests.texts import texts
@@ -597,6 +597,84 @@ def test_offsets_lose_the_spaces_of_their_tokens() -> None:
     one, none = np.array([1]), np.array([0])
     assert trimmed(np.array([[0, 1]]), none, one, (False,)).tolist() == [[0, 0]]
     assert trimmed(np.array([[0, 1]]), none, 2 * one, (False,)).tolist() == [[0, 1]]
+
+
+def masked(normalizer: Any, prefix_space: bool, **flags: bool) -> Tokenizer:
+    """As RoBERTa: offsets trimmed, and a mask that takes the white space beside it."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    own = Tokenizer(models.BPE({char: n for n, char in enumerate(alphabet)}, []))
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    own.post_processor = processors.RobertaProcessing(
+        ("a", 64), ("b", 65), trim_offsets=True, add_prefix_space=prefix_space
+    )
+    if normalizer is not None:
+        own.normalizer = normalizer
+    own.add_tokens([AddedToken("<Mask>", **flags), AddedToken(" x ", normalized=False)])
+    return own
+
+
+def test_offsets_of_a_mask_are_without_the_space_before_it() -> None:
+    own = masked(None, True, lstrip=True, normalized=False)
+    text = "The capital <Mask> of <Mask>."
+    view = tokpar.Encoder(own).as_hf()
+    places = view(text, return_offsets_mapping=True)["offset_mapping"]
+    assert places == own.encode(text).offsets
+    assert (12, 18) in places
+
+
+@given(
+    normalizer=st.sampled_from(
+        [None, normalizers.Lowercase(), normalizers.NFKC(), normalizers.Prepend("_")]
+    ),
+    flags=st.fixed_dictionaries(dict.fromkeys(("lstrip", "rstrip", "normalized"), st.booleans())),
+    prefix_space=st.booleans(),
+    text=st.lists(
+        st.sampled_from(
+            ["<Mask>", "<mask>", " ", "  ", "\t\n", "\u3000", "\xb4", "\u0120", "a", " x ", "_"]
+        ),
+        max_size=8,
+    ).map("".join),
+)
+@example(None, {"lstrip": True, "rstrip": True, "normalized": False}, False, "a  <Mask>\u3000 a")
+@example(
+    normalizers.NFKC(), {"lstrip": False, "rstrip": True, "normalized": True}, False, "<Mask>´"
+)
+@example(
+    normalizers.Prepend("_"), {"lstrip": True, "rstrip": False, "normalized": True}, False, "_"
+)
+def test_offsets_of_added_tokens_that_take_white_space_are_the_engine_s_or_none(
+    normalizer: Any, flags: dict[str, bool], prefix_space: bool, text: str
+) -> None:
+    own = masked(normalizer, prefix_space, **flags)
+    view = tokpar.Encoder(own, strategy="cut", chunk_chars=3).as_hf()
+    expected = own.encode(text)
+    assert view(text)["input_ids"] == expected.ids
+    try:
+        places = view(text, return_offsets_mapping=True)["offset_mapping"]
+    except LookupError:
+        assert flags["normalized"]
+        assert normalizer is not None
+        assert flags["lstrip"] or flags["rstrip"]
+    else:
+        assert places == expected.offsets
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.Unigram([("<unk>", -9.0), ("a", -1.0)], 0, False),
+        models.WordLevel({"a": 0, "\u0120a": 0, "<unk>": 1}, unk_token="<unk>"),
+    ],
+)
+def test_offsets_are_not_told_where_an_id_stands_for_several_texts(model: Any) -> None:
+    own = Tokenizer(model)
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    own.post_processor = processors.ByteLevel(trim_offsets=True)
+    view = tokpar.Encoder(own).as_hf()
+    text = "a a"
+    assert view(text)["input_ids"] == own.encode(text).ids
+    with pytest.raises(LookupError, match="which text id 0 stands for"):
+        view(text, return_offsets_mapping=True)
 
 
 # --------------------------------------------------------------------------------- as_tiktoken
