@@ -25,6 +25,7 @@ from tokpar.certificate.scan import Scanner
 from tokpar.certificate.stored import from_json, to_json
 from tokpar.cli import main
 from tokpar.errors import FileFormatError
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Cuts, Encoding, Seam, SeamRow
 
 HUGE = [2**40, 2**63, 2**64, -(2**63), 10**30]
@@ -217,63 +218,57 @@ def test_regions_that_are_refused_are_not_looked_through_again_and_again(
     assert work.searched < (region_module.IN_VAIN + 3) * len(text)
 
 
-def windows(right: Callable[[Seam, int], int]) -> tuple[Encoding, str]:
-    """K8 seams whose windows reach to the end of the text; `right` tells where the right one of a
-    seam starts, given the place where its token does."""
-    text = "the cat of a man in the house and the dog by the sea " * 60
-    own = part("bert_part")
-    encoding = tokpar.encode(text, own, strategy="lopt", chunk_chars=120, overlap_chars=110)
+SENTENCES = "the cat of a man in the house and the dog by the sea " * 60
+
+
+def windows(right_start: Callable[[int], int]) -> tuple[Encoding, TokenizerAdapter]:
+    """K8 seams behind every tenth token; all windows reach to the end of the text, and the right
+    one of a seam begins where `right_start` tells of the place of its token."""
+    own = tokpar.load(part("bert_part"), add_special_tokens=False)
+    encoding = tokpar.encode(SENTENCES, own, strategy="serial")
     seams: list[Seam] = []
-    before = 0
-    for seam in encoding.seams:
-        if seam.rule != "K8":
-            continue
-        begin = dict(seam.witness)["token_start"]
-        assert isinstance(begin, int)
-        after = right(seam, begin)
-        names = {"left_start": before, "right_start": after}
-        ends = {"left_stop": len(text), "right_stop": len(text)}
-        seams.append(with_witness(seam, **names, **ends))
-        before = after
-    assert len(seams) > 10
-    return replace(encoding, seams=tuple(seams)), text
+    last = 0
+    for number in range(10, len(encoding.ids) - 60, 10):
+        begin, end = encoding.spans[number - 1].tolist()
+        first, last = last, right_start(begin)
+        places = (first, len(SENTENCES), last, len(SENTENCES), begin)
+        names = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
+        witness = tuple(zip(names, places, strict=True))
+        seams.append(Seam(end, "K8", "12", witness, token=number))
+    assert len(seams) > 50
+    return replace(encoding, seams=tuple(seams)), own
 
 
-def test_windows_of_the_whole_text_are_tokenized_once() -> None:
-    encoding, text = windows(lambda seam, begin: 0)
-    looked: list[int] = []
-    adapter = tokpar.load(part("bert_part"))
-    encode = type(adapter).encode
+def test_windows_of_the_whole_text_are_tokenized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoding, own = windows(lambda begin: 0)
+    encode, looked = type(own).encode, [0]
 
-    class Counting(type(adapter)):  # type: ignore[misc]
-        def encode(self, text: str) -> Any:
-            looked.append(len(text))
-            return encode(self, text)
+    def counted(self: TokenizerAdapter, text: str) -> Any:
+        looked[0] += len(text)
+        return encode(self, text)
 
-    counting = object.__new__(Counting)
-    vars(counting).update(vars(adapter))
-    report = tokpar.check(encoding, text, counting)
+    monkeypatch.setattr(type(own), "encode", counted)
+    report = tokpar.check(encoding, SENTENCES, own)
     assert report.ok, report.findings
-    assert looked.count(len(text)) <= 2
-    assert sum(looked) <= 4 * len(text)
+    assert looked[0] <= 4 * len(SENTENCES)
 
 
 def test_windows_that_are_all_others_are_tokenized_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    encoding, text = windows(lambda seam, begin: max(0, begin - 40))
-    own = part("bert_part")
-    assert tokpar.check(encoding, text, own).ok
+    encoding, own = windows(lambda begin: max(0, begin - 40))
+    report = tokpar.check(encoding, SENTENCES, own)
+    assert report.ok, report.findings
     monkeypatch.setattr(answers_module, "OF_THE_TEXT", 3)
     monkeypatch.setattr(answers_module, "FOR_A_SEAM", 0)
-    report = tokpar.check(encoding, text, own)
+    report = tokpar.check(encoding, SENTENCES, own)
     assert {finding.kind for finding in report.findings} == {"work"}
     assert "parts of over" in report.findings[0].message
 
 
 def test_what_strategies_make_is_far_below_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers_module, "OF_THE_TEXT", 8)
-    text = "the cat of a man in the house and the dog by the sea " * 60
+    text = SENTENCES
     for strategy in ("lopt", "recursive", "blocks", "auto"):
         encoding = tokpar.encode(text, part("bert_part"), strategy=strategy)
         assert tokpar.check(encoding, text, part("bert_part")).ok
