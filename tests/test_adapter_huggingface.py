@@ -29,6 +29,8 @@ from tokpar.adapters.hf_facts import byte_alphabet
 from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 
+pytestmark = pytest.mark.ids
+
 PARTS = Path(__file__).parent / "vocab"
 PART_NAMES = ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"]
 TEXTS = [

@@ -21,6 +21,8 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Piece
 
+pytestmark = pytest.mark.ids
+
 WORDS = "the quick brown fox jumps over the lazy dog "
 ROWS = ["", "a b", WORDS * 300, "x", "é 中 " * 2000, WORDS * 40, "\ufeff"]
 

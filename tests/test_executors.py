@@ -177,6 +177,7 @@ def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     )
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("spans", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 1000, 20000, 10**6])
 def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, spans: bool) -> None:
@@ -655,6 +656,7 @@ class HuggingFace:
         return [Piece(np.array(each.ids, dtype=np.uint32)) for each in found]
 
 
+@pytest.mark.ids
 def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
     tokenizer = HuggingFace()
     text = TEXT * 20

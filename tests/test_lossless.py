@@ -30,6 +30,8 @@ from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
 
+pytestmark = pytest.mark.ids
+
 EXECUTORS = ("serial", "threads", "native")
 SIZES = st.one_of(st.integers(1, 8), st.integers(9, 64), st.just(200))
 OPTIONS: dict[str, st.SearchStrategy[dict[str, Any]]] = {

@@ -33,6 +33,8 @@ from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
 from tokpar.types import AddedToken, Chunk, Cuts, Joined, Piece, Seam, SeamRow
 
+pytestmark = pytest.mark.ids
+
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 ALWAYS = 9.0
 """A share of new segments that no text has more than."""

@@ -21,6 +21,8 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.types import Chunk, Joined, Piece, Seam, Unjoined
 
+pytestmark = pytest.mark.ids
+
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times. " * 20
 
 

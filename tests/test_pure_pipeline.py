@@ -355,6 +355,7 @@ def is_refused(spec: drawn.HFSpec) -> bool:
     return False
 
 
+@pytest.mark.ids
 @given(drawn.with_texts(drawn.hf_specs(finishing=False)))
 def test_drawn_tokenizers_give_the_ids_and_offsets_of_hf(case: tuple[drawn.HFSpec, str]) -> None:
     spec, text = case
@@ -461,6 +462,7 @@ def native(name: str) -> Tokenizer:
 NAMES = ["bert_part", "deepseek_part", "llama_style", "default"]
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", NAMES)
 @given(text=texts(added=("[MASK]", "[SEP]", "<s>", "<｜User｜>"), max_size=400))
 @example(text="")

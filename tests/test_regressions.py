@@ -14,6 +14,8 @@ from tests.seams import assert_lossless, part, refused, wrong_in_fact
 from tokpar.adapters.hf_copy import same_as
 from tokpar.errors import EngineError
 
+pytestmark = pytest.mark.ids
+
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:
     """GPT-2's pattern over every byte, and the pairs of spaces merged."""

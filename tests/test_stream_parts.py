@@ -83,6 +83,7 @@ def pieces_of(patterns: tuple[str, ...], text: str) -> list[str]:
 # -------------------------------------------------------------------------------- final cuts
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("kind", ["any", "llama"])
 @given(data=st.data())
 def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
@@ -184,6 +185,7 @@ def test_beginnings_are_those_of_longer_contents(
 # ---------------------------------------------------------------------- pre-tokens on the way
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize(("name", "patterns"), [*SPELLINGS, *OTHERS])
 @given(data=st.data(), text=texts(max_size=200))
 def test_pieces_are_those_of_the_whole_text(

@@ -224,6 +224,7 @@ def calls(draw: st.DrawFn) -> tuple[str, Any, dict[str, Any]]:
 # --------------------------------------------------------------------------------- as_hf
 
 
+@pytest.mark.ids
 @given(call=calls(), chunk_chars=st.sampled_from([1, 5, 40]))
 @example(call=("bert_part", "the man", {"max_length": 1, "truncation": True}), chunk_chars=5)
 @example(call=("left", ["", " "], {"return_tensors": "np", **EVERYTHING}), chunk_chars=5)
@@ -730,6 +731,7 @@ def tiktoken_calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
     return name, draw(tiktoken_texts(name)), draw(specials_of(name))
 
 
+@pytest.mark.ids
 @given(call=tiktoken_calls(), method=st.sampled_from(["encode", "encode_to_numpy"]))
 @example(call=("cl100k_part", "a \ud83d\ude00 b", {}), method="encode")
 @example(call=("cl100k_part", "<|endoftext|>\ud800", {}), method="encode_to_numpy")
@@ -750,6 +752,7 @@ def test_encode_ordinary_knows_no_special_tokens(data: st.DataObject, name: str)
     assert tiktoken_view(name).encode_ordinary(text) == encoding(name).encode_ordinary(text)
 
 
+@pytest.mark.ids
 @given(data=st.data(), name=st.sampled_from(ENCODINGS))
 def test_a_batch_gives_tiktokens_ids_and_the_first_error(data: st.DataObject, name: str) -> None:
     rows = data.draw(st.lists(tiktoken_texts(name), max_size=3))
@@ -767,6 +770,7 @@ def test_a_batch_gives_tiktokens_ids_and_the_first_error(data: st.DataObject, na
     assert got == expected
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_a_long_text_is_encoded_in_parallel(name: str) -> None:
     text = LONG * 40
