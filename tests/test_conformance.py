@@ -19,7 +19,7 @@ from tokenizers import AddedToken, normalizers
 import tokpar
 from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
-from tests.tokenizers_drawn import named_tokenizers, plain_copy
+from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
 from tokpar.agreement.shrinking import simplest, smallest
 from tokpar.cli import main
@@ -45,7 +45,8 @@ from tokpar.testing.pools import added_contents, competing, pools, vocabulary_wo
 EXAMPLES = drawn(15)
 VOCAB = Path(__file__).parent / "vocab"
 NAMES = sorted(named_tokenizers())
-FEW = ("bert_part", "default", "llama_style", "metaspace_unigram", "tekken_part")
+SMALL_TIKTOKEN = "small tiktoken"
+FEW = ("bert_part", "default", "llama_style", "metaspace_unigram", SMALL_TIKTOKEN)
 """A tokenizer of each kind; those with long tokens of spaces take ten times as long."""
 BYTE_LEVEL = ("deepseek_part", "default")
 LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
@@ -61,7 +62,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 MERGED = list(
     product(
-        ["cut", "auto", "lopt", "blocks"], ["default", "bert_part", "llama_style", "tekken_part"]
+        ["cut", "auto", "lopt", "blocks"], ["tekken_part", "default", "bert_part", "llama_style"]
     )
 )
 BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
@@ -79,9 +80,15 @@ def built(name: str, **options: Any) -> Any:
 # ------------------------------------------------------------------------------- own parts
 
 
-@pytest.mark.parametrize("name", cases(NAMES, FEW))
+def tokenizer_of(name: str) -> Any:
+    if name == SMALL_TIKTOKEN:
+        return build(TiktokenSpec("cl100k", seed=7, merges=60, special=("<s>", "a<s", "zq")))
+    return named_tokenizers()[name]
+
+
+@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW))
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
-    check_tokenizer(named_tokenizers()[name], examples=EXAMPLES)
+    check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -97,10 +104,9 @@ def test_token_trees_conform(name: str) -> None:
     check_tokenizer(tokpar.load(path_of(name), engine="tokentree"), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("name", cases(["cl100k_part", "tekken_part"], ["tekken_part"]))
+@pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
 def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
-    encoding = named_tokenizers()[name]
-    check_tokenizer(tokpar.load(encoding, allowed_special="all"), examples=EXAMPLES)
+    check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
 
 
 def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
