@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tokpar
+from tests.conftest import is_quick
 from tests.engines import VOCABULARIES
 from tests.tokenizers_drawn import DATA, VOCAB
 from tokpar.adapters.engine import (
@@ -27,6 +28,7 @@ from tokpar.adapters.engine import (
     unhonoured,
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.agreement import check
 from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
@@ -74,6 +76,8 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
+    if is_quick():
+        monkeypatch.setattr(check, "DIVIDED", 500_000)
 
 
 def changed(tmp_path: Path, **parts: Any) -> Path:

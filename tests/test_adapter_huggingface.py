@@ -30,6 +30,8 @@ from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.spans import alone
 
+pytestmark = pytest.mark.ids
+
 PARTS = Path(__file__).parent / "vocab"
 PART_NAMES = ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"]
 TEXTS = [

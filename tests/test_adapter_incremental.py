@@ -31,6 +31,8 @@ from tokpar.interfaces import (
 )
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
+pytestmark = pytest.mark.ids
+
 VOCAB = Path(__file__).parent / "vocab"
 NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")
 PATTERNS = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))

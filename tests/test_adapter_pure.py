@@ -22,6 +22,8 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import Decodes, HasFacts, HasSpec, Locates
 from tokpar.pure.formats import read_ranks
 
+pytestmark = pytest.mark.ids
+
 VOCAB = Path(__file__).parent / "vocab"
 PARTS = ["cl100k_part", "o200k_part", "tekken_part", "deepseek_part"]
 RECENT = {"1\U000125c4111"}

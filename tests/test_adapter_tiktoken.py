@@ -34,6 +34,8 @@ from tokpar.interfaces import (
 from tokpar.pure.formats import read_ranks
 from tokpar.pure.known import KNOWN_ENCODINGS
 
+pytestmark = pytest.mark.ids
+
 VOCAB = Path(__file__).parent / "vocab"
 SPECIALS = {"<|end|>": 300_000, "<|end|><|of|>": 300_001, "<|fim|>": 300_002}
 BYTES = {bytes([byte]): byte for byte in range(256)}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import drawn
 from tests.toy import PLAIN, STRIPPING, Portable, Toy, Twin
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import SerialExecutor
@@ -34,7 +35,7 @@ from tokpar.testing import (
 )
 from tokpar.types import Chunk, Facts, Joined, Piece, Seam, Unjoined
 
-EXAMPLES = 12
+EXAMPLES = drawn(12)
 """Drawn texts for each mutant; the fixed ones catch nearly all, and there are many mutants."""
 
 

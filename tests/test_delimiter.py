@@ -127,6 +127,7 @@ def sizes(text: str) -> st.SearchStrategy[int]:
     return st.one_of(st.integers(1, 40), st.integers(max(1, len(text) // 3), max(1, len(text))))
 
 
+@pytest.mark.ids
 @given(data=st.data(), tokenizer=any_tokenizer(), side=SIDES)
 def test_what_it_calls_lossless_is(data: st.DataObject, tokenizer: Any, side: str) -> None:
     text = drawn_text(data, tokenizer)

@@ -20,6 +20,8 @@ from tokpar.interfaces import Strategy
 from tokpar.methods import serial
 from tokpar.registry import Registry
 
+pytestmark = pytest.mark.ids
+
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times.\n" * 300
 
 

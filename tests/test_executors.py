@@ -187,6 +187,7 @@ def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     )
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("spans", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 1000, 20000, 10**6])
 def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, spans: bool) -> None:
@@ -666,6 +667,7 @@ class HuggingFace:
         return Rows.of(each.ids for each in self.engine.encode_batch_fast(list(texts)))
 
 
+@pytest.mark.ids
 def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
     tokenizer = HuggingFace()
     text = TEXT * 20

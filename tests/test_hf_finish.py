@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from tests.conftest import drawn
 from tokpar.adapters.hf_finish import finish_of
 from tokpar.adapters.huggingface import load
 from tokpar.errors import EngineError
@@ -82,7 +83,7 @@ def native_or_error(call: Any) -> object:
         return type(error), str(error)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=drawn(600), deadline=None)
 @given(
     post=st.sampled_from(sorted(POST_PROCESSORS)),
     truncation=truncations,
@@ -123,7 +124,7 @@ def test_finish_equals_the_native_call_for_every_setting(
     assert got == batch
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(truncation=truncations, padding=paddings, size=st.integers(0, 20), seed=st.integers(0, 9))
 def test_finish_never_looks_at_the_values_of_ids(
     truncation: dict[str, Any] | None, padding: dict[str, Any] | None, size: int, seed: int

@@ -231,8 +231,10 @@ def run(code: str) -> str:
 
 @needs_package
 def test_importing_tokpar_takes_less_than_150_milliseconds() -> None:
-    """The least CPU time of five, since noise only adds; numpy alone takes half of it."""
-    limit = 0.3 if os.environ.get("CI") else 0.15
+    """The least CPU time of five, since noise only adds; numpy alone takes half of it. Twice as
+    much where other tests run at the same time and share caches and cores."""
+    crowded = os.environ.get("CI") or os.environ.get("PYTEST_XDIST_WORKER")
+    limit = 0.3 if crowded else 0.15
     run("import tokpar")  # compiles the bytecode
     assert min(float(run(MEASURE)) for _ in range(5)) < limit
 

@@ -94,6 +94,7 @@ def rules(encoding: Encoding) -> set[str | None]:
     return {seam.rule for seam in encoding.seams}
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_without_cuts_are_divided_inside_pre_tokens(name: str, kind: str) -> None:
@@ -234,12 +235,14 @@ def repetitive() -> st.SearchStrategy[str]:
     return st.lists(kinds, min_size=1, max_size=3).map("".join)
 
 
+@pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
 def test_small_tokenizers_on_repetitive_texts(spec: Any, text: str, size: int) -> None:
     encoding = encoded(build(spec), text, size)
     assert encoding.ids.tolist() == serial(build(spec), text)
 
 
+@pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
 def test_small_tokenizers_without_regex(spec: Any, text: str, size: int) -> None:
     if isinstance(spec, TiktokenSpec):
@@ -453,6 +456,7 @@ def test_windows_in_a_stretch_begin_where_a_token_does() -> None:
     assert {stretch.edge_from(place) for place in range(1000, 2000)} <= edges
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize(
     ("name", "char", "length"), [("cl100k_part", "a", 8), ("tekken_part", "=", 32)]
 )

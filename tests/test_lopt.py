@@ -22,6 +22,8 @@ from tokpar.methods.merging import OverlapMerger
 from tokpar.methods.recursive import depth_for
 from tokpar.types import Chunk, Join, Piece, Seam
 
+pytestmark = pytest.mark.ids
+
 ENGLISH = (
     "The quick brown fox jumps over the lazy dog, 1234 times; don't stop.\n\nNext: (a) b. " * 40
 )

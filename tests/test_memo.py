@@ -35,6 +35,8 @@ from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 
+pytestmark = pytest.mark.ids
+
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 ALWAYS = 9.0
 """A share of new segments that no text has more than."""

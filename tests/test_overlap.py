@@ -194,6 +194,7 @@ def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str
     assert report.ok, report.findings
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("match", MATCHES)
 @given(data=st.data(), tokenizer=any_tokenizer(), overlap=st.integers(1, 40))
 def test_what_it_calls_lossless_is(

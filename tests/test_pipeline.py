@@ -23,6 +23,8 @@ from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
+pytestmark = pytest.mark.ids
+
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times. " * 20
 
 

@@ -149,6 +149,7 @@ def plain(vocab: list[str], merges: list[list[str]], **settings: Any) -> Config:
 FALLBACK = plain(["<unk>", "a", "<0xC3>", "<0xA9>"], [], unk_token="<unk>", byte_fallback=True)
 
 
+@pytest.mark.ids
 @given(pair_models(), pieces)
 @example(plain(["a", "b", "ab"], [["a", "b"]]), "axb")
 @example(FALLBACK, "中éa中中éé中")
@@ -162,6 +163,7 @@ def test_proper_tables_of_characters_give_the_ids_of_hf(config: Config, piece: s
     check(config, piece)
 
 
+@pytest.mark.ids
 @given(pair_models(byte_level=True), pieces | st.text(max_size=8))
 @example(plain([*ALPHABET], []), "é中")
 def test_bytes_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
@@ -221,6 +223,7 @@ def rank_table(tokens: list[str]) -> dict[bytes, int]:
     return BYTES | {t.encode(): 256 + i for i, t in enumerate(tokens)}
 
 
+@pytest.mark.ids
 @given(rank_lists, pieces)
 @example(["abc"], "abc")
 @example(["aa", "aaa"], "a" * 700)
@@ -313,6 +316,7 @@ wordpieces = st.builds(
 )
 
 
+@pytest.mark.ids
 @given(wordpieces, st.text("abé#", max_size=14) | st.text("ab", min_size=95, max_size=105))
 @example(
     {
@@ -371,6 +375,7 @@ def test_the_words_of_bert_give_the_ids_of_hf() -> None:
 # ------------------------------------------------------------------------------- long pieces
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("text", ["a" * 30_000, "ab" * 15_000, "aab" * 9_999, "é" * 9_999])
 def test_a_giant_piece_gives_the_ids_of_hf(text: str) -> None:
     shown = ["a", "aa", "aaaa", "ab", "aab", "Ã©", "Ã©Ã©"]

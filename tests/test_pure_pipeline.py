@@ -20,6 +20,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import tokpar
 from tests import tokenizers_drawn as drawn
+from tests.conftest import cases
 from tests.recipes import generate_classes
 from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
@@ -145,7 +146,9 @@ def test_python_normalizes_what_the_engine_leaves_alone() -> None:
     assert recent_lowercase()[0xA7DC] == "\u019b"
 
 
-@pytest.mark.parametrize("name", ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S"])
+@pytest.mark.parametrize(
+    "name", cases(["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S"], ["L", "N"])
+)
 def test_where_regex_and_oniguruma_differ_nothing_is_promised(name: str) -> None:
     """They do differ: U+12550 to U+12686 and others, 323 in all, are numbers for `regex` only."""
     split = pre_tokenizers.Split(Regex(rf"\p{{{name}}}+"), "removed")
@@ -352,6 +355,7 @@ def is_refused(spec: drawn.HFSpec) -> bool:
     return False
 
 
+@pytest.mark.ids
 @given(drawn.with_texts(drawn.hf_specs(finishing=False)))
 def test_drawn_tokenizers_give_the_ids_and_offsets_of_hf(case: tuple[drawn.HFSpec, str]) -> None:
     spec, text = case
@@ -458,6 +462,7 @@ def native(name: str) -> Tokenizer:
 NAMES = ["bert_part", "deepseek_part", "llama_style", "default"]
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", NAMES)
 @given(text=texts(added=("[MASK]", "[SEP]", "<s>", "<｜User｜>"), max_size=400))
 @example(text="")

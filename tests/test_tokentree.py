@@ -209,6 +209,7 @@ def test_added_tokens_are_one_token_each() -> None:
 LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9
 
 
+@pytest.mark.ids
 @given(
     name=st.sampled_from(NAMES),
     strategy=st.sampled_from(STRATEGIES),

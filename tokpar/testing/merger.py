@@ -29,7 +29,7 @@ from tokpar.methods.lopt import LoptSplitter
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
 from tokpar.testing.compare import array_complaint, ids_differ, ids_of
 from tokpar.testing.cutting import certificate_complaint
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
 from tokpar.types import Chunk, Encoding, Joined, Piece, Report, Seam, Unjoined
 
@@ -81,7 +81,7 @@ def check_merger(
     *,
     splitter: Splitter | None = None,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:

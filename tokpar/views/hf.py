@@ -206,7 +206,7 @@ class HfView:
         wants_spans = "offset_mapping" in call.columns
         ids, spans = self._encoded(known.adapter, texts, wants_spans)
         own, frame = known.adapter.caller.own, known.frame(call.add_special_tokens)
-        rows = hf_rows.rows_of(ids, spans, frame, call, own)
+        rows = hf_rows.rows_of(texts, ids, spans, frame, call, own)
         padding = known.padding if call.padding else (0, 0)
         data: dict[str, Any] = {}
         for name in call.columns:
