@@ -237,8 +237,9 @@ class TiktokenTokenizer:
         }
         return rebuild, {
             "encoding": encoding,
-            "allowed_special": self._allowed,
-            "disallowed_special": self._disallowed,
+            # sorted, so that a pickle of it is the same in every process
+            "allowed_special": tuple(sorted(self._allowed)),
+            "disallowed_special": tuple(sorted(self._disallowed)),
         }
 
     @cached_property
