@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from importlib import resources
+from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
@@ -64,6 +65,8 @@ _defaults: dict[str, TokenizerAdapter] = {}
 def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     key = repr((engine, sorted(settings.items())))
     if key not in _defaults:
+        if engine is None and find_spec("tokenizers") is None:
+            engine = "pure"  # the same ids, slower
         path = resources.files("tokpar.data") / "default.json"
         with resources.as_file(path) as file:
             _defaults[key] = _load(file, engine, settings)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from tokpar.kernels import IdArray
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 Json = Mapping[str, Any]
 
@@ -107,7 +109,7 @@ class Finish:
 def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:
     """How `tokenizer` finishes a text; without `cut_and_pad` its truncation and padding are off."""
     post = tokenizer.post_processor
-    found = _around(None if post is None else json.loads(post.__getstate__()))
+    found = around_of(None if post is None else json.loads(post.__getstate__()))
     if isinstance(found, str):
         return Finish(unknown=found)
     prefix, suffix = found if add_special_tokens else ((), ())
@@ -138,7 +140,7 @@ def _padding(settings: Json | None) -> Padding | None:
 Around = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _around(post: Json | None) -> Around | str:
+def around_of(post: Json | None) -> Around | str:
     """Ids put before and after a text, or the reason why it is not that simple."""
     inserting = [stage for stage in stages(post) if stage["type"] != "ByteLevel"]
     if not inserting:

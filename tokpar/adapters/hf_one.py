@@ -1,0 +1,314 @@
+"""Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads.
+
+Such an object can encode and decode, and give itself as JSON. It cannot be changed but for its
+truncation and padding, which each call may leave out: chunks are encoded on the caller's own
+object, and everything else that is to be known follows from that JSON, once for each object.
+
+Its words are kept by a memory of its own, so tokpar's is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths, vocabulary
+from tokpar.adapters.hf_finish import (
+    Finish,
+    NativeRefusesError,
+    Padding,
+    Truncation,
+    around_of,
+)
+from tokpar.adapters.pure_arrays import spans_by_length
+from tokpar.adapters.settings import flags
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.kernels import IdArray, IntArray, SpanArray, has_surrogate
+from tokpar.pure.bert import bert_config
+from tokpar.pure.format_two import as_format_one
+from tokpar.types import Facts
+
+MOST_KEPT = 4
+"""Tokenizer objects whose facts are kept; weak references to them cannot be made."""
+_BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
+
+
+def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
+    """An adapter of a `tokenizers.Tokenizer`, or of the file named by a path that ends in ``.json``
+    or ``.txt`` (BERT's ``vocab.txt``); None for anything else.
+
+    Settings: `add_special_tokens` (True), and of a ``.txt`` file `lowercase` (True; False for a
+    cased vocabulary). Raises OptionError for others, FileNotFoundError, and FileFormatError for a
+    file that the library does not read.
+    """
+    if isinstance(source, Tokenizer):
+        return HuggingFaceOneTokenizer(source, **flags(settings, ("add_special_tokens",)))
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
+    if path is not None and path.suffix == ".json":
+        checked = flags(settings, ("add_special_tokens",))
+        return HuggingFaceOneTokenizer(_from_file(path), **checked)
+    if path is not None and path.suffix == ".txt":
+        return _of_vocab_txt(path, **flags(settings, ("add_special_tokens", "lowercase")))
+    return None
+
+
+def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceOneTokenizer:
+    config = bert_config(path, lowercase)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "tokenizer.json"
+        file.write_text(json.dumps(config), encoding="utf-8")
+        return HuggingFaceOneTokenizer(_from_file(file), **settings)
+
+
+def _from_file(path: Path) -> Any:
+    path.read_bytes()  # its own error for a file that is not there names no path
+    try:
+        return Tokenizer.from_file(str(path))
+    except BaseException as error:
+        if not isinstance(error, Exception) and not _is_panic(error):
+            raise
+        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
+
+
+def rebuilt(pickled: bytes, digest: str) -> HuggingFaceOneTokenizer:
+    """The adapter that `HuggingFaceOneTokenizer.spec` describes. Raises EngineError if the library
+    does not read its own JSON as it wrote it."""
+    own = pickle.loads(pickled)
+    if known(own).digest != digest:
+        raise EngineError("this tokenizer is not the same when it is pickled and read again")
+    return HuggingFaceOneTokenizer(own)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What follows from the JSON of a tokenizer. `around`: see `around_of`. `lengths`: bytes of
+    each token where tokens tile the text."""
+
+    digest: str
+    facts: Facts
+    around: tuple[tuple[int, ...], tuple[int, ...]] | str
+    lengths: IntArray | None
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def known(own: Any) -> Known:
+    """What is known of this object, found again by its identity: nothing else makes two of them
+    equal, and what is learned here cannot change."""
+    text = written(own)
+    config = as_format_one(json.loads(text))
+    facts = facts_of_config(config)
+    return Known(
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        facts,
+        around_of(config["post_processor"]),
+        token_lengths(config) if facts.tiles else None,
+    )
+
+
+def written(own: Any) -> str:
+    """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
+    text: str = own.__reduce__()[1][0]
+    return text
+
+
+def facts_of_config(config: Mapping[str, Any]) -> Facts:
+    """What proofs may use, of a file in format 1.0.
+
+    The regexes of the known families are scanned by code of the library's own, which it has for no
+    other regex; that it cuts as Oniguruma does where the tables go is tested code point by code
+    point (tests/test_adapter_hf_one.py).
+    """
+    facts = facts_from_json(config)
+    tokens = None
+    if facts.undivided is None:
+        tokens = cache(partial(token_bytes, tuple(vocabulary(config["model"]))))
+    return replace(facts, unprovable=facts.unprovable or _added_reason(facts), tokens=tokens)
+
+
+def _added_reason(facts: Facts) -> str | None:
+    """Why it is not certain where added tokens are found; None if it is. In several ways 1.0.0rc3
+    does not find flagged tokens as 0.23 does (docs/findings.md), and no proof follows it there."""
+    for token in facts.added_tokens:
+        if token.lstrip or token.rstrip or token.single_word:
+            return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"
+        if token.normalized and (facts.normalizers or facts.scheme in ("metaspace", "dummy")):
+            return (
+                f"nothing is proved about tokenizers 1.x and {token.content!r}, which it looks for "
+                "in normalized text"
+            )
+    return None
+
+
+class HuggingFaceOneTokenizer:
+    """The adapter; see `load`."""
+
+    releases_gil = True
+
+    def __init__(self, own: Any, add_special_tokens: bool = True) -> None:
+        self._own = own
+        self._add_special_tokens = add_special_tokens
+        self._known = known(own)
+        self._state = _state(own)
+        self._finish = self._finish_now()
+
+    def _finish_now(self) -> Finish:
+        around = self._known.around
+        if isinstance(around, str):
+            return Finish(unknown=around)
+        prefix, suffix = around if self._add_special_tokens else ((), ())
+        truncation, padding = self._state
+        return Finish(
+            np.array(prefix, dtype=np.uint32),
+            np.array(suffix, dtype=np.uint32),
+            _truncation(truncation, len(prefix) + len(suffix)),
+            _padding(padding),
+        )
+
+    @property
+    def name(self) -> str:
+        """ "huggingface:" and the kind of model."""
+        return f"huggingface:{self.facts.model}"
+
+    @property
+    def facts(self) -> Facts:
+        """What proofs may use."""
+        return self._known.facts
+
+    def encode(self, text: str) -> IdArray:
+        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
+        try:
+            ids: IdArray = self._own.encode(text, **_BARE).ids_array
+        except BaseException as error:
+            _raise_panic(error, len(text))
+            raise
+        return ids
+
+    def encode_whole(self, text: str) -> IdArray:
+        """The caller's own call on the caller's own object. Raises what that raises, and
+        EngineError on a panic."""
+        try:
+            encoding = self._own.encode(text, add_special_tokens=self._add_special_tokens)
+        except BaseException as error:
+            _raise_panic(error, len(text))
+            raise
+        ids: IdArray = encoding.ids_array
+        return ids
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans of the ids that `encode(text)` gave. LookupError for other ids, and
+        where tokens do not tile the text: the library tells no offsets."""
+        if self._known.lengths is None:
+            raise LookupError(
+                "tokenizers 1.x does not tell where tokens lie, and these do not tile the text: "
+                "load the file with engine='pure', or with tokenizers below 1.0"
+            )
+        if len(ids) and int(ids.max()) >= len(self._known.lengths):
+            raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
+        return spans_by_length(self._known.lengths, ids, text)
+
+    def finish(self, ids: IdArray, text: str) -> IdArray:
+        """`ids` of the whole text, cut, with special tokens, and padded as a text of its own.
+
+        Raises what the caller's own call raises when it cannot cut. Where the post-processor is not
+        understood the caller's own call answers, and ids that are not those of the text raise
+        LookupError.
+        """
+        try:
+            return self._finish.one(ids)
+        except NativeRefusesError:
+            self._check_ids(ids, text)
+            return self.encode_whole(text)
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        finish = self._finish
+        if finish.unknown or finish.truncation is not None or finish.padding is not None:
+            return None
+        return finish.prefix, finish.suffix
+
+    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
+        """As the batch call of the engine: padded to the longest where the settings say so.
+        Raises as `finish` does."""
+        try:
+            return self._finish.batch(ids)
+        except NativeRefusesError:
+            for some, text in zip(ids, texts, strict=True):
+                self._check_ids(some, text)
+        try:
+            encodings = self._own.encode_batch(
+                list(texts), add_special_tokens=self._add_special_tokens
+            )
+        except BaseException as error:
+            _raise_panic(error, sum(map(len, texts)))
+            raise
+        return [encoding.ids_array for encoding in encodings]
+
+    def _check_ids(self, ids: IdArray, text: str) -> None:
+        if not np.array_equal(self.encode(text), ids):
+            raise LookupError("these ids are not those of the text")
+
+    def check_text(self, text: str) -> None:
+        """Raises what the caller's own call raises for a text that is not valid Unicode."""
+        if has_surrogate(text):
+            self.encode_whole(text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
+        some = np.asarray(ids, dtype=np.int64).tolist()
+        text: str = self._own.decode(some, skip_special_tokens=False)
+        return text
+
+    def refreshed(self) -> HuggingFaceOneTokenizer:
+        """Itself, or a new adapter if the caller has set another truncation or padding."""
+        if _state(self._own) == self._state:
+            return self
+        return HuggingFaceOneTokenizer(self._own, self._add_special_tokens)
+
+    def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
+        """`rebuilt`, the object pickled, and by what to know it again."""
+        return rebuilt, {"pickled": pickle.dumps(self._own), "digest": self._known.digest}
+
+
+State = tuple[Any, Any]
+
+
+def _state(own: Any) -> State:
+    """What ids depend on, as far as the caller can change it; compared with ==."""
+    return own.truncation, own.padding
+
+
+def _truncation(settings: Any, added: int) -> Truncation | None:
+    """Nothing is left of the text where special tokens take all the room; there is no stride."""
+    if settings is None:
+        return None
+    limit = max(0, settings.max_length - added)
+    return Truncation(limit, settings.strategy, settings.direction, 0)
+
+
+def _padding(settings: Any) -> Padding | None:
+    if settings is None:
+        return None
+    multiple = settings.pad_to_multiple_of or 0
+    return Padding(settings.length, multiple, settings.direction, settings.pad_id)
+
+
+def _is_panic(error: BaseException) -> bool:
+    return type(error).__name__ == "PanicException"
+
+
+def _raise_panic(error: BaseException, length: int) -> None:
+    """Raises EngineError if `error` is a panic of the engine."""
+    if _is_panic(error):
+        raise EngineError(f"the tokenizer panicked: {error}", 0, length) from error
