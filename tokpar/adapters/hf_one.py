@@ -12,11 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from tokpar.adapters.hf_finish import (
     around_of,
 )
 from tokpar.adapters.pure_arrays import spans_by_length
+from tokpar.adapters.pure_file import FileTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.kernels import IdArray, IntArray, SpanArray, has_surrogate
@@ -64,11 +64,7 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
 
 
 def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceOneTokenizer:
-    config = bert_config(path, lowercase)
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "tokenizer.json"
-        file.write_text(json.dumps(config), encoding="utf-8")
-        return HuggingFaceOneTokenizer(_from_file(file), **settings)
+    return HuggingFaceOneTokenizer(_of_config(bert_config(path, lowercase)), **settings)
 
 
 def _from_file(path: Path) -> Any:
@@ -81,13 +77,21 @@ def _from_file(path: Path) -> Any:
         raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
 
 
-def rebuilt(pickled: bytes, digest: str) -> HuggingFaceOneTokenizer:
+def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
     """The adapter that `HuggingFaceOneTokenizer.spec` describes. Raises EngineError if the library
-    does not read its own JSON as it wrote it."""
-    own = pickle.loads(pickled)
+    does not read the file as it wrote it."""
+    own = _of_config(config)
     if known(own).digest != digest:
-        raise EngineError("this tokenizer is not the same when it is pickled and read again")
+        raise EngineError("this tokenizer is not the same when it is written and read again")
+    own.truncation = own.padding = None
     return HuggingFaceOneTokenizer(own)
+
+
+def _of_config(config: Mapping[str, Any]) -> Any:
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "tokenizer.json"
+        file.write_text(json.dumps(config), encoding="utf-8")
+        return _from_file(file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,11 +109,10 @@ class Known:
 def known(own: Any) -> Known:
     """What is known of this object, found again by its identity: nothing else makes two of them
     equal, and what is learned here cannot change."""
-    text = written(own)
-    config = as_format_one(json.loads(text))
+    config = config_of(own)
     facts = facts_of_config(config)
     return Known(
-        hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        hashlib.sha256(written(own).encode()).hexdigest(),
         facts,
         around_of(config["post_processor"]),
         token_lengths(config) if facts.tiles else None,
@@ -120,6 +123,11 @@ def written(own: Any) -> str:
     """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
     text: str = own.__reduce__()[1][0]
     return text
+
+
+def config_of(own: Any) -> dict[str, Any]:
+    """The same as a parsed file, in format 1.0."""
+    return as_format_one(json.loads(written(own)))
 
 
 def facts_of_config(config: Mapping[str, Any]) -> Facts:
@@ -206,16 +214,26 @@ class HuggingFaceOneTokenizer:
         return ids
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids that `encode(text)` gave. LookupError for other ids, and
-        where tokens do not tile the text: the library tells no offsets."""
+        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
+
+        The library tells no offsets. Where tokens do not tile the text `tokpar.pure` finds them,
+        which is slow; LookupError where it does not know such a tokenizer, or has other ids.
+        """
         if self._known.lengths is None:
-            raise LookupError(
-                "tokenizers 1.x does not tell where tokens lie, and these do not tile the text: "
-                "load the file with engine='pure', or with tokenizers below 1.0"
-            )
+            return self._pure.locate(ids, text)
         if len(ids) and int(ids.max()) >= len(self._known.lengths):
             raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
         return spans_by_length(self._known.lengths, ids, text)
+
+    @cached_property
+    def _pure(self) -> FileTokenizer:
+        try:
+            return FileTokenizer(config_of(self._own), self.name)
+        except FileFormatError as error:
+            raise LookupError(
+                f"tokenizers 1.x does not tell where tokens lie, and neither does engine='pure': "
+                f"{error}"
+            ) from error
 
     def finish(self, ids: IdArray, text: str) -> IdArray:
         """`ids` of the whole text, cut, with special tokens, and padded as a text of its own.
@@ -277,8 +295,9 @@ class HuggingFaceOneTokenizer:
         return HuggingFaceOneTokenizer(self._own, self._add_special_tokens)
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
-        """`rebuilt`, the object pickled, and by what to know it again."""
-        return rebuilt, {"pickled": pickle.dumps(self._own), "digest": self._known.digest}
+        """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object
+        itself: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids when it reads its own 2.0."""
+        return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
 
 
 State = tuple[Any, Any]

@@ -7,8 +7,10 @@ as it is, for the reader of 1.0 to refuse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from tokpar.pure.vocabulary import byte_alphabet
 
 Json = Mapping[str, Any]
 
@@ -27,6 +29,7 @@ def as_format_one(config: Json) -> dict[str, Any]:
         normalizers, pieces = normalizers[:-1], _metaspace(normalizers[-1], pieces)
     if model.pop("byte_level", False):
         pieces = [*pieces, _BYTE_LEVEL]
+        model["vocab"] = _with_added(model["vocab"], config.get("added_tokens") or ())
     return {
         **config,
         "version": "1.0",
@@ -43,6 +46,18 @@ _BYTE_LEVEL = {
     "trim_offsets": True,
     "use_regex": False,
 }
+
+
+def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:
+    """The vocabulary with its added tokens as they stand in a text; 1.x writes their bytes, too, in
+    the letters of byte level, and then does not find them again."""
+    letters = {byte: character for character, byte in byte_alphabet().items()}
+    renamed = {}
+    for token in added:
+        spelled = "".join(letters[byte] for byte in token["content"].encode())
+        if token["content"] not in vocab and vocab.get(spelled) == token["id"]:
+            renamed[spelled] = token["content"]
+    return {renamed.get(token, token): id_ for token, id_ in vocab.items()}
 
 
 def _flat(part: Json | None, members: str) -> list[Any]:
