@@ -9,38 +9,32 @@ Its words are kept by a memory of its own, so tokpar's is not used.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths, vocabulary
 from tokpar.adapters.hf_finish import (
     Finish,
     NativeRefusesError,
     Padding,
     Truncation,
-    around_of,
 )
+from tokpar.adapters.hf_one_json import config_of, known
 from tokpar.adapters.pure_arrays import spans_by_length
 from tokpar.adapters.pure_file import FileTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.kernels import IdArray, IntArray, SpanArray, has_surrogate
+from tokpar.kernels import IdArray, SpanArray, has_surrogate
 from tokpar.pure.bert import bert_config
-from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts
 
-MOST_KEPT = 4
-"""Tokenizer objects whose facts are kept; weak references to them cannot be made."""
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 
@@ -92,70 +86,6 @@ def _of_config(config: Mapping[str, Any]) -> Any:
         file = Path(directory) / "tokenizer.json"
         file.write_text(json.dumps(config), encoding="utf-8")
         return _from_file(file)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What follows from the JSON of a tokenizer. `around`: see `around_of`. `lengths`: bytes of
-    each token where tokens tile the text."""
-
-    digest: str
-    facts: Facts
-    around: tuple[tuple[int, ...], tuple[int, ...]] | str
-    lengths: IntArray | None
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def known(own: Any) -> Known:
-    """What is known of this object, found again by its identity: nothing else makes two of them
-    equal, and what is learned here cannot change."""
-    config = config_of(own)
-    facts = facts_of_config(config)
-    return Known(
-        hashlib.sha256(written(own).encode()).hexdigest(),
-        facts,
-        around_of(config["post_processor"]),
-        token_lengths(config) if facts.tiles else None,
-    )
-
-
-def written(own: Any) -> str:
-    """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
-    text: str = own.__reduce__()[1][0]
-    return text
-
-
-def config_of(own: Any) -> dict[str, Any]:
-    """The same as a parsed file, in format 1.0."""
-    return as_format_one(json.loads(written(own)))
-
-
-def facts_of_config(config: Mapping[str, Any]) -> Facts:
-    """What proofs may use, of a file in format 1.0.
-
-    The regexes of the known families are scanned by code of the library's own, which it has for no
-    other regex; that it cuts as Oniguruma does where the tables go is tested code point by code
-    point (tests/test_adapter_hf_one.py).
-    """
-    facts = facts_from_json(config)
-    tokens = None
-    if facts.undivided is None:
-        tokens = cache(partial(token_bytes, tuple(vocabulary(config["model"]))))
-    return replace(facts, unprovable=facts.unprovable or _added_reason(facts), tokens=tokens)
-
-
-def _added_reason(facts: Facts) -> str | None:
-    """Why it is not certain where added tokens are found; None if it is. In several ways 1.0.0rc3
-    does not find flagged tokens as 0.23 does (docs/findings.md), and no proof follows it there."""
-    for token in facts.added_tokens:
-        if token.lstrip or token.rstrip or token.single_word:
-            return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"
-        if token.normalized and (facts.normalizers or facts.scheme in ("metaspace", "dummy")):
-            return (
-                f"nothing is proved about tokenizers 1.x and {token.content!r}, which it looks for "
-                "in normalized text"
-            )
-    return None
 
 
 class HuggingFaceOneTokenizer:
