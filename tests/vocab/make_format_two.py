@@ -109,12 +109,12 @@ def samples() -> dict[str, Json]:
             post_processor=template([(mark, 0)], [("<end>", 262)]),
             decoder=byte_level(use_regex=True),
         ),
-        "two splits, ByteLevel": config(
+        "NFC, Split, ByteLevel": config(
             byte_model,
             normalizer={"type": "NFC"},
             pre_tokenizer={
                 "type": "Sequence",
-                "pretokenizers": [split(r"\p{N}{1,3}"), split(GPT2_PATTERN), byte_level(False)],
+                "pretokenizers": [split(GPT2_PATTERN), byte_level(False)],
             },
             decoder=byte_level(use_regex=True),
         ),
