@@ -27,7 +27,6 @@ from tokpar.adapters.hf_finish import (
     Truncation,
 )
 from tokpar.adapters.hf_one_json import config_of, known
-from tokpar.adapters.pure_arrays import spans_by_length
 from tokpar.adapters.pure_file import FileTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import EngineError, FileFormatError
@@ -151,9 +150,7 @@ class HuggingFaceOneTokenizer:
         """
         if self._known.lengths is None:
             return self._pure.locate(ids, text)
-        if len(ids) and int(ids.max()) >= len(self._known.lengths):
-            raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
-        return spans_by_length(self._known.lengths, ids, text)
+        return self._known.lengths.spans(ids, text)
 
     @cached_property
     def _pure(self) -> FileTokenizer:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tokpar.adapters.hf_facts import facts_from_json, token_lengths
 from tokpar.adapters.hf_finish import around_of
-from tokpar.kernels import IntArray
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts
 
@@ -30,7 +30,7 @@ class Known:
     digest: str
     facts: Facts
     around: tuple[tuple[int, ...], tuple[int, ...]] | str
-    lengths: IntArray | None
+    lengths: TokenLengths | None
 
 
 @lru_cache(maxsize=MOST_KEPT)
