@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
+import tempfile
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -59,8 +62,6 @@ def own(name: str) -> Any:
 
 
 def of_config(config: dict[str, Any]) -> Any:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as directory:
         return Tokenizer.from_file(written(Path(directory), config))
 
@@ -334,3 +335,64 @@ def test_the_command_line_prints_the_ids_of_the_pure_engine(
 def test_it_keeps_the_contract_of_an_adapter(name: str) -> None:
     pure = tokpar.load(FILES[name], engine="pure")
     check_tokenizer(Tokenizer.from_file(FILES[name]), reference=pure, examples=10)
+
+
+# -------------------------------------------------------------- docs/findings.md, 1.0.0rc3
+
+rc3 = pytest.mark.skipif(
+    version("tokenizers") != "1.0.0rc3", reason="docs/findings.md was written for 1.0.0rc3"
+)
+
+
+def with_added(path: Path, content: str, *flags: str, **parts: Any) -> dict[str, Any]:
+    """A file with another added token."""
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) | parts
+    names = ("single_word", "lstrip", "rstrip", "normalized")
+    token = {"id": len(config["model"]["vocab"]), "content": content, "special": False}
+    token |= {name: name in flags for name in names}
+    return config | {"added_tokens": [*config["added_tokens"], token]}
+
+
+@rc3
+def test_new_punctuation_divides_words() -> None:
+    text, pure = "a\u061da", tokpar.load(FILES["bert_part"], engine="pure")
+    assert pure.encode(text).tolist() == [100]
+    assert load(own("bert_part")).encode(text).tolist() == [1037, 100, 1037]
+
+
+@rc3
+def test_a_single_word_of_two_bytes_panics() -> None:
+    tokenizer = of_config(with_added(DEFAULT, "é", "single_word"))
+    with pytest.raises(tokpar.EngineError, match=r"panicked.*not a char boundary"):
+        tokpar.encode("éé", tokenizer)
+
+
+@rc3
+def test_a_metaspace_stands_before_a_normalized_token() -> None:
+    mark = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    config = with_added(
+        FILES["llama_style"], "ab", "normalized", normalizer=None, pre_tokenizer=mark
+    )
+    assert load(of_config(config)).encode("ab").tolist() == [434, 528]
+
+
+@rc3
+def test_a_pickled_tokenizer_of_deepseek_has_other_ids() -> None:
+    tokenizer, text = own("deepseek_part"), "<｜begin▁of▁sentence｜>"
+    assert ids(tokenizer, text) == [0]
+    assert ids(pickle.loads(pickle.dumps(tokenizer)), text) != [0]
+
+
+@rc3
+def test_truncation_to_less_than_the_special_tokens_leaves_nothing() -> None:
+    tokenizer = Tokenizer.from_file(FILES["bert_part"])
+    tokenizer.truncation, tokenizer.padding = Truncation(max_length=1), None
+    assert ids(tokenizer, "the cat") == [101, 102]
+
+
+@rc3
+def test_what_it_refuses_is_a_file_format_error(tmp_path: Path) -> None:
+    config = json.loads(DEFAULT.read_text(encoding="utf-8"))
+    config["pre_tokenizer"]["pretokenizers"][-1]["add_prefix_space"] = True
+    with pytest.raises(FileFormatError, match="add_prefix_space"):
+        tokpar.load(written(tmp_path, config))
