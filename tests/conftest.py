@@ -16,7 +16,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -91,6 +91,12 @@ def pytest_make_collect_report(
         report.outcome = "skipped"
         report.longrepr = (str(collector.path), 0, why)
     return report
+
+
+def below_one() -> Any:
+    """The package tokenizers, or the test is skipped if there is none, or 1.x."""
+    pytest.importorskip("tokenizers.models", reason="needs the package tokenizers below 1.0")
+    return pytest.importorskip("tokenizers")
 
 
 def directory(variable: str) -> Path:

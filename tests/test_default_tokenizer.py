@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import below_one
 from tokpar.data import train_default
 
 DATA = Path(train_default.__file__).parent
@@ -41,12 +42,6 @@ def data() -> dict[str, Any]:
 @functools.cache
 def tokenizer() -> Any:
     return pytest.importorskip("tokenizers").Tokenizer.from_file(str(FILE))
-
-
-def below_one() -> Any:
-    """The package tokenizers, or the test is skipped: 1.x tells nothing about a vocabulary."""
-    pytest.importorskip("tokenizers.models", reason="needs tokenizers below 1.0")
-    return pytest.importorskip("tokenizers")
 
 
 def merged(token: str, ranks: dict[tuple[str, str], int]) -> list[str]:
@@ -172,6 +167,6 @@ def test_another_archive_is_refused_with_both_hashes(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("trainer", ["train", "train_with_huggingface"])
 def test_the_recipe_rebuilds_the_same_bytes(trainer: str) -> None:
-    pytest.importorskip("tokenizers")
+    below_one()
     texts = train_default.training_texts(Path(os.environ[SDIST_VARIABLE]))
     assert getattr(train_default, trainer)(texts) == FILE.read_bytes()

@@ -25,6 +25,7 @@ from tokpar.data.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import as_format_one
 
+pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]
 DEFAULT = ROOT / "tokpar" / "data" / "default.json"
 SAMPLES = Path(__file__).parent / "vocab" / "format_two.json"
