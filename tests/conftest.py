@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -71,6 +72,31 @@ os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_ONLY_BELOW_ONE = re.compile(
+    r"cannot import name .* from 'tokenizers'|No module named 'tokenizers\."
+)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file of tests that builds tokenizers by the API of tokenizers below 1.0 is skipped beside
+    1.x, which is another library under the same name."""
+    report = yield
+    if report.failed and _ONLY_BELOW_ONE.search(str(report.longrepr)):
+        why = "Skipped: it builds tokenizers as the package tokenizers below 1.0 does"
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, why)
+    return report
+
+
+def below_one() -> Any:
+    """The package tokenizers, or the test is skipped if there is none, or 1.x."""
+    pytest.importorskip("tokenizers.models", reason="needs the package tokenizers below 1.0")
+    return pytest.importorskip("tokenizers")
 
 
 def directory(variable: str) -> Path:

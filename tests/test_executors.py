@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import tokpar
+from tests.conftest import below_one
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors import workers as workers_module
 from tokpar.executors.native import NativeExecutor
@@ -649,6 +650,7 @@ class HuggingFace:
     name = "small"
 
     def __init__(self) -> None:
+        below_one()
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
         self.engine = Tokenizer(models.BPE())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
@@ -86,10 +86,20 @@ _defaults: dict[str, TokenizerAdapter] = {}
 def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     key = repr((engine, sorted(settings.items())))
     if key not in _defaults:
+        if engine is None and not _is_importable("tokenizers"):
+            engine = "pure"  # the same ids, slower
         path = resources.files("tokpar.data") / "default.json"
         with resources.as_file(path) as file:
             _defaults[key] = _load(file, engine, settings)
     return _defaults[key]
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:

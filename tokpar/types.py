@@ -240,8 +240,8 @@ class Facts:
     `tokens` gives the bytes of all tokens of the model; only where `undivided` is None.
     `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
 
-    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `flat`: the batch
-    call gives one array for all texts, so that many small ones cost no object each. `forbidden`:
+    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
+    call makes objects for each token, so that it is best given little at a time. `forbidden`:
     contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
     with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
     """
@@ -262,7 +262,7 @@ class Facts:
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
     releases_gil: bool = False
-    flat: bool = False
+    bulky: bool = False
     forbidden: frozenset[str] = frozenset()
     agreement: str = ""
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)

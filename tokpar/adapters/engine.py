@@ -113,7 +113,7 @@ class EngineTokenizer:
         self._calls = calls
         self._file = file
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self._facts = replace(known, releases_gil=True, flat=True)
+        self._facts = replace(known, releases_gil=True, bulky=False)
 
     def compared(self, outcome: str) -> None:
         """Keep how its ids were compared, in words."""

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters import huggingface, tiktoken
+from tokpar.adapters import hf_lines, tiktoken
 from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import FileFormatError, OptionError
@@ -23,6 +22,9 @@ from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_finish
 from tokpar.types import AddedToken, Facts, Rows
+
+if TYPE_CHECKING:
+    from tokpar.adapters.hf_lines import FileAdapter
 
 _NOTHING: IdArray = np.empty(0, dtype=np.uint32)
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
@@ -65,9 +67,9 @@ class JsonFile:
         """What ids depend on."""
         return self._data, repr(sorted(self._settings.items()))
 
-    def reference(self) -> HuggingFaceTokenizer:
+    def reference(self) -> FileAdapter:
         """The file with its own library."""
-        adapter = huggingface.load(self.path, **self._settings)
+        adapter = hf_lines.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
 
@@ -97,7 +99,7 @@ class JsonFile:
         return token_lengths(self.config) if self.facts.tiles else None
 
     @cached_property
-    def _own(self) -> HuggingFaceTokenizer:
+    def _own(self) -> FileAdapter:
         return self.reference()
 
 

@@ -46,11 +46,12 @@ def facts_of_copy(
     config = _config(copy)
     if config is None:
         model = type(caller.own.model).__name__
-        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
+        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM, bulky=True), None
     facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
     why = unknown or facts.unprovable
     facts = replace(
         facts,
+        bulky=True,
         unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
         tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
     )

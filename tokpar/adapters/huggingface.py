@@ -30,7 +30,7 @@ from tokpar.adapters.hf_copy import (
     written,
 )
 from tokpar.adapters.hf_facts import MISPLACED
-from tokpar.adapters.hf_finish import NativeRefusesError
+from tokpar.adapters.hf_finish import OTHER_IDS, finished
 from tokpar.adapters.hf_model import same_model
 from tokpar.adapters.segments import segment_memo
 from tokpar.adapters.settings import flags
@@ -186,7 +186,7 @@ class HuggingFaceTokenizer:
             return self._spans(ids, text, None)
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
-            raise LookupError(_OTHER_IDS)
+            raise LookupError(OTHER_IDS)
         return self._spans(ids, text, encoding)
 
     def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
@@ -195,20 +195,12 @@ class HuggingFaceTokenizer:
         return self._lengths.spans(ids, text)
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine: cut, with special tokens, padded to the longest where
-        the settings say so.
+        """As the batch call of the engine, see `hf_finish.finished`. Where the post-processor or
+        the added tokens are not understood, `facts.unprovable` tells."""
+        return finished(self._finish, rows, texts, self)
 
-        Raises what the caller's own call raises when it cannot cut. Where the post-processor or
-        the added tokens are not understood (`facts.unprovable` tells), the caller's own call
-        answers instead, and ids that are not those of the texts raise LookupError.
-        """
-        try:
-            return self._finish.rows(rows)
-        except NativeRefusesError:
-            for k, text in enumerate(texts):
-                self._check_ids(rows[k], text)
-        if len(texts) == 1:
-            return Rows.of([self.encode_whole(texts[0])])
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        """The caller's own call on several texts. Raises as `encode_whole` does."""
         try:
             return Rows.of(self._caller.batch(texts))
         except BaseException as error:
@@ -222,10 +214,6 @@ class HuggingFaceTokenizer:
         if finish.unknown or finish.truncation is not None or finish.padding is not None:
             return None
         return finish.prefix, finish.suffix
-
-    def _check_ids(self, ids: IdArray, text: str) -> None:
-        if not np.array_equal(self.encode(text), ids):
-            raise LookupError(_OTHER_IDS)
 
     def check_text(self, text: str) -> None:
         """Raises what the caller's own call raises for a text that is not valid Unicode."""
@@ -277,9 +265,6 @@ class HuggingFaceTokenizer:
         tokenizer with components written in Python, or with two tokens of one id."""
         flag = self._caller.encode_special_tokens
         return from_json, {"config": written(self._chunks), "encode_special_tokens": flag}
-
-
-_OTHER_IDS = "these ids are not those of the text"
 
 
 def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:

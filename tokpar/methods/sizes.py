@@ -25,6 +25,7 @@ class Fit:
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+FLAT = Fit("native", smallest_split=131072, smallest_chunk=65536, largest_chunk=524288, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
     "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
@@ -41,6 +42,8 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
     if isinstance(tokenizer, EncodesMany):
         remembers = isinstance(tokenizer, Remembers) and tokenizer.remembers
+        if not facts_of(tokenizer).bulky:
+            return FLAT
         return MEMORY if remembers else NATIVE
     if facts_of(tokenizer).releases_gil:
         return THREADS

@@ -8,9 +8,8 @@ they are at the call, and from its post-processor. The tokenizer itself is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
@@ -19,6 +18,9 @@ from tokpar.views import hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_source import Source
 from tokpar.views.refusals import missing, unpicklable
+
+if TYPE_CHECKING:
+    from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
 _ORIGINAL = "the transformers tokenizer"
 

@@ -7,12 +7,14 @@ takes white space beside it: its text is what it was found as, " <mask>".
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from tokpar.kernels import IdArray, IntArray, SpanArray
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # What Rust's char::is_whitespace holds for a space.
 _WHITE = (

@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer, models
 
 from tokpar.adapters.hf_finish import (
     Finish,
@@ -23,6 +22,9 @@ from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.views.hf_blanks import Blanks
 from tokpar.views.hf_call import Call
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
 
 def _types(post: Any, add_special_tokens: bool) -> tuple[list[int], int, list[int]]:
     """The engine's own answer for a text of one token."""
+    from tokenizers import Tokenizer, models
+
     one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
     if post is not None:
         one.post_processor = post
