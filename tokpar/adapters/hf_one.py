@@ -31,7 +31,7 @@ from tokpar.adapters.hf_one_json import config_of, known
 from tokpar.adapters.pure_file import FileTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.kernels import IdArray, SpanArray, concatenate_ids, has_surrogate, offsets_of
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Rows
 
@@ -183,7 +183,8 @@ class HuggingFaceOneTokenizer:
         except BaseException as error:
             _raise_panic(error, sum(map(len, texts)))
             raise
-        return Rows.of(encoding.ids_array for encoding in encodings)
+        arrays = [encoding.ids_array for encoding in encodings]
+        return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:

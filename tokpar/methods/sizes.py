@@ -14,7 +14,8 @@ from tokpar.interfaces import EncodesMany, HasSpec, Remembers, TokenizerAdapter,
 @dataclass(frozen=True)
 class Fit:
     """All sizes in code points. Texts below `smallest_split` are encoded in one call; chunks are
-    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks."""
+    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks. An engine whose results
+    are bulky is given small chunks, a fast one large ones: each costs it a little."""
 
     executor: str
     smallest_split: int
