@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokpar.data.hostile import hostile_texts
 
 import tokpar
 from tests.conftest import chosen_profile
@@ -25,7 +26,6 @@ from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
 from tokpar.cli import main
 from tokpar.cuts.tables import load_atoms, load_families
-from tokpar.data.hostile import hostile_texts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import RemembersSegments
 from tokpar.testing import check_tokenizer

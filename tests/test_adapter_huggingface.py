@@ -24,6 +24,7 @@ from tokenizers import (
     processors,
 )
 
+import tokpar
 from tokpar import interfaces, loading
 from tokpar.adapters.hf_facts import byte_alphabet
 from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
@@ -588,3 +589,48 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
     assert ours.tokens() == theirs.tokens()
     assert vars(replace(ours, tokens=None)) == vars(replace(theirs, tokens=None))
     assert json.loads(path.read_text("utf-8"))["model"]["type"] == ours.model
+
+
+@pytest.mark.parametrize("engine", [None, "pure"])
+@pytest.mark.parametrize("truncation", [False, True])
+@pytest.mark.parametrize("padding", [False, True])
+def test_stored_truncation_and_padding_can_be_left_out(
+    engine: str | None, truncation: bool, padding: bool, tmp_path: Path
+) -> None:
+    native = Tokenizer.from_file(str(PARTS / "bert_part.json"))
+    native.enable_truncation(6)
+    native.enable_padding(length=9)
+    file = tmp_path / "tokenizer.json"
+    native.save(str(file))
+    sources: list[Any] = [file] if engine else [file, native]
+    for source in sources:
+        adapter = tokpar.load(source, engine=engine, truncation=truncation, padding=padding)
+        own = Tokenizer.from_file(str(file))
+        if not truncation:
+            own.no_truncation()
+        if not padding:
+            own.no_padding()
+        texts = ["the man", "", "the man and the man and the man and the man"]
+        with tokpar.Encoder(adapter) as encoder:
+            assert [encoder.encode(text).ids.tolist() for text in texts] == [
+                own.encode(text).ids for text in texts
+            ]
+            batch = encoder.encode_batch(texts)
+            assert [row.ids.tolist() for row in batch] == [
+                each.ids for each in own.encode_batch(texts)
+            ]
+            assert [row.truncated for row in batch] == [False, False, truncation]
+            assert batch[2].untruncated == 11
+            again = pickle.loads(pickle.dumps(encoder))
+            assert [again.encode(text) for text in texts] == [encoder.encode(t) for t in texts]
+    assert native.truncation is not None, "the caller's object is as it was"
+
+
+def test_truncation_that_only_the_own_call_can_do_cannot_be_left_out() -> None:
+    native = Tokenizer.from_file(str(PARTS / "bert_part.json"))
+    native.enable_truncation(6)
+    native.post_processor = processors.TemplateProcessing(
+        single="$A [SEP] $A", special_tokens=[("[SEP]", native.token_to_id("[SEP]"))]
+    )
+    with pytest.raises(OptionError, match="a part of its own call"):
+        tokpar.load(native, truncation=False)

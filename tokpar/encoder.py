@@ -147,7 +147,12 @@ class Encoder:
         """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""
         tokenizer = self.tokenizer
         if isinstance(tokenizer, HasSpec):
-            build, settings = tokenizer.spec()
+            try:
+                build, settings = tokenizer.spec()
+            except OptionError as error:
+                raise TypeError(
+                    f"an Encoder of {tokenizer.name} cannot be pickled: it {error}"
+                ) from None
             return _built, (build, dict(settings), self._arguments)
         try:
             pickle.dumps(tokenizer)

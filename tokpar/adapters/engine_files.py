@@ -14,7 +14,7 @@ import numpy as np
 from tokpar.adapters import hf_lines, tiktoken
 from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
-from tokpar.adapters.settings import flags
+from tokpar.adapters.settings import FINISHING, flags
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
@@ -31,19 +31,19 @@ _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 
 
 class JsonFile:
-    """A ``tokenizer.json``. Setting: `add_special_tokens` (True). Raises OptionError for others,
-    FileFormatError, FileNotFoundError."""
+    """A ``tokenizer.json``. Settings: `add_special_tokens`, `truncation`, `padding` (True: as the
+    file says). Raises OptionError for others, FileFormatError, FileNotFoundError."""
 
     library = "tokenizers"
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
-        self._settings = flags(settings, ("add_special_tokens", "cut", "trust"))
+        self._settings = flags(settings, (*FINISHING, "cut", "trust"))
         self._data = path.read_bytes()
         self.config = read_config(path)
-        special = self._settings.get("add_special_tokens", True)
+        finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
-            self._finish = _finish(self.config, special)
+            self._finish = _finish(self.config, finishing)
             self.facts = _facts(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
@@ -155,9 +155,9 @@ def _facts(config: Mapping[str, Any]) -> Facts:
     return replace(facts, tokens=partial(token_bytes, tuple(config["model"]["vocab"])))
 
 
-def _finish(config: Mapping[str, Any], add_special_tokens: bool) -> Finish:
+def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:
     """The file's finishing for arrays of ids. Raises FileFormatError."""
-    read = read_finish(config, add_special_tokens=add_special_tokens, cut_and_pad=True)
+    read = read_finish(config, **finishing)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
     pad_side = "left" if read.pads_start else "right"

@@ -27,12 +27,15 @@ _SPREAD, _LAST = 16, 32
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if there is one.
-    `fixed`: loaded by us from a file, so nobody else can change it."""
+    `fixed`: loaded by us from a file, so nobody else can change it. `truncation`, `padding`: those
+    that the tokenizer asks for are applied."""
 
     own: Any
     wrapper: Any = None
     fixed: bool = False
     add_special_tokens: bool = True
+    truncation: bool = True
+    padding: bool = True
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""
@@ -58,6 +61,14 @@ class Caller:
             else (self.wrapper, "split_special_tokens")
         )
         return bool(getattr(holder, name, False))
+
+    @property
+    def as_it_is(self) -> bool:
+        """Its own call does no more and no less than what was asked for."""
+        if self.wrapper is not None:
+            return True
+        cuts = self.own.truncation is not None and not self.truncation
+        return not cuts and (self.padding or self.own.padding is None)
 
     def again(self) -> Caller:
         """The same, with the engine that the transformers tokenizer has now."""

@@ -98,7 +98,10 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
     """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
     own = caller.own
     finish = finish_of(
-        own, add_special_tokens=caller.add_special_tokens, cut_and_pad=caller.wrapper is None
+        own,
+        add_special_tokens=caller.add_special_tokens,
+        truncation=caller.truncation and caller.wrapper is None,
+        padding=caller.padding and caller.wrapper is None,
     )
     unknown = (
         finish.unknown

@@ -137,8 +137,10 @@ def finished(finish: Finish, rows: Rows, texts: Sequence[str], native: Native) -
     return native.whole_batch(texts)
 
 
-def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:
-    """How `tokenizer` finishes a text; without `cut_and_pad` its truncation and padding are off."""
+def finish_of(
+    tokenizer: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
+) -> Finish:
+    """How `tokenizer` finishes a text; without `truncation` or `padding` its own are left out."""
     post = tokenizer.post_processor
     found = around_of(None if post is None else json.loads(post.__getstate__()))
     if isinstance(found, str):
@@ -148,8 +150,8 @@ def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bo
     return Finish(
         np.array(prefix, dtype=np.uint32),
         np.array(suffix, dtype=np.uint32),
-        _truncation(tokenizer.truncation if cut_and_pad else None, added),
-        _padding(tokenizer.padding if cut_and_pad else None),
+        _truncation(tokenizer.truncation if truncation else None, added),
+        _padding(tokenizer.padding if padding else None),
     )
 
 

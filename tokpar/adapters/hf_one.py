@@ -29,12 +29,13 @@ from tokpar.adapters.hf_finish import (
 )
 from tokpar.adapters.hf_one_json import config_of, known
 from tokpar.adapters.pure_file import FileTokenizer
-from tokpar.adapters.settings import flags
+from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.kernels import IdArray, SpanArray, concatenate_ids, has_surrogate, offsets_of
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Rows
 
+_DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 
@@ -42,23 +43,23 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     """An adapter of a `tokenizers.Tokenizer`, or of the file named by a path that ends in ``.json``
     or ``.txt`` (BERT's ``vocab.txt``); None for anything else.
 
-    Settings: `add_special_tokens` (True), and of a ``.txt`` file `lowercase` (True; False for a
-    cased vocabulary). Raises OptionError for others, FileNotFoundError, and FileFormatError for a
-    file that the library does not read.
+    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
+    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
+    others, FileNotFoundError, and FileFormatError for a file that the library does not read.
     """
     if isinstance(source, Tokenizer):
-        return HuggingFaceOneTokenizer(source, **flags(settings, ("add_special_tokens",)))
+        return HuggingFaceOneTokenizer(source, flags(settings, FINISHING))
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None
     if path is not None and path.suffix == ".json":
-        checked = flags(settings, ("add_special_tokens",))
-        return HuggingFaceOneTokenizer(_from_file(path), **checked)
+        checked = flags(settings, FINISHING)
+        return HuggingFaceOneTokenizer(_from_file(path), checked)
     if path is not None and path.suffix == ".txt":
-        return _of_vocab_txt(path, **flags(settings, ("add_special_tokens", "lowercase")))
+        return _of_vocab_txt(path, **flags(settings, (*FINISHING, "lowercase")))
     return None
 
 
 def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceOneTokenizer:
-    return HuggingFaceOneTokenizer(_of_config(bert_config(path, lowercase)), **settings)
+    return HuggingFaceOneTokenizer(_of_config(bert_config(path, lowercase)), settings)
 
 
 def _from_file(path: Path) -> Any:
@@ -91,9 +92,11 @@ def _of_config(config: Mapping[str, Any]) -> Any:
 class HuggingFaceOneTokenizer:
     """The adapter; see `load`."""
 
-    def __init__(self, own: Any, add_special_tokens: bool = True) -> None:
+    def __init__(self, own: Any, settings: Mapping[str, bool] = _DEFAULTS) -> None:
         self._own = own
-        self._add_special_tokens = add_special_tokens
+        self._settings = {**_DEFAULTS, **settings}
+        left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
+        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
         self._known = known(own)
         self._state = _state(own)
         self._finish = self._finish_now()
@@ -102,13 +105,15 @@ class HuggingFaceOneTokenizer:
         around = self._known.around
         if isinstance(around, str):
             return Finish(unknown=around)
-        prefix, suffix = around if self._add_special_tokens else ((), ())
+        prefix, suffix = around if self._settings["add_special_tokens"] else ((), ())
         truncation, padding = self._state
         return Finish(
             np.array(prefix, dtype=np.uint32),
             np.array(suffix, dtype=np.uint32),
-            _truncation(truncation, len(prefix) + len(suffix)),
-            _padding(padding),
+            _truncation(
+                truncation if self._settings["truncation"] else None, len(prefix) + len(suffix)
+            ),
+            _padding(padding if self._settings["padding"] else None),
         )
 
     @property
@@ -134,7 +139,7 @@ class HuggingFaceOneTokenizer:
         """The caller's own call on the caller's own object. Raises what that raises, and
         EngineError on a panic."""
         try:
-            encoding = self._own.encode(text, add_special_tokens=self._add_special_tokens)
+            encoding = self._own.encode(text, **self._call)
         except BaseException as error:
             _raise_panic(error, len(text))
             raise
@@ -175,7 +180,7 @@ class HuggingFaceOneTokenizer:
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         """The caller's own call on several texts. Raises as `encode_whole` does."""
-        return self._batch(texts, {"add_special_tokens": self._add_special_tokens})
+        return self._batch(texts, self._call)
 
     def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
         try:
@@ -209,7 +214,7 @@ class HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
         if _state(self._own) == self._state:
             return self
-        return HuggingFaceOneTokenizer(self._own, self._add_special_tokens)
+        return HuggingFaceOneTokenizer(self._own, self._settings)
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object

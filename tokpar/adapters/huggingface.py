@@ -30,10 +30,11 @@ from tokpar.adapters.hf_copy import (
     written,
 )
 from tokpar.adapters.hf_facts import MISPLACED
-from tokpar.adapters.hf_finish import OTHER_IDS, finished
+from tokpar.adapters.hf_finish import OTHER_IDS, Finish, finished
 from tokpar.adapters.hf_model import same_model
 from tokpar.adapters.segments import segment_memo
-from tokpar.adapters.settings import flags
+from tokpar.adapters.settings import FINISHING, flags
+from tokpar.errors import OptionError
 from tokpar.kernels import (
     IdArray,
     SpanArray,
@@ -53,16 +54,17 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for anything
     else.
 
-    Settings: `add_special_tokens` (True), and of a ``.txt`` file `lowercase` (True; False for a
-    cased vocabulary). Raises OptionError for others, FileNotFoundError, and FileFormatError for a
-    file that is no `tokenizer.json` or `vocab.txt`.
+    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
+    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
+    others, FileNotFoundError, and FileFormatError for a file that is no `tokenizer.json` or
+    `vocab.txt`.
     """
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".txt":
-        return _of_vocab_txt(Path(source), **flags(settings, ("add_special_tokens", "lowercase")))
+        return _of_vocab_txt(Path(source), **flags(settings, (*FINISHING, "lowercase")))
     caller = caller_of(source)
     if caller is None:
         return None
-    return HuggingFaceTokenizer(replace(caller, **flags(settings, ("add_special_tokens",))))
+    return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
 
 
 def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceTokenizer:
@@ -70,22 +72,28 @@ def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> Huggi
     return HuggingFaceTokenizer(Caller(own, fixed=True, **settings))
 
 
-def from_json(config: str, encode_special_tokens: bool) -> HuggingFaceTokenizer:
+def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
     """The adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError if the library
     does not read its own file as it wrote it."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, fixed=True))
+    return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
 
 
 class HuggingFaceTokenizer:
     """The adapter; see `load`."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
         self._caller = caller
         self._state = None if caller.fixed else caller.state()
         self._chunks = private_copy(caller.own)
-        self._finish = finish_like(caller, self._chunks)
+        self._finish = finish_like(caller, self._chunks) if finish is None else finish
+        self._own_call = finish is None and caller.as_it_is
+        if not self._own_call and self._finish.unknown:
+            raise OptionError(
+                "its truncation and padding are a part of its own call, which nothing can replace: "
+                f"{self._finish.unknown}"
+            )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
         self._segments = (
@@ -167,8 +175,10 @@ class HuggingFaceTokenizer:
         return self._segments.encode(texts, workers)
 
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object. Raises what that raises, and
-        EngineError on a panic."""
+        """The caller's own call on the caller's own object, unless that cuts or pads where it
+        should not. Raises what that raises, and EngineError on a panic."""
+        if not self._own_call:
+            return self._finish.rows(Rows.of([self.encode(text)]))[0]
         try:
             return id_array(self._caller.ids(text))
         except BaseException as error:
@@ -246,7 +256,8 @@ class HuggingFaceTokenizer:
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        return self._with(replace(caller, add_special_tokens=self._caller.add_special_tokens))
+        settings = {name: getattr(self._caller, name) for name in FINISHING}
+        return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:
         twin = object.__new__(HuggingFaceTokenizer)
@@ -261,10 +272,16 @@ class HuggingFaceTokenizer:
         )
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
-        """`from_json` and a `tokenizer.json` of the private copy. Raises OptionError for a
-        tokenizer with components written in Python, or with two tokens of one id."""
-        flag = self._caller.encode_special_tokens
-        return from_json, {"config": written(self._chunks), "encode_special_tokens": flag}
+        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. Raises
+        OptionError for a tokenizer with components written in Python, with two tokens of one id, or
+        whose finishing is not understood."""
+        if self._finish.unknown is not None:
+            raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
+        return from_json, {
+            "config": written(self._chunks),
+            "encode_special_tokens": self._caller.encode_special_tokens,
+            "finish": self._finish,
+        }
 
 
 def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:

@@ -29,12 +29,17 @@ class FileTokenizer:
         config: Mapping[str, Any],
         name: str,
         add_special_tokens: bool = True,
-        cut_and_pad: bool = True,
+        truncation: bool = True,
+        padding: bool = True,
     ) -> None:
         self._name = name
         self._tokenizer = read_tokenizer(config)
         self._config = config
-        self._settings = {"add_special_tokens": add_special_tokens, "cut_and_pad": cut_and_pad}
+        self._settings = {
+            "add_special_tokens": add_special_tokens,
+            "truncation": truncation,
+            "padding": padding,
+        }
         self._finish = read_finish(config, **self._settings)
 
     @property
