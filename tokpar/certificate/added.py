@@ -33,6 +33,22 @@ def run_around(text: str, position: int) -> tuple[int, int]:
     return low + kept, stop.end()
 
 
+def occurring(contents: Iterable[str], text: str) -> list[str]:
+    """Those that occur in a text. Few do, and most lack a character, or a pair of them."""
+    known: dict[str, bool] = {}
+
+    def holds(part: str) -> bool:
+        if part not in known:
+            known[part] = part in text
+        return known[part]
+
+    def may_occur(content: str) -> bool:
+        pairs = (content[k : k + 2] for k in range(len(content) - 1))
+        return all(map(holds, set(content))) and all(map(holds, pairs))
+
+    return [content for content in contents if may_occur(content) and holds(content)]
+
+
 @dataclass(frozen=True)
 class _Stripper:
     """A token that swallows white space beside it, and how much of it its own content holds."""
@@ -60,7 +76,7 @@ class Occurrences:
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""
-        kept = [token for token in tokens if token.content]
+        kept = self.tokens = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
         self._across: dict[str, list[str]] = {}
         for content in self.contents:

@@ -50,6 +50,11 @@ class Ground:
         self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
         self._in_image: tuple[Occurrences, int] | None = None
 
+    @property
+    def follows_normalized_tokens(self) -> bool:
+        """Added tokens are searched in the normalized text too."""
+        return bool(self._normalized)
+
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
         if name != self.facts.family:
