@@ -30,7 +30,7 @@ from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables
 from tokpar.certificate.written import Written
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import NO_INTS, IdArray, IntArray, has_surrogate
+from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Seams
 from tokpar.types import Facts, Seam
 
@@ -62,7 +62,7 @@ def check(
     facts, seams, written = facts_of(tokenizer), in_columns(encoding.seams), Written(text)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids)
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
+    findings = [*_other_text(encoding, text), *_seam_findings(seams, written, facts, answers)]
     licensed = not findings
     cuts = _cuts(seams, written) if licensed else NO_INTS
     found, notes = _id_findings(core, seams.planned, cuts, written, answers, full and licensed)
@@ -88,8 +88,13 @@ def seam_findings(
 ) -> Iterator[Finding]:
     """What is wrong with seams; at most one finding for each that is planned. From text and facts
     alone, but for `answers`, without which K5, K6 and K8 license nothing."""
-    found = in_columns(seams)
-    planned, everywhere = found.planned, found.everywhere
+    return _seam_findings(in_columns(seams), Written(text), facts, answers)
+
+
+def _seam_findings(
+    seams: Seams, written: Written, facts: Facts, answers: Answers | None
+) -> Iterator[Finding]:
+    planned, everywhere = seams.planned, seams.everywhere
     dense = 0 if everywhere is None else len(everywhere.regions)
     if not len(planned) and not dense:
         return
@@ -97,13 +102,13 @@ def seam_findings(
     if facts.unprovable is not None:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if has_surrogate(text):
+    if written.broken:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not _well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
-    ground = Ground(text, facts, load_tables())
+    ground = Ground(written.text, facts, load_tables())
     held = np.ones(len(planned), dtype=np.bool_)
     for finding in _planned_findings(planned, ground, answers):
         held[finding.seam] = False
@@ -169,8 +174,10 @@ def _cuts(seams: Seams, written: Written) -> IntArray:
     """Bytes at which the seams of `everywhere` are, whose regions were judged."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS
-    regions = seams.everywhere.regions
-    return written.spaces_inside(written.at(regions.reshape(-1)).reshape(-1, 2))
+    # judged regions end at planned seams, or ends of the text
+    edges = np.concatenate(([0], seams.planned.positions, [len(written.text)]))
+    places = np.searchsorted(edges, seams.everywhere.regions)
+    return written.spaces_inside(written.at(edges)[places])
 
 
 def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
@@ -197,7 +204,7 @@ def _id_findings(
     outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
     if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts_of(tokenizer).tiles and not has_surrogate(text):
+    if facts_of(tokenizer).tiles and not written.broken:
         return findings + list(spelled(core.ids, written, seams, cuts, answers)), ()
     if again and (len(seams) or len(cuts)):
         return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tokpar.certificate.added import occurring
 from tokpar.certificate.ground import Ground, RefusedError, witness_values
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES
 from tokpar.certificate.report import Finding
@@ -107,7 +106,7 @@ def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
     """One finding for each token and each region that holds or touches it."""
     text, places = ground.text, regions.tolist()
     stops = regions[:, 1]
-    for content in occurring(ground.raw.contents, text):
+    for content in ground.occurring:
         found = text.find(content, max(0, places[0][0] - len(content)))
         while found >= 0:
             k = int(np.searchsorted(stops, found))

@@ -6,10 +6,13 @@ left to `rules`, which says why. Nothing is licensed here that `rules` would ref
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.added import Occurrences, occurring
+from tokpar.certificate.added import Occurrences
 from tokpar.certificate.ground import Ground, RefusedError
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES
 from tokpar.certificate.rules import digit_edged, digit_run, is_surely_no_digit
@@ -52,8 +55,15 @@ class Together:
         self._ground = ground
         self._text = ground.text
         self._stages = {stage.kind for stage in ground.facts.normalizers}
-        self._digits = digit_run(ground.tables)
-        self._digits_apart = digit_edged(ground.facts.added_tokens, ground.tables) is None
+
+    @cached_property
+    def _digits(self) -> re.Pattern[str]:
+        return digit_run(self._ground.tables)
+
+    @cached_property
+    def _digits_apart(self) -> bool:
+        """No added token may match inside a run of digits."""
+        return digit_edged(self._ground.facts.added_tokens, self._ground.tables) is None
 
     def hold(self, licence: Licence, positions: IntArray) -> Mask:
         """Where the characters are those that the licence names; nowhere if that cannot be told in
@@ -73,11 +83,11 @@ class Together:
 
     def clear_of_added(self, positions: IntArray) -> Mask:
         """Theorem 6.1: tokens that occur nowhere in the text object to nothing."""
-        raw, text = self._ground.raw, self._text
-        present = set(occurring(raw.contents, text))
-        if not present:
+        ground, text = self._ground, self._text
+        if not ground.occurring:
             return np.ones(len(positions), dtype=np.bool_)
-        near = Occurrences(token for token in raw.tokens if token.content in present)
+        present = {*ground.occurring}
+        near = Occurrences(token for token in ground.raw.tokens if token.content in present)
         return np.array([near.objection(text, p) is None for p in positions.tolist()], dtype=bool)
 
     def _universal(self, name: object, positions: IntArray) -> Mask | None:

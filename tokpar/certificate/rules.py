@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.ground import (
@@ -41,7 +42,6 @@ class Judge:
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
         self._digits = digit_run(ground.tables) if plain else re.compile("[0-9]*")
-        self._digit_edged = digit_edged(ground.facts.added_tokens, ground.tables)
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
@@ -183,6 +183,10 @@ class Judge:
         edges = ground.text[max(0, start - 1) : start] + ground.text[stop]
         if not all(map(is_ascii_fixed, edges)):
             raise RefusedError("normalizer", "both neighbours of the digits must be ASCII")
+
+    @cached_property
+    def _digit_edged(self) -> str | None:
+        return digit_edged(self._ground.facts.added_tokens, self._ground.tables)
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""

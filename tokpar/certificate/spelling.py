@@ -71,6 +71,13 @@ def _masked(
     return masked
 
 
+def _within(starts: IntArray, lengths: IntArray) -> IntArray:
+    """All places in these stretches: [4, 9], [2, 1] -> [4, 5, 9]."""
+    before = np.cumsum(lengths) - lengths
+    places: IntArray = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return places
+
+
 class _Examples:
     """Asks the decoder about one place of each id."""
 
@@ -105,24 +112,28 @@ class _Examples:
         return first, last
 
     def _decode_whole(self, examples: IntArray) -> bool:
-        """All in one call, with an id between that keeps them apart: one character that few of
-        them hold. Those that do are decoded alone."""
-        starts, stops = self._edges[examples].tolist(), self._edges[examples + 1].tolist()
-        spelled = [self._text[start:stop] for start, stop in zip(starts, stops, strict=True)]
-        counts = np.bincount(np.frombuffer(b"".join(spelled), dtype=np.uint8), minlength=256)
-        letters = [k for k, part in enumerate(spelled) if len(part) == 1]
-        if not letters:
+        """All in one call, with an id between that keeps them apart: one ASCII character that few
+        of them hold. Those that do are decoded alone."""
+        starts, lengths = self._edges[examples], self._edges[examples + 1] - self._edges[examples]
+        owner = np.repeat(np.arange(len(examples)), lengths)
+        codes = self._codes[_within(starts, lengths)]
+        letters = np.flatnonzero(lengths == 1)
+        if not len(letters):
             return all(self._decoded(place, place + 1) for place in examples.tolist())
-        letter = min(letters, key=lambda k: int(counts[spelled[k][0]]))
-        between = spelled[letter]
-        alone = [k for k, part in enumerate(spelled) if between in part]
-        joined = [k for k, part in enumerate(spelled) if between not in part]
+        counts = np.bincount(codes, minlength=256)
+        letter = letters[np.argmin(counts[self._codes[starts[letters]]])]
+        between = self._codes[starts[letter]]
+        holding = np.zeros(len(examples), dtype=np.bool_)
+        holding[owner[codes == between]] = True
+        joined = examples[~holding]
         row = np.full(2 * len(joined) + 1, self._ids[examples[letter]], dtype=np.uint32)
-        row[1::2] = self._ids[examples[joined]]
-        expected = between.join([b"", *(spelled[k] for k in joined), b""])
-        return all(
-            self._decoded(int(examples[k]), int(examples[k]) + 1) for k in alone
-        ) and self._says(row, expected if joined else between)
+        row[1::2] = self._ids[joined]
+        # each with the byte before it, in whose place the separator is written
+        sizes = lengths[~holding] + 1
+        expected = np.append(self._codes[_within(starts[~holding] - 1, sizes)], between)
+        expected[np.cumsum(sizes) - sizes] = between
+        alone = examples[holding].tolist()
+        return self._says(row, expected.tobytes()) and all(self._decoded(k, k + 1) for k in alone)
 
     def _decoded(self, first: int, last: int) -> bool:
         start, stop = int(self._edges[first]), int(self._edges[last])

@@ -14,19 +14,31 @@ from tokpar.kernels import NO_INTS, IntArray
 Bytes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 _ENCODED = [char.encode() for char in SPACES]
-_ASCII_SPACE = np.isin(np.arange(256), [code[0] for code in _ENCODED if len(code) == 1])
 _WIDE_SPACES = {
     size: np.array([int.from_bytes(code, "big") for code in _ENCODED if len(code) == size])
     for size in (2, 3)
 }
-_WIDE_ENDS = np.isin(np.arange(256), [code[-1] for code in _ENCODED if len(code) > 1])
+_SURE, _PERHAPS = 1, 2
+_ENDS_SPACE = np.zeros(256, dtype=np.uint8)
+"""By its last byte: no white space, one, or perhaps one of several bytes."""
+_ENDS_SPACE[[code[-1] for code in _ENCODED]] = [
+    _SURE if len(code) == 1 else _PERHAPS for code in _ENCODED
+]
 
 
 class Written:
-    """One text without lone surrogates."""
+    """One text; its bytes only if it has no lone surrogate."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+
+    @cached_property
+    def broken(self) -> bool:
+        """It cannot be written as UTF-8: it has a lone surrogate."""
+        try:
+            return not isinstance(self.utf8, bytes)
+        except UnicodeEncodeError:
+            return True
 
     @cached_property
     def utf8(self) -> bytes:
@@ -43,8 +55,8 @@ class Written:
         if self.text.isascii() or not len(positions):
             return positions
         edges = [0, *positions.tolist()]
-        steps = (len(self.text[start:stop].encode()) for start, stop in pairwise(edges))
-        offsets: IntArray = np.cumsum(np.fromiter(steps, dtype=np.int64, count=len(positions)))
+        steps = [len(self.text[start:stop].encode()) for start, stop in pairwise(edges)]
+        offsets: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
         return offsets
 
     def position(self, byte: int) -> int:
@@ -69,13 +81,13 @@ class Written:
         return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
 
     def _behind_space(self, places: IntArray) -> Mask:
-        before = self.codes[places - 1]
-        found: Mask = _ASCII_SPACE[before]
-        wide = np.flatnonzero(_WIDE_ENDS[before])
+        kinds = _ENDS_SPACE[self.codes[places - 1]]
+        found: Mask = kinds == _SURE
+        wide = np.flatnonzero(kinds == _PERHAPS)
         if len(wide):
             low, middle, high = (
                 self.codes[np.maximum(places[wide] - n, 0)].astype(np.int64) for n in (1, 2, 3)
             )
             two, three = (middle << 8) | low, (high << 16) | (middle << 8) | low
-            found[wide] |= np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
+            found[wide] = np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
         return found
