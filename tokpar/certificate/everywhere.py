@@ -1,9 +1,9 @@
 """Regions that are cut at every place one licence allows: each is judged once, as a whole.
 
 Strictly inside a region every place looks alike: before it a character that is no white space,
-behind it an ASCII space. What theorem 6.1 asks for holds at all of them if no added token shares a
-character with the region or touches it: one that swallows white space across a place inside swallows
-it across an end of the region too, and that is a seam of its own.
+behind it an ASCII space. What theorem 6.1 asks for holds at all of them if no added token shares
+a character with the region or touches it: one that swallows white space across a place inside
+swallows it across an end of the region too, and that is a seam of its own.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def _require_licence(licence: Seam, ground: Ground) -> None:
         raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} does not hold at every space")
     changing = [kind for kind in stages if kind not in kept]
     if changing:
-        raise RefusedError("normalizer", f"stage {changing[0]} may change a space, or what is before")
+        raise RefusedError(
+            "normalizer", f"stage {changing[0]} may change a space, or what is before"
+        )
 
 
 def _misplaced(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -102,9 +102,7 @@ def spelled(
         yield from parts_decode(ids, written.text, seams, tokenizer)
 
 
-def _begins(
-    edges: IntArray, written: Written, seams: Columns, cuts: IntArray
-) -> Iterator[Finding]:
+def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
     """Each seam's byte is where its token begins."""
     expected = written.at(seams.positions)
     for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():

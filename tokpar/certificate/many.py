@@ -1,7 +1,7 @@
 """Seams of rules K1 to K3 judged together, in columns.
 
-A fast way to say yes: where a condition does not hold, or cannot be looked at in columns, the seam is
-left to `rules`, which says why. Nothing is licensed here that `rules` would refuse.
+A fast way to say yes: where a condition does not hold, or cannot be looked at in columns, the seam
+is left to `rules`, which says why. Nothing is licensed here that `rules` would refuse.
 """
 
 from __future__ import annotations

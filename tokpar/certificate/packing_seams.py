@@ -12,10 +12,10 @@ from tokpar.certificate.packing import Packed, pack, unpack
 from tokpar.errors import FileFormatError
 from tokpar.kernels import IntArray
 from tokpar.seams import Columns, Everywhere, Licence, Seams
-from tokpar.types import Seam
+from tokpar.types import Rule, Seam
 
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
-Shape = tuple[object, str, tuple[tuple[str, str | None], ...]]
+Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence without its numbers: None stands for one."""
 _KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8")
 
@@ -93,10 +93,10 @@ def _columns(
         if own:
             witnesses = [tuple(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
             numbers[rows] = [
-                known.setdefault((rule, theorem, each), len(known)) for each in witnesses  # type: ignore[arg-type]
+                known.setdefault((rule, theorem, each), len(known)) for each in witnesses
             ]
         elif len(rows):
-            numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))  # type: ignore[arg-type]
+            numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
     return Columns(positions, tokens, numbers, tuple(known))
 
 
@@ -140,7 +140,7 @@ def _unpack_everywhere(
             raise FileFormatError(f"regions: expected numbers of the {len(edges)} edges")
         regions = edges[regions]
     rule, theorem, witness = shape
-    return Everywhere(Seam(0, rule, theorem, witness), regions)  # type: ignore[arg-type]
+    return Everywhere(Seam(0, rule, theorem, witness), regions)
 
 
 def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntArray:

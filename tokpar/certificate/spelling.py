@@ -63,9 +63,7 @@ def _alike(
     return True
 
 
-def _masked(
-    words: NDArray[np.uint64], starts: IntArray, lengths: IntArray
-) -> NDArray[np.uint64]:
+def _masked(words: NDArray[np.uint64], starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
     """The first bytes, up to eight, of each stretch as one number."""
     masked: NDArray[np.uint64] = words[starts] & _MASKS[np.minimum(lengths, _WORD)]
     return masked
@@ -81,9 +79,7 @@ def _within(starts: IntArray, lengths: IntArray) -> IntArray:
 class _Examples:
     """Asks the decoder about one place of each id."""
 
-    def __init__(
-        self, ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes
-    ) -> None:
+    def __init__(self, ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> None:
         self._ids = ids
         self._edges = edges
         self._codes = codes

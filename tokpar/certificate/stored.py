@@ -1,5 +1,5 @@
-"""A certificate as a file: a header in JSON, then columns of numbers. Checkable without the run that
-made it; reading it runs nothing and takes memory in proportion to the file.
+"""A certificate as a file: a header in JSON, then columns of numbers. Checkable without the run
+that made it; reading it runs nothing and takes memory in proportion to the file.
 
     tokpar certificate\\n
     length of the header, 8 bytes, little-endian
@@ -22,9 +22,9 @@ import numpy as np
 from tokpar.certificate.packing import MOST, Packed, checked, pack_ids, unpack
 from tokpar.certificate.packing_seams import pack_seams, unpack_seams
 from tokpar.errors import FileFormatError
-from tokpar.kernels import IdArray, IntArray, frozen_ids
+from tokpar.kernels import IdArray, frozen_ids
 from tokpar.seams import Seams
-from tokpar.types import Report, Seam
+from tokpar.types import Report
 
 FORMAT = "tokpar certificate"
 FORMAT_VERSION = 2
@@ -127,10 +127,10 @@ def _assembled(header: Mapping[str, Any], packed: Sequence[Packed]) -> bytes:
 
 def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
     """The header, and where the columns begin."""
-    if data.lstrip()[:1] == b"{":
+    if data[:64].lstrip()[:1] == b"{":
         raise FileFormatError(
-            "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is no "
-            "longer read; encode the text again"
+            "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
+            "no longer read; encode the text again"
         )
     if not data.startswith(MAGIC):
         raise FileFormatError(f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
