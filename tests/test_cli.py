@@ -262,7 +262,7 @@ def rewritten(path: Path, long_file: Path, seams: Seams, ids: Any = None) -> Pat
     """The certificate with other seams, or ids."""
     stored = from_bytes(path.read_bytes())
     encoding = Encoding(stored.ids if ids is None else ids, seams, Report("by hand"))
-    text = long_file.read_text(encoding="utf-8")
+    text = long_file.read_bytes().decode()
     path.write_bytes(to_bytes(encoding, text, stored.tokenizer))
     return path
 
