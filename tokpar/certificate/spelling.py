@@ -32,28 +32,29 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
     lengths = np.diff(edges)
     if int(ids.max()) >= _MOST_IDS or int(lengths.min()) < 1:
         return False
+    numbers = ids.astype(np.int64)  # once; numpy would do it for each look into a table
     where = np.full(int(ids.max()) + 1, -1, dtype=np.int64)
-    where[ids] = np.arange(len(ids))
+    where[numbers] = np.arange(len(ids))
     examples = where[where >= 0]
-    if not _alike(ids, edges[:-1], lengths, examples, codes):
+    if not _alike(numbers, edges[:-1], lengths, examples, codes):
         return False
     return _Examples(ids, edges, codes, tokenizer).decode(examples)
 
 
 def _alike(
-    ids: IdArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
+    ids: IntArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
 ) -> bool:
     """Each id has the bytes of its example."""
     padded = codes.tobytes() + bytes(_WORD)
     words: NDArray[np.uint64] = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
     table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
     table[ids[examples]] = lengths[examples]
-    if not np.array_equal(table[ids], lengths):
+    if not np.array_equal(table.take(ids), lengths):
         return False
     table = table.view(np.uint64)
     while len(ids):
         table[ids[examples]] = _masked(words, starts[examples], lengths[examples])
-        if not np.array_equal(table[ids], _masked(words, starts, lengths)):
+        if not np.array_equal(table.take(ids), _masked(words, starts, lengths)):
             return False
         examples = examples[lengths[examples] > _WORD]
         longer = np.flatnonzero(lengths > _WORD)
@@ -65,7 +66,7 @@ def _alike(
 
 def _masked(words: NDArray[np.uint64], starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
     """The first bytes, up to eight, of each stretch as one number."""
-    masked: NDArray[np.uint64] = words[starts] & _MASKS[np.minimum(lengths, _WORD)]
+    masked: NDArray[np.uint64] = words[starts] & _MASKS.take(lengths, mode="clip")
     return masked
 
 
