@@ -54,9 +54,7 @@ class Row:
 def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
     """What the post-processor of `own` does to every text; `Finish.unknown` must be None."""
     post = own.post_processor
-    finish = finish_of(
-        own, add_special_tokens=add_special_tokens, truncation=False, padding=False
-    )
+    finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
     trims = _trims(post)
     blanks = Blanks(own) if trims else None
     return Frame(finish, _types(post, add_special_tokens), trims, blanks)
