@@ -74,7 +74,9 @@ def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     assert isinstance(tokenizer, Finishes)
     if len(tokenizer.finish(Rows.of([]), [])):
         return Complaint("no texts", "no rows", "some")
-    usual = [t for t in texts if not isinstance(outcome(partial(whole_ids, tokenizer, t)), Exception)]
+    usual = [
+        t for t in texts if not isinstance(outcome(partial(whole_ids, tokenizer, t)), Exception)
+    ]
     own = Rows.of(ids_of(tokenizer, text) for text in usual)
     stand_ins = Rows(numbered(len(own.ids)), own.offsets)
     origin = outcome(partial(tokenizer.finish, stand_ins, usual))

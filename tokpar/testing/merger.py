@@ -199,9 +199,7 @@ def joins_complaint(
     return _unlicensed([join.seam for join in joins if join is not None], text, tokenizer)
 
 
-def _unlicensed(
-    seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter
-) -> Complaint | None:
+def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
     """Even where others are open; K4 to K8 need the ids of the whole."""
     if any(seam.rule is None for seam in seams):
         bare = next(seam for seam in seams if seam.rule is None)
@@ -241,8 +239,8 @@ def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint 
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
         chunks = splitter.split(text, tokenizer, 0).chunks
-        pieces = given(merger, tokenizer, chunks, text)  # type: ignore[arg-type]
-        joins = merger.merge(text, chunks, pieces, tokenizer)  # type: ignore[attr-defined]
+        pieces = given(merger, tokenizer, chunks, text)
+        joins = merger.merge(text, chunks, pieces, tokenizer)
         failed = [i for i, join in enumerate(joins, start=1) if join is None]
         after = merger.mended(text, chunks, failed, tokenizer) if failed else None
         if after is None:
@@ -251,5 +249,7 @@ def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint 
         if wrong is not None or len(after) > 2 * len(chunks):
             return wrong or Complaint("too many chunks", str(2 * len(chunks)), str(len(after)))
         if list(after) == list(chunks):
-            return Complaint("the same chunks again", "others, without the open seams", repr(failed))
+            return Complaint(
+                "the same chunks again", "others, without the open seams", repr(failed)
+            )
     return None

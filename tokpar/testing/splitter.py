@@ -43,7 +43,7 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
     """All checks of a splitter with one tokenizer."""
     yield Check(
         "split",
-        "a Split whose cores tile the text in order; each chunk holds its core and lies in the text",
+        "a Split whose cores tile the text in order, each chunk around its core and in the text",
         partial(well_formed, splitter, tokenizer),
     )
     yield Check(
