@@ -55,8 +55,8 @@ def _combined(splitter: str | Splitter, merger: str | Merger, options: Mapping[s
         part if isinstance(part, str) else type(part).__name__ for part in (splitter, merger)
     )
     require_options(f"strategy {name!r}", [make for make, _ in (cut, join)], options)
-    made = [make(**own_options(make, options)) for make, _ in (cut, join)]
-    return Chosen(name, *made, tunable=cut[1] and not options)
+    cutting, joining = (make(**own_options(make, options)) for make, _ in (cut, join))
+    return Chosen(name, cutting, joining, tunable=cut[1] and not options)
 
 
 def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
