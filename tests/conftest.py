@@ -1,6 +1,7 @@
 """Hypothesis profiles and the optional full vocabularies and corpora.
 
-TOKPAR_PROFILE        dev (100 examples, default), ci (300, default when CI=true), deep (20000)
+TOKPAR_PROFILE        quick (20 examples, default), dev (100), ci (300, default when CI=true),
+                      deep (20000); only quick leaves out cases of exhaustive parametrisations
 TOKPAR_DEEP_EXAMPLES  another number of examples for the profile deep
 TOKPAR_VOCAB          directory with deepseek.json, bert.json, cl100k_base.tiktoken, ...
 TOKPAR_CORPORA        directory with *.jsonl files whose rows have a "text"
@@ -10,24 +11,49 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"dev": 100, "ci": 300, "deep": int(os.environ.get("TOKPAR_DEEP_EXAMPLES", "20000"))}
+Case = TypeVar("Case")
+EXAMPLES = {
+    "quick": 20,
+    "dev": 100,
+    "ci": 300,
+    "deep": int(os.environ.get("TOKPAR_DEEP_EXAMPLES", "20000")),
+}
 
 
 def chosen_profile() -> str:
     """The profile that the environment asks for."""
-    default = "ci" if os.environ.get("CI", "").lower() == "true" else "dev"
+    default = "ci" if os.environ.get("CI", "").lower() == "true" else "quick"
     name = os.environ.get("TOKPAR_PROFILE") or default
     if name not in EXAMPLES:
         raise pytest.UsageError(f"TOKPAR_PROFILE must be one of {sorted(EXAMPLES)}, got {name!r}")
     return name
+
+
+def drawn(count: int) -> int:
+    """How many examples a test draws that asks for a number of its own: as many fewer in quick as
+    the others have than in dev."""
+    return -(-count * EXAMPLES["quick"] // EXAMPLES["dev"]) if is_quick() else count
+
+
+def is_quick() -> bool:
+    return chosen_profile() == "quick"
+
+
+def cases(every: Iterable[Case], in_quick: Iterable[Case]) -> list[Case]:
+    """All there are, or the few that the profile quick looks at."""
+    everything, few = list(every), list(in_quick)
+    assert all(case in everything for case in few)
+    return few if is_quick() else everything
 
 
 for profile, count in EXAMPLES.items():
@@ -46,6 +72,31 @@ os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_ONLY_BELOW_ONE = re.compile(
+    r"cannot import name .* from 'tokenizers'|No module named 'tokenizers\."
+)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file of tests that builds tokenizers by the API of tokenizers below 1.0 is skipped beside
+    1.x, which is another library under the same name."""
+    report = yield
+    if report.failed and _ONLY_BELOW_ONE.search(str(report.longrepr)):
+        why = "Skipped: it builds tokenizers as the package tokenizers below 1.0 does"
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, why)
+    return report
+
+
+def below_one() -> Any:
+    """The package tokenizers, or the test is skipped if there is none, or 1.x."""
+    pytest.importorskip("tokenizers.models", reason="needs the package tokenizers below 1.0")
+    return pytest.importorskip("tokenizers")
 
 
 def directory(variable: str) -> Path:

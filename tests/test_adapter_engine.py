@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tokpar
+from tests.conftest import is_quick
 from tests.engines import VOCABULARIES
 from tests.tokenizers_drawn import DATA, VOCAB
 from tokpar.adapters.engine import (
@@ -27,7 +28,8 @@ from tokpar.adapters.engine import (
     unhonoured,
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement import check
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
 from tokpar.registry import registry
@@ -74,6 +76,8 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
+    if is_quick():
+        monkeypatch.setattr(check, "DIVIDED", 500_000)
 
 
 def changed(tmp_path: Path, **parts: Any) -> Path:
@@ -142,8 +146,8 @@ def test_what_a_file_applies_once_is_applied_as_by_its_library(
 def test_a_file_is_compared_and_conforms() -> None:
     path = VOCAB / "llama_style.json"
     adapter = load(path)
-    assert adapter.agreement.startswith("same ids as tokenizers ")
-    assert tokpar.encode("Hello", adapter).report.agreement == adapter.agreement
+    assert adapter.facts.agreement.startswith("same ids as tokenizers ")
+    assert tokpar.encode("Hello", adapter).report.agreement == adapter.facts.agreement
     check_tokenizer(adapter, tokpar.load(path), examples=0)
 
 
@@ -193,7 +197,7 @@ def test_a_tiktoken_file_takes_the_settings_of_tiktoken() -> None:
         adapter = load(path, trust=True, **CL100K, **settings)
         own = tokpar.load(path, **CL100K, **settings)
         assert tokpar.encode(text, adapter) == tokpar.encode(text, own).ids
-    assert load(path, **CL100K).agreement.startswith("same ids as tiktoken ")
+    assert load(path, **CL100K).facts.agreement.startswith("same ids as tiktoken ")
 
 
 # ------------------------------------------------------------------------------- refusals
@@ -212,7 +216,7 @@ def test_an_engine_with_other_ids_is_refused_and_the_way_out_is_named() -> None:
     assert f"tokpar.load({str(DEFAULT)!r})" in said
     assert "trust=True" in said
     adapter = load(DEFAULT, engine, trust=True)
-    assert adapter.agreement == TRUSTED
+    assert adapter.facts.agreement == TRUSTED
     assert tokpar.encode("a\x7f", adapter).report.agreement == "trusted, not checked"
 
 

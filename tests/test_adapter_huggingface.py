@@ -24,10 +24,14 @@ from tokenizers import (
     processors,
 )
 
-from tokpar import interfaces
+import tokpar
+from tokpar import interfaces, loading
 from tokpar.adapters.hf_facts import byte_alphabet
 from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.spans import alone
+
+pytestmark = pytest.mark.ids
 
 PARTS = Path(__file__).parent / "vocab"
 PART_NAMES = ["bert_part", "deepseek_part", "llama_style", "metaspace_unigram"]
@@ -120,14 +124,15 @@ def test_a_file_an_object_and_a_rebuilt_adapter_give_the_native_ids(name: str) -
             assert ids.dtype == np.uint32
             assert ids.tolist() == expected
             assert adapter.encode_whole(text).tolist() == native.encode(text).ids
-            assert adapter.finish(ids, text).tolist() == native.encode(text).ids
+            assert alone(adapter, ids, text).tolist() == native.encode(text).ids
 
 
 @pytest.mark.parametrize("name", PART_NAMES)
 @pytest.mark.parametrize("spans", [False, True])
 def test_encode_many_gives_each_text_what_encode_and_locate_give(name: str, spans: bool) -> None:
     adapter = adapter_of(PARTS / f"{name}.json")
-    pieces = adapter.encode_many(TEXTS, spans)
+    rows = adapter.encode_many(TEXTS, spans)
+    pieces = [rows.piece(k) for k in range(len(rows))]
     assert len(pieces) == len(TEXTS)
     for piece, text in zip(pieces, TEXTS, strict=True):
         assert piece.ids.dtype == np.uint32
@@ -139,7 +144,7 @@ def test_encode_many_gives_each_text_what_encode_and_locate_give(name: str, span
         assert piece.spans.dtype == np.int64
         assert piece.spans.shape == (len(piece.ids), 2)
         assert piece.spans.tolist() == adapter.locate(piece.ids, text).tolist()
-    assert adapter.encode_many([], spans) == []
+    assert len(adapter.encode_many([], spans)) == 0
 
 
 @given(text=texts)
@@ -210,7 +215,7 @@ def test_the_callers_object_is_never_changed() -> None:
     adapter = adapter_of(tokenizer)
     for text in TEXTS:
         ids = adapter.encode(text)
-        adapter.finish(ids, text)
+        alone(adapter, ids, text)
         adapter.encode_many([text], True)
         adapter.encode_whole(text)
         adapter.locate(ids, text)
@@ -283,7 +288,7 @@ def test_a_change_of_the_callers_object_is_noticed_and_followed(change: Any) -> 
     fresh = adapter.refreshed()
     assert fresh is not adapter
     assert fresh.refreshed() is fresh
-    assert fresh.finish(fresh.encode(text), text).tolist() == new
+    assert alone(fresh, fresh.encode(text), text).tolist() == new
 
 
 def test_an_adapter_of_a_file_has_nothing_to_refresh() -> None:
@@ -322,7 +327,7 @@ def test_add_special_tokens_false_is_that_of_the_native_call() -> None:
     adapter = adapter_of(tokenizer, add_special_tokens=False)
     native = tokenizer.encode("the cat", add_special_tokens=False).ids
     assert adapter.encode_whole("the cat").tolist() == native
-    assert adapter.finish(adapter.encode("the cat"), "the cat").tolist() == native
+    assert alone(adapter, adapter.encode("the cat"), "the cat").tolist() == native
 
 
 @pytest.mark.parametrize("text", ["\ud800", "he \udc80 a", "\ud83d\ude00"])
@@ -376,9 +381,9 @@ def test_a_special_token_that_became_plain_is_unprovable_when_encoded_as_text() 
     assert "altered" in str(adapter.facts.unprovable)
     native = tokenizer.encode("a ").ids
     assert adapter.encode_whole("a ").tolist() == native
-    assert adapter.finish(adapter.encode("a "), "a ").tolist() == native
+    assert alone(adapter, adapter.encode("a "), "a ").tolist() == native
     with pytest.raises(LookupError):
-        adapter.finish(np.arange(2, dtype=np.uint32), "a ")
+        alone(adapter, np.arange(2, dtype=np.uint32), "a ")
 
 
 added_tokens = st.builds(
@@ -479,15 +484,15 @@ def test_dropout_is_unprovable_and_still_finished() -> None:
     assert "dropout" in str(adapter.facts.unprovable)
     for _ in range(20):
         ids = adapter.encode("he he")
-        assert adapter.finish(ids, "he he").tolist() == ids.tolist() + [0] * (9 - len(ids))
+        assert alone(adapter, ids, "he he").tolist() == ids.tolist() + [0] * (9 - len(ids))
 
 
 def test_the_adapter_has_every_ability() -> None:
     adapter = adapter_of(byte_level())
     for ability in (
         interfaces.HasFacts, interfaces.EncodesMany, interfaces.EncodesWhole, interfaces.Locates,
-        interfaces.Finishes, interfaces.FinishesBatch, interfaces.ChecksText, interfaces.Decodes,
-        interfaces.Refreshes, interfaces.HasSpec,
+        interfaces.Finishes, interfaces.Remembers, interfaces.ChecksText, interfaces.Decodes,
+        loading.Refreshes, interfaces.HasSpec,
     ):  # fmt: skip
         assert isinstance(adapter, ability)
 
@@ -508,7 +513,7 @@ def test_a_transformers_tokenizer_follows_its_own_encode() -> None:
     for text in (*TEXTS, "the man " * 100):
         native = tokenizer.encode(text)
         assert adapter.encode_whole(text).tolist() == native
-        assert adapter.finish(adapter.encode(text), text).tolist() == native
+        assert alone(adapter, adapter.encode(text), text).tolist() == native
     assert len(adapter.encode_whole("the man " * 100)) == 202
     short = adapter_of(tokenizer, add_special_tokens=False)
     assert short.encode_whole("the man").tolist() == tokenizer.encode(
@@ -522,7 +527,7 @@ def test_calls_that_truncate_do_not_make_a_transformers_adapter_stale() -> None:
     adapter = adapter_of(tokenizer)
     tokenizer("the man", truncation=True, padding="max_length", max_length=2)
     assert adapter.refreshed() is adapter
-    ids = adapter.finish(adapter.encode("the man the man"), "the man the man")
+    ids = alone(adapter, adapter.encode("the man the man"), "the man the man")
     assert ids.tolist() == tokenizer.encode("the man the man")
 
 
@@ -584,3 +589,48 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
     assert ours.tokens() == theirs.tokens()
     assert vars(replace(ours, tokens=None)) == vars(replace(theirs, tokens=None))
     assert json.loads(path.read_text("utf-8"))["model"]["type"] == ours.model
+
+
+@pytest.mark.parametrize("engine", [None, "pure"])
+@pytest.mark.parametrize("truncation", [False, True])
+@pytest.mark.parametrize("padding", [False, True])
+def test_stored_truncation_and_padding_can_be_left_out(
+    engine: str | None, truncation: bool, padding: bool, tmp_path: Path
+) -> None:
+    native = Tokenizer.from_file(str(PARTS / "bert_part.json"))
+    native.enable_truncation(6)
+    native.enable_padding(length=9)
+    file = tmp_path / "tokenizer.json"
+    native.save(str(file))
+    sources: list[Any] = [file] if engine else [file, native]
+    for source in sources:
+        adapter = tokpar.load(source, engine=engine, truncation=truncation, padding=padding)
+        own = Tokenizer.from_file(str(file))
+        if not truncation:
+            own.no_truncation()
+        if not padding:
+            own.no_padding()
+        texts = ["the man", "", "the man and the man and the man and the man"]
+        with tokpar.Encoder(adapter) as encoder:
+            assert [encoder.encode(text).ids.tolist() for text in texts] == [
+                own.encode(text).ids for text in texts
+            ]
+            batch = encoder.encode_batch(texts)
+            assert [row.ids.tolist() for row in batch] == [
+                each.ids for each in own.encode_batch(texts)
+            ]
+            assert [row.truncated for row in batch] == [False, False, truncation]
+            assert batch[2].untruncated == 11
+            again = pickle.loads(pickle.dumps(encoder))
+            assert [again.encode(text) for text in texts] == [encoder.encode(t) for t in texts]
+    assert native.truncation is not None, "the caller's object is as it was"
+
+
+def test_truncation_that_only_the_own_call_can_do_cannot_be_left_out() -> None:
+    native = Tokenizer.from_file(str(PARTS / "bert_part.json"))
+    native.enable_truncation(6)
+    native.post_processor = processors.TemplateProcessing(
+        single="$A [SEP] $A", special_tokens=[("[SEP]", native.token_to_id("[SEP]"))]
+    )
+    with pytest.raises(OptionError, match="a part of its own call"):
+        tokpar.load(native, truncation=False)

@@ -17,20 +17,21 @@ import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
 from tests.texts import texts as any_texts
+from tokpar import streaming
 from tokpar.adapters.incremental import PrefixTokenizer, load
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import (
     Decodes,
-    EncodesEagerly,
     EncodesWhole,
-    Finishes,
     HasFacts,
     HasSpec,
     Locates,
 )
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+
+pytestmark = pytest.mark.ids
 
 VOCAB = Path(__file__).parent / "vocab"
 NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")
@@ -183,10 +184,9 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
 
 def test_it_has_the_abilities_of_the_pure_engine_and_one_more() -> None:
     adapter = incremental("cl100k_part")
-    for ability in (Decodes, EncodesEagerly, EncodesWhole, Finishes, HasFacts, HasSpec, Locates):
+    for ability in (Decodes, streaming.EncodesEagerly, EncodesWhole, HasFacts, HasSpec, Locates):
         assert isinstance(adapter, ability)
     ids = adapter.encode("a b")
-    assert adapter.finish(ids, "a b") is ids
     assert adapter.encode_whole("a b").tolist() == ids.tolist()
     adapter.check_text("a b")
 

@@ -19,8 +19,10 @@ from tokenizers import Tokenizer
 
 from tokpar.adapters.pure import PureTokenizer, load
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import Decodes, Finishes, HasFacts, HasSpec, Locates
+from tokpar.interfaces import Decodes, HasFacts, HasSpec, Locates
 from tokpar.pure.formats import read_ranks
+
+pytestmark = pytest.mark.ids
 
 VOCAB = Path(__file__).parent / "vocab"
 PARTS = ["cl100k_part", "o200k_part", "tekken_part", "deepseek_part"]
@@ -149,10 +151,9 @@ def test_a_lone_surrogate_is_refused_with_its_position() -> None:
 
 
 def test_it_has_the_abilities_it_should_have() -> None:
-    for ability in (Decodes, Finishes, HasFacts, HasSpec, Locates):
+    for ability in (Decodes, HasFacts, HasSpec, Locates):
         assert isinstance(pure("cl100k_part"), ability)
     ids = pure("cl100k_part").encode("a b")
-    assert pure("cl100k_part").finish(ids, "a b") is ids
     assert pure("cl100k_part").encode_whole("a b").tolist() == ids.tolist()
 
 

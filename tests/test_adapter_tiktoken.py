@@ -27,14 +27,14 @@ from tokpar.interfaces import (
     Decodes,
     EncodesMany,
     EncodesWhole,
-    Finishes,
     HasFacts,
     HasSpec,
     Locates,
-    ReleasesGil,
 )
 from tokpar.pure.formats import read_ranks
 from tokpar.pure.known import KNOWN_ENCODINGS
+
+pytestmark = pytest.mark.ids
 
 VOCAB = Path(__file__).parent / "vocab"
 SPECIALS = {"<|end|>": 300_000, "<|end|><|of|>": 300_001, "<|fim|>": 300_002}
@@ -153,10 +153,15 @@ def test_text_that_tiktoken_changes_or_drops_cannot_be_located() -> None:
         dropping.locate(dropping.encode("ab CD"), "ab CD")
 
 
-def test_an_id_of_two_tokens_of_different_length_cannot_be_located() -> None:
+def test_an_id_of_two_tokens_of_different_length_is_located_by_the_text() -> None:
     tokenizer = adapter(small({"<long>": 300, "<s>": 300, "<x>": 301}), allowed_special="all")
+    for text, places in (
+        ("a<s>", [[0, 1], [1, 4]]),
+        ("<long>é<s><long>", [[0, 6], [6, 7], [7, 8], [8, 11], [11, 17]]),
+    ):
+        assert tokenizer.locate(tokenizer.encode(text), text).tolist() == places
     with pytest.raises(LookupError, match="do not tile"):
-        tokenizer.locate(tokenizer.encode("a<s>"), "a<s>")
+        tokenizer.locate(tokenizer.encode("a<s>"), "a<t>")
     assert tokenizer.locate(tokenizer.encode("a<x>"), "a<x>").tolist() == [[0, 1], [1, 4]]
 
 
@@ -166,13 +171,13 @@ def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
         assert tokenizer.encode(text).dtype == np.uint32
         assert tokenizer.encode_whole(text).dtype == np.uint32
     ids = tokenizer.encode("a b")
-    assert tokenizer.finish(ids, "a b") is ids
 
 
 def test_it_has_the_abilities_it_should_have() -> None:
     tokenizer = adapter(encoding())
-    abilities = (ChecksText, Decodes, EncodesWhole, Finishes, HasFacts, HasSpec, Locates)
-    for ability in (*abilities, ReleasesGil):
+    abilities = (ChecksText, Decodes, EncodesWhole, HasFacts, HasSpec, Locates)
+    assert tokenizer.facts.releases_gil
+    for ability in abilities:
         assert isinstance(tokenizer, ability)
     assert not isinstance(tokenizer, EncodesMany)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiktoken
 from tokenizers import Tokenizer, models, normalizers
 
 import tokpar
@@ -21,13 +22,15 @@ from tokpar.adapters.engine import certified_slices
 from tokpar.agreement import check, release, require_agreement
 from tokpar.agreement.assigned import is_assigned
 from tokpar.agreement.cache import digest, directory
-from tokpar.agreement.texts import CODE_POINTS
+from tokpar.agreement.texts import CODE_POINTS, contracted
+from tokpar.cuts.known import O200K, QWEN2
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.types import AddedToken, Facts, Piece
 
 ADDED = "<|odd|>"
+FOLDED_BY_HAND = ("[sS]", "[tT]", "[rR][eE]", "[vV][eE]", "[mM]", "[lL][lL]", "[dD]")
 
 
 def same(text: str) -> str:
@@ -147,6 +150,42 @@ def test_a_planted_difference_is_found_and_made_small(
     assert told[1].startswith("    text      ")
     assert told[1].endswith(smallest)
     assert told[-1] == "Do without."
+
+
+@pytest.mark.parametrize(
+    ("pattern", "merged", "smallest"),
+    [(O200K, b" I'", " I'\u017f"), (QWEN2, b"\xbfa", "'\u017fa"), (O200K, b"\xbfa", "'\u017fa")],
+)
+def test_an_engine_that_folds_no_letters_but_those_of_ascii_is_found(
+    pattern: str, merged: bytes, smallest: str
+) -> None:
+    """As fastokens 0.3.5 does: it took " I'\u017f" of o200k for two pre-tokens."""
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b" I": 256, merged: 257}
+
+    def load(pat_str: str) -> TokenizerAdapter:
+        encoding = tiktoken.Encoding(
+            "drawn", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={}
+        )
+        return tokpar.load(encoding)
+
+    ascii_only = "(?:" + "|".join(f"'{one}" for one in FOLDED_BY_HAND) + ")"
+    assert "(?i:'s|'t|'re|'ve|'m|'ll|'d)" in pattern
+    other = load(pattern.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)", ascii_only))
+    assert "same ids" in agreement(load(pattern), lambda: load(pattern), key="alike")
+    with pytest.raises(EngineError) as error:
+        agreement(other, lambda: load(pattern))
+    assert smallest in str(error.value)
+
+
+def test_contractions_stand_behind_every_token_with_an_apostrophe_in_both_cases() -> None:
+    texts = "".join(contracted(frozenset({"don't", "l\u2019a", "\u017fich"})))
+    for start in ("don'", "DON'", "l\u2019", "L\u2019", "1'", "'"):
+        for ending in ("s", "S", "re", "RE", "\u017f", "\u212a"):
+            assert f"{start}{ending}\n" in texts
+    assert "x'\u017fich\n" in texts
+    assert {"\u017f", "\u212a"} == {
+        one for one in map(chr, range(128, 0x110000)) if re.fullmatch("(?i:[a-z])", one)
+    } - {"\u0130", "\u0131"}  # Python's own; what folds, by Unicode, to no single letter of ASCII
 
 
 @dataclass(frozen=True)

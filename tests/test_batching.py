@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tokpar
 from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
-from tests.texts import texts
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
-from tokpar import batching
 from tokpar.errors import EngineError
 from tokpar.executors.memo import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.types import Chunk, Piece
+from tokpar.results import Results
+from tokpar.types import Rows
+
+pytestmark = pytest.mark.ids
 
 WORDS = "the quick brown fox jumps over the lazy dog "
 ROWS = ["", "a b", WORDS * 300, "x", "é 中 " * 2000, WORDS * 40, "\ufeff"]
@@ -33,11 +38,9 @@ class Records:
     def __init__(self) -> None:
         self.rows: list[list[str]] = []
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        self.rows.append([text[chunk.start : chunk.stop] for chunk in chunks])
-        return SerialExecutor().map(text, chunks, tokenizer, spans)
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        self.rows.append(list(texts))
+        return SerialExecutor().map(texts, tokenizer, spans)
 
 
 @given(st.data(), any_tokenizer(), st.sampled_from(STRATEGIES))
@@ -50,14 +53,14 @@ def test_a_batch_is_its_texts_one_by_one(
         own_call(tokenizer, text)
     adapter = adapter_of(tokenizer)
     executor = data.draw(
-        st.sampled_from([SerialExecutor(), ThreadExecutor(2), MemoExecutor(2, most_new=9.0), None])
+        st.sampled_from([SerialExecutor(), ThreadExecutor(2), MemoExecutor(2), None])
     )
     assume(not isinstance(executor, MemoExecutor) or hasattr(adapter, "encode_many"))
     kept: Any = "auto" if executor is None else executor
     with tokpar.Encoder(adapter, strategy=strategy, executor=kept, **options) as encoder:
         found = encoder.encode_batch(rows)
         alone = [encoder.encode(text) for text in rows]
-    finishes = hasattr(adapter, "finish_batch")
+    finishes = hasattr(adapter, "finish")
     for text, one, other in zip(rows, found, alone, strict=True):
         assert one.lossless
         if finishes and one != other:  # padded to the longest of the batch
@@ -86,18 +89,13 @@ def test_the_chunks_of_the_longest_text_go_first_and_all_in_one_row() -> None:
     with tokpar.Encoder(adapter, executor=executor, chunk_chars=2000) as encoder:
         found = encoder.encode_batch(ROWS)
     (row,) = executor.rows
-    assert "".join(row) == "".join(sorted(ROWS, key=len, reverse=True))
+    cut = [text for text in ROWS if len(text) > 2000]
+    assert "".join(row) == "".join(sorted(cut, key=len, reverse=True)) + "".join(
+        text for text in ROWS if text not in cut
+    )
     assert [encoding.ids.tolist() for encoding in found] == [
         adapter.encode(text).tolist() for text in ROWS
     ]
-
-
-def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "MOST_TOGETHER", 13_000)
-    executor = Records()
-    with tokpar.Encoder(executor=executor) as encoder:
-        encoder.encode_batch(ROWS)
-    assert [sum(map(len, row)) for row in executor.rows] == [13_200, 8_000 + 1_760 + 5]
 
 
 def test_the_error_is_that_of_the_first_text_which_cannot_be_encoded() -> None:
@@ -128,8 +126,123 @@ def test_a_text_whose_chunks_cannot_be_joined_is_encoded_alone() -> None:
     ]
 
 
-@given(st.lists(texts(max_size=60), max_size=6))
-def test_numbers_of_rows_are_those_of_all_texts(rows: list[str]) -> None:
-    numbers = [i for row in batching._rows(rows) for i in row]
-    assert sorted(numbers) == list(range(len(rows)))
-    assert [len(rows[i]) for i in numbers] == sorted(map(len, rows), reverse=True)
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        (b"a", tokpar.OptionError, "text 2 must be a str, got bytes"),
+        (None, tokpar.OptionError, "text 2 must be a str, got NoneType"),
+        ("x <|endoftext|>", ValueError, "text 2 of the batch: .*disallowed special token"),
+    ],
+)
+def test_a_bad_row_is_named_and_nothing_is_encoded(text: Any, kind: Any, said: str) -> None:
+    executor = Records()
+    rows = ["a", WORDS * 300, text, "b"]
+    with (
+        tokpar.Encoder(named_tokenizers()["cl100k_part"], executor=executor) as encoder,
+        pytest.raises(kind, match=said),
+    ):
+        encoder.encode_batch(rows)
+    assert executor.rows == []
+
+
+@pytest.mark.parametrize("name", ["default", "bert_part"])
+def test_a_surrogate_in_a_row_is_the_engines_own_error_with_its_number(name: str) -> None:
+    tokenizer = named_tokenizers()[name]
+    own = error_of(lambda: tokenizer.encode("a\ud800"))
+    with tokpar.Encoder(tokenizer) as encoder:
+        ours = error_of(lambda: encoder.encode_batch(["a", WORDS * 300, "a\ud800", "b\udfff"]))
+    assert type(ours) is type(own)
+    assert "text 2 of the batch" in str(ours)
+
+
+def error_of(call: Callable[[], object]) -> Exception:
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_no_encoding_exists_before_a_row_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    own = Results.encoding
+
+    def counted(self: Results, k: int) -> tokpar.Encoding:
+        made.append(k)
+        return own(self, k)
+
+    monkeypatch.setattr(Results, "encoding", counted)
+    with tokpar.Encoder() as encoder:
+        batch = encoder.encode_batch(ROWS)
+        assert batch.ids.dtype == np.uint32
+        assert batch.offsets.tolist()[0] == 0
+        assert len(batch) == len(ROWS)
+        batch.padded(0)
+        assert made == []
+        assert batch[2].report.chunks > 1
+        assert made == [2]
+    assert [batch[k].ids.tolist() for k in range(len(batch))] == [
+        batch.ids[start:stop].tolist() for start, stop in pairwise(batch.offsets.tolist())
+    ]
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_rectangle_has_every_id_and_a_mask(side: str) -> None:
+    with tokpar.Encoder() as encoder:
+        batch = encoder.encode_batch(["a b c", "", "x"])
+    rectangle, mask = batch.padded(7, side=side)
+    assert rectangle.shape == mask.shape == (3, batch.lengths.max())
+    for k, row in enumerate(batch):
+        assert rectangle[k][mask[k]].tolist() == row.ids.tolist()
+        assert (rectangle[k][~mask[k]] == 7).all()
+        ends = mask[k] if side == "right" else mask[k][::-1]
+        assert ends.tolist() == sorted(ends.tolist(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((-1,), r"pad_id must be an int from 0 to 2\*\*32 - 1, got -1"),
+        ((2**32,), "got 4294967296"),
+        (("0",), "got '0'"),
+    ],
+)
+def test_what_cannot_pad_is_refused(arguments: tuple[Any, ...], said: str) -> None:
+    with tokpar.Encoder() as encoder, pytest.raises(ValueError, match=said):
+        encoder.encode_batch(["a"]).padded(*arguments)
+    with tokpar.Encoder() as encoder, pytest.raises(ValueError, match="side must be"):
+        encoder.encode_batch(["a"]).padded(0, side="up")
+
+
+def test_a_batch_becomes_an_arrow_array_without_copying_ids() -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    with tokpar.Encoder() as encoder:
+        batch = encoder.encode_batch(ROWS)
+    array = batch.to_arrow()
+    assert array.type == pyarrow.large_list(pyarrow.uint32())
+    assert array.to_pylist() == [row.ids.tolist() for row in batch]
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_a_batch_and_an_encoding_can_be_pickled_and_copied(copied: Any) -> None:
+    with tokpar.Encoder() as encoder:
+        batch = encoder.encode_batch(ROWS)
+        again = copied(batch)
+        assert again == batch
+        one = encoder.encode(ROWS[2])
+    twin = copied(one)
+    assert (twin, twin.report, twin.lossless) == (one, one.report, True)
+    assert tokpar.check(twin, ROWS[2], tokpar.load()).ok
+    with pytest.raises(LookupError, match="encode the text again"):
+        _ = twin.spans
+    with pytest.raises(LookupError, match=r"tokpar\.check takes text and tokenizer"):
+        len(twin.seams)
+
+
+def test_a_batch_of_nothing_is_empty() -> None:
+    with tokpar.Encoder(named_tokenizers()["bert_part"]) as encoder:
+        batch = encoder.encode_batch([])
+    assert len(batch) == len(batch.ids) == 0
+    assert batch.offsets.tolist() == [0]
+    assert batch.padded(0)[0].shape == (0, 0)
+    assert list(batch) == []

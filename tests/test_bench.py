@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
 from tokpar.bench.comparing import comparison, repetitive
 from tokpar.bench.datasets import Dataset, read_dataset
@@ -53,7 +54,7 @@ from tokpar.bench.subjects import Opened
 from tokpar.bench.sweeps import Swept, places, sweep
 from tokpar.bench.synthetic import KINDS, synthetic
 from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
-from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import Strategy
@@ -473,6 +474,44 @@ def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     assert taken.same
     assert len(seconds) == taken.report.chunks > 3
     assert 0 < sum(seconds) < taken.seconds
+
+
+MAY = ([True, False], [False, True])
+
+
+def test_the_timing_executor_divides_where_the_other_does() -> None:
+    method = Method("cut", "cut", {"chunk_chars": 200})
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        memo = opened.executor("memo", 1, subject, len(TEXT) * 20)
+        timed = encode_job("k", subject, method, TimingExecutor(memo), TEXT * 20).call()
+        alone = encode_job("k", subject, method, memo, TEXT * 20).call()
+        native = TimingExecutor(opened.executor("native", 1, subject, 0))
+        undivided = encode_job("k", subject, method, native, TEXT * 20).call()
+        flags = [TimingExecutor(memo).divide([TEXT] * 2, may, subject.adapter)[1] for may in MAY]
+    assert flags == list(MAY)
+    assert timed.same
+    assert timed.report.executor == alone.report.executor == "memo"
+    assert len(timed.chunk_seconds[0]) == timed.report.chunks == alone.report.chunks
+    assert undivided.report.executor == "native"
+
+
+def test_the_timing_executor_tells_which_chunk_failed() -> None:
+    timing = TimingExecutor(SerialExecutor())
+    with pytest.raises(EngineError) as caught:
+        timing.map(["one", "two", "thr\x07ee"], RaisesOn(), False)
+    assert (caught.value.row, timing.calls) == (2, [])
+
+
+def test_a_comparison_on_auto_takes_the_executors_that_auto_takes_and_opens_each_once() -> None:
+    with Opened() as opened:
+        [subject] = opened.subjects(["default"], ["auto"], [])
+        few, many = (opened.executor("auto", n, subject, 10**6) for n in (2, 8))
+        assert (few.name, many.name) == ("memo", "native")
+        assert opened.executor("auto", 8, subject, 10**7) is many
+        assert opened.executor("native", 8, subject, 1) is many
+        with pytest.raises(UnknownNameError, match="nope"):
+            opened.executor("nope", 1, subject, 1)
 
 
 def test_stages_and_projection_are_those_of_the_samples() -> None:

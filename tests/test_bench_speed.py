@@ -1,4 +1,4 @@
-"""`python -m tokpar.bench.speed` on small texts and parts of vocabularies."""
+"""`python -m tests.benchmarks.speed` on small texts and parts of vocabularies."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tokpar.bench import speed
-from tokpar.bench.speed_engines import Subject, subjects
+from tests.benchmarks import speed, turns
+from tests.benchmarks.speed_engines import Subject, subjects
 
 VOCAB = Path(__file__).parent / "vocab"
 WORDS = " ".join("abcdefghijklmnopqrstuvwxyz")
@@ -37,7 +37,7 @@ def english(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(speed, "SIZES", {"1K": 1_000, "10K": 10_000})
     monkeypatch.setattr(speed, "SLOW", {"Hugging Face": {"English": 10_000, "others": 1_000}})
     monkeypatch.setattr(speed, "standard_library", lambda: f"import {WORDS}\n" * 300)
@@ -101,7 +101,8 @@ def test_other_ids_end_the_run(vocab: Path) -> None:
         return np.zeros(3, dtype=np.uint32)
 
     [right] = subjects(vocab, ["cl100k"])
-    pairs = [(right.own(), right.load()), (right.own() | {"wrong": wrong}, right.load())]
+    own = right.own().one
+    pairs = [(own, right.load()), (own | {"wrong": wrong}, right.load())]
     with pytest.raises(SystemExit, match="cl100k, tiktoken, English 1K: the ids differ"):
         speed.measured(right, pairs, SAMPLE, 1)
 
@@ -109,7 +110,7 @@ def test_other_ids_end_the_run(vocab: Path) -> None:
 @pytest.mark.parametrize(("rounds", "turns"), [(1, 2), (4, 4), (5, 6)])
 def test_the_turns_are_shared_out_among_the_objects(vocab: Path, rounds: int, turns: int) -> None:
     [subject] = subjects(vocab, ["cl100k"])
-    pairs = [(subject.own(), subject.load()) for _ in range(2)]
+    pairs = [(subject.own().one, subject.load()) for _ in range(2)]
     assert speed.measured(subject, pairs, SAMPLE, rounds).rounds == turns
 
 

@@ -93,6 +93,7 @@ def loaded(path: Path, engine: str | None, **settings: bool) -> Any:
 # What is loaded
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 @given(text=cased_text)
@@ -115,6 +116,7 @@ def test_ids_spans_and_decoded_text_are_those_of_hf(
     assert ours.locate(ours.encode(text), text).tolist() == spans
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("engine", ENGINES)
 @given(text=texts(added=("[MASK]",), max_size=60) | several_lines)

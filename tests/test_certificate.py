@@ -360,6 +360,7 @@ PLAIN_TEXTS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.ids
 @given(TEXTS, st.sampled_from(REGEX_FAMILIES), ADDED)
 def test_licensed_seams_of_regex_families_give_the_serial_ids(
     text: str, family: str, added: list[Added]
@@ -367,6 +368,7 @@ def test_licensed_seams_of_regex_families_give_the_serial_ids(
     assert_true_to_engine(regex_tokenizer(family, None, added), text)
 
 
+@pytest.mark.ids
 @given(TEXTS | PLAIN_TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED)
 @example("a \u0301 b", "cl100k", normalizers.StripAccents(), [])
 @example(
@@ -395,6 +397,7 @@ def test_licensed_seams_beside_a_prefix_space_give_the_serial_ids(
     assert_true_to_engine(regex_tokenizer("gpt2", normalizer, added, prefix_space=True), text)
 
 
+@pytest.mark.ids
 @given(TEXTS, ANY_BERT | NORMALIZERS, ADDED)
 @example("foo\u2e43bar", bert_normalizer(True, True, None, True), [])
 @example("foo\x0bbar\u061dbaz", bert_normalizer(True, True, None, True), [])
@@ -404,6 +407,7 @@ def test_licensed_seams_of_bert_give_the_serial_ids(
     assert_true_to_engine(bert_tokenizer(normalizer, added), text)
 
 
+@pytest.mark.ids
 @given(TEXTS, NORMALIZERS, ADDED, st.sampled_from(["always", "first", "never"]))
 def test_licensed_seams_of_metaspace_give_the_serial_ids(
     text: str, normalizer: Any, added: list[Added], scheme: str
@@ -411,6 +415,7 @@ def test_licensed_seams_of_metaspace_give_the_serial_ids(
     assert_true_to_engine(metaspace_tokenizer(normalizer, added, scheme), text)
 
 
+@pytest.mark.ids
 @given(TEXTS, ADDED)
 @example("a <s>", [Added("<s>")])
 @example("<s> b", [Added("<s>")])
@@ -511,6 +516,7 @@ case = pytest.mark.parametrize("make", CASES)
 tiling = pytest.mark.parametrize("make", TILING)
 
 
+@pytest.mark.ids
 @case
 def test_a_right_encoding_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
@@ -545,6 +551,7 @@ def with_seam(encoding: Encoding, k: int, seam: Seam) -> Encoding:
     return encoding_of(encoding.ids, [*encoding.seams[:k], seam, *encoding.seams[k + 1 :]])
 
 
+@pytest.mark.ids
 @case
 def test_every_changed_field_of_a_seam_is_found(
     make: Callable[[], tuple[Any, str, Encoding]],
@@ -584,6 +591,7 @@ def test_a_changed_id_is_found_without_encoding_where_tokens_tile(
         assert not check(encoding_of(ids, encoding.seams), text, tokenizer).ok
 
 
+@pytest.mark.ids
 @case
 def test_a_changed_id_is_found_by_the_full_check(
     make: Callable[[], tuple[Any, str, Encoding]],
@@ -818,6 +826,7 @@ def test_a_tokenizer_without_facts_licenses_nothing() -> None:
     assert check(encoding_of(ids, ()), "a b", Bare(), full=True).ok
 
 
+@pytest.mark.ids
 @case
 def test_a_stored_certificate_checks_like_the_encoding(
     make: Callable[[], tuple[Any, str, Encoding]],

@@ -261,6 +261,7 @@ CASES = [
 case = pytest.mark.parametrize("make", CASES)
 
 
+@pytest.mark.ids
 @case
 def test_a_right_certificate_has_no_findings(make: Callable[[], tuple[Any, str, Encoding]]) -> None:
     tokenizer, text, encoding = make()
@@ -279,6 +280,7 @@ def test_a_stored_certificate_holds_the_new_rules(
     assert check(stored, text, tokenizer, full=True).ok
 
 
+@pytest.mark.ids
 @case
 def test_a_shifted_or_renamed_seam_is_found(
     make: Callable[[], tuple[Any, str, Encoding]],
@@ -1004,6 +1006,7 @@ def claims(tokenizer: Any, text: str) -> Iterator[Seam]:
             yield agreeing(p, start, stop, p - 1, seconds(tokenizer, text, p), len(text))
 
 
+@pytest.mark.ids
 @given(TEXTS, st.sampled_from(SCHEMES), st.randoms(use_true_random=False))
 def test_whatever_is_licensed_gives_the_serial_ids(
     text: str, scheme: str, draw: random.Random
@@ -1050,6 +1053,7 @@ def test_some_of_what_is_claimed_is_licensed_for_every_scheme() -> None:
         assert found == {"K4", "K5"}, scheme
 
 
+@pytest.mark.ids
 @given(st.sampled_from("ab =1-\nx"), st.integers(20, 90), st.integers(1, 7), st.integers(8, 30),
        st.sampled_from(SCHEMES), st.sampled_from(["", " ", "b", "\n", ".", "a"]))  # fmt: skip
 def test_licensed_runs_give_the_serial_ids(
@@ -1087,6 +1091,7 @@ BERT_PIECES = [
 BERT_TEXTS = st.lists(st.sampled_from(BERT_PIECES), min_size=8, max_size=40).map("".join)
 
 
+@pytest.mark.ids
 @given(BERT_TEXTS, st.integers(0, 9), st.lists(st.integers(0, 80), min_size=4, max_size=4))
 def test_licensed_windows_of_wordpiece_give_the_serial_ids(
     text: str, seed: int, places: list[int]

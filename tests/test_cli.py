@@ -18,8 +18,8 @@ import tokpar
 from tokpar.cli import SUBCOMMANDS, main
 from tokpar.cli.options import _value
 from tokpar.cli.output import visible
-from tokpar.cli.progress import ProgressExecutor, groups
-from tokpar.types import Chunk, Piece
+from tokpar.cli.progress import ProgressExecutor
+from tokpar.types import Rows
 
 VOCAB = Path(__file__).parent / "vocab"
 DEEPSEEK = str(VOCAB / "deepseek_part.json")
@@ -521,9 +521,8 @@ def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -
 # progress
 
 
-def chunks(count: int, size: int) -> list[Chunk]:
-    edges = range(0, count * size, size)
-    return [Chunk(start, start + size, start, start + size) for start in edges]
+def slices(count: int, size: int) -> list[str]:
+    return [f"{start:>{size}}" for start in range(0, count * size, size)]
 
 
 @dataclass
@@ -545,9 +544,9 @@ class Inner:
     def __init__(self) -> None:
         self.calls: list[int] = []
 
-    def map(self, text: str, chunks: Any, tokenizer: Any, spans: bool) -> list[Piece]:
-        self.calls.append(len(chunks))
-        return [Piece(np.array([chunk.start], dtype=np.uint32)) for chunk in chunks]
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Rows:
+        self.calls.append(len(texts))
+        return Rows.of([int(text)] for text in texts)
 
 
 def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
@@ -558,8 +557,9 @@ def test_a_bar_moves_with_the_groups_and_the_pieces_keep_their_order() -> None:
         return bars[-1]
 
     executor = ProgressExecutor(lambda tokenizer, length: inner, new_bar)
-    pieces = executor.map("", chunks(100, 1 << 16), object(), False)
-    assert [int(piece.ids[0]) for piece in pieces] == list(range(0, 100 << 16, 1 << 16))
+    rows = executor.map(slices(100, 1 << 16), object(), False)
+    assert rows.ids.tolist() == list(range(0, 100 << 16, 1 << 16))
+    assert len(rows) == 100
     assert inner.calls == [4] * 25
     assert bars == [Bar(100 << 16, 100 << 16, closed=True)]
     assert executor.name == "inner"
@@ -569,19 +569,13 @@ def test_a_bar_is_closed_when_the_executor_fails() -> None:
     bar = Bar(0)
 
     class Failing(Inner):
-        def map(self, *arguments: Any) -> list[Piece]:
+        def map(self, *arguments: Any) -> Rows:
             raise RuntimeError("failed")
 
     executor = ProgressExecutor(lambda tokenizer, length: Failing(), lambda total: bar)
     with pytest.raises(RuntimeError, match="failed"):
-        executor.map("", chunks(2, 10), object(), False)
+        executor.map(slices(2, 10), object(), False)
     assert bar.closed
-
-
-@pytest.mark.parametrize("size", [1, 10, 25, 1000])
-def test_groups_hold_all_chunks_in_order(size: int) -> None:
-    every = chunks(7, 10)
-    assert [chunk for group in groups(every, size) for chunk in group] == every
 
 
 def test_progress_shows_on_stderr_and_changes_no_id(run: Run, long_file: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, normalizers
 
 import tokpar
+from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
-from tests.tokenizers_drawn import named_tokenizers, plain_copy
+from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.agreement.shrinking import simplest, smallest
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
-from tokpar.data.hostile import hostile_texts, surrogate_texts
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
@@ -38,12 +40,15 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
-from tokpar.types import Rows
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
+from tokpar.types import Rows
 
-EXAMPLES = 15
+EXAMPLES = drawn(15)
 VOCAB = Path(__file__).parent / "vocab"
 NAMES = sorted(named_tokenizers())
+SMALL_TIKTOKEN = "small tiktoken"
+FEW = ("bert_part", "default", "llama_style", "metaspace_unigram", SMALL_TIKTOKEN)
+"""A tokenizer of each kind; those with long tokens of spaces take ten times as long."""
 BYTE_LEVEL = ("deepseek_part", "default")
 LOSSLESS = [record.name for record in tokpar.strategies() if record.lossless]
 SMALL: dict[str, dict[str, Any]] = {
@@ -56,6 +61,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "overlap": {"chunk_chars": 7, "overlap_chars": 4},
     "serial": {},
 }
+MERGED = list(
+    product(
+        ["cut", "auto", "lopt", "blocks"], ["tekken_part", "default", "bert_part", "llama_style"]
+    )
+)
+BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
 
 
 def path_of(name: str) -> Path:
@@ -70,25 +81,33 @@ def built(name: str, **options: Any) -> Any:
 # ------------------------------------------------------------------------------- own parts
 
 
-@pytest.mark.parametrize("name", NAMES)
+def tokenizer_of(name: str) -> Any:
+    if name == SMALL_TIKTOKEN:
+        return build(TiktokenSpec("cl100k", seed=7, merges=60, special=("<s>", "a<s", "zq")))
+    return named_tokenizers()[name]
+
+
+@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW))
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
-    check_tokenizer(named_tokenizers()[name], examples=EXAMPLES)
+    check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("name", [*BYTE_LEVEL, "bert_part", "llama_style"])
+@pytest.mark.parametrize(
+    "name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["default", "bert_part"])
+)
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("name", BYTE_LEVEL)
+@pytest.mark.parametrize("name", cases(BYTE_LEVEL, ["default"]))
 def test_token_trees_conform(name: str) -> None:
     check_tokenizer(tokpar.load(path_of(name), engine="tokentree"), examples=EXAMPLES)
 
 
-def test_special_tokens_that_are_allowed_are_added_tokens() -> None:
-    encoding = named_tokenizers()["cl100k_part"]
-    check_tokenizer(tokpar.load(encoding, allowed_special="all"), examples=EXAMPLES)
+@pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
+def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
+    check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
 
 
 def test_a_tokenizer_of_which_nothing_is_known_conforms() -> None:
@@ -121,8 +140,7 @@ def test_the_published_splitters_conform_too(name: str) -> None:
     check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("tokenizer", ["default", "bert_part", "llama_style", "tekken_part"])
-@pytest.mark.parametrize("name", ["cut", "auto", "lopt", "blocks"])
+@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::5]))
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
@@ -133,8 +151,7 @@ def test_the_approximate_mergers_do_not(name: str) -> None:
         check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
 
 
-@pytest.mark.parametrize("tokenizer", ["default", "metaspace_unigram"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::3]))
 def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     check_strategy(name, named_tokenizers()[tokenizer], examples=EXAMPLES)
 

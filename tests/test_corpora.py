@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Tokenizer
 
 import tokpar
-from tokpar.bench.texts import read_texts, standard_library
+from tests.benchmarks.texts import read_texts, standard_library
 
 FILES = ["deepseek.json", "bert.json", "cl100k_base.tiktoken", "o200k_base.tiktoken"]
 SMALL: dict[str, Any] = {"chunk_chars": 512, "overlap_chars": 64}

@@ -10,6 +10,8 @@ import pytest
 
 from tests.seams import assert_lossless, part, refused, serial, wrong_in_fact
 
+pytestmark = pytest.mark.ids
+
 TIKTOKEN = ["cl100k_part", "o200k_part"]
 # (text, cut): a delimiter stands at the cut, and cutting there is wrong (proofs/theorem-20).
 WRONG_AT_DELIMITERS = [

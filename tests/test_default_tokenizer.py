@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from tokpar.data import train_default
+import tokpar
+from tests.conftest import below_one
+from tests.recipes import train_default
 
-DATA = Path(train_default.__file__).parent
+DATA = Path(tokpar.__file__).parent / "data"
 FILE = DATA / "default.json"
 SDIST_VARIABLE = "TOKPAR_DJANGO_SDIST"
 TEXTS = [
@@ -82,11 +84,12 @@ def test_the_file_has_the_sha256_that_script_and_readme_name() -> None:
 def test_there_are_16384_entries_with_ids_without_gaps() -> None:
     ids = data()["model"]["vocab"].values()
     assert sorted(ids) == list(range(16384))
+    below_one()
     assert tokenizer().get_vocab_size(with_added_tokens=True) == 16384
 
 
 def test_every_byte_has_a_token() -> None:
-    alphabet = pytest.importorskip("tokenizers").pre_tokenizers.ByteLevel.alphabet()
+    alphabet = below_one().pre_tokenizers.ByteLevel.alphabet()
     single = {token for token in ordinary_tokens() if len(token) == 1}
     assert len(single) == 256
     assert single == set(alphabet)
@@ -106,7 +109,7 @@ def test_every_token_is_reachable_by_merges() -> None:
 
 
 def test_every_token_is_one_token_for_the_engine_without_pre_tokenizer() -> None:
-    tokenizers = pytest.importorskip("tokenizers")
+    tokenizers = below_one()
     model = tokenizers.Tokenizer(tokenizers.models.BPE())
     model.model = tokenizer().model
     vocab, tokens = data()["model"]["vocab"], ordinary_tokens()
@@ -165,6 +168,6 @@ def test_another_archive_is_refused_with_both_hashes(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("trainer", ["train", "train_with_huggingface"])
 def test_the_recipe_rebuilds_the_same_bytes(trainer: str) -> None:
-    pytest.importorskip("tokenizers")
+    below_one()
     texts = train_default.training_texts(Path(os.environ[SDIST_VARIABLE]))
     assert getattr(train_default, trainer)(texts) == FILE.read_bytes()

@@ -177,6 +177,7 @@ def part(name: str) -> tuple[Tables, ByteBPE]:
     return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary)
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=100), size=st.integers(1, 40))
 @example("The astronauts' spaceships, the, then, there. " * 20, 1)

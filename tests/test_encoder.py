@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import weakref
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from tokpar import encoder as encoder_module
 from tokpar.interfaces import Strategy
 from tokpar.methods import serial
 from tokpar.registry import Registry
+
+pytestmark = pytest.mark.ids
 
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times.\n" * 300
 
@@ -214,10 +219,10 @@ class Closable:
     name: str = "closable"
     closed: int = 0
 
-    def map(self, text: str, chunks: Any, tokenizer: Any, spans: bool) -> Any:
+    def map(self, texts: Any, tokenizer: Any, spans: bool) -> Any:
         from tokpar.executors.serial import SerialExecutor
 
-        return SerialExecutor().map(text, chunks, tokenizer, spans)
+        return SerialExecutor().map(texts, tokenizer, spans)
 
     def close(self) -> None:
         self.closed += 1
@@ -227,3 +232,34 @@ def test_a_passed_executor_is_its_owners_to_close() -> None:
     executor = Closable()
     assert tokpar.encode(TEXT, executor=executor).report.executor == "closable"
     assert executor.closed == 0
+
+
+@pytest.mark.parametrize("name", ["default", "bert_part", "cl100k_part", "o200k_part"])
+def test_an_encoder_is_pickled_by_how_its_tokenizer_is_built(name: str) -> None:
+    encoder = tokpar.Encoder(named_tokenizers()[name], workers=1, chunk_chars=500)
+    data = pickle.dumps(encoder)
+    assert pickle.dumps(pickle.loads(data)) == data, "the same again, for whoever hashes it"
+    twin = pickle.loads(data)
+    encoding = twin.encode(TEXT)
+    assert encoding == encoder.encode(TEXT)
+    assert encoding.report.chunks == encoder.encode(TEXT).report.chunks
+
+
+def test_an_encoder_reaches_another_process() -> None:
+    encoder = tokpar.Encoder(named_tokenizers()["cl100k_part"])
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        (count,) = pool.map(encoder.count, [TEXT])
+    assert count == encoder.count(TEXT)
+
+
+def test_an_encoder_that_cannot_be_pickled_says_what_to_pass() -> None:
+    class Local:
+        name = "local"
+
+        def encode(self, text: str) -> list[int]:
+            return [len(text)]
+
+    with pytest.raises(
+        TypeError, match=r"an Encoder of local cannot be pickled.*give the tokenizer"
+    ):
+        pickle.dumps(tokpar.Encoder(Local()))

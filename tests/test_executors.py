@@ -10,12 +10,15 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tokpar
+from tests.conftest import below_one
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors import workers as workers_module
 from tokpar.executors.native import NativeExecutor
@@ -185,6 +188,7 @@ def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     )
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("spans", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 1000, 20000, 10**6])
 def test_every_executor_gives_the_serial_pieces(executor: Executor, size: int, spans: bool) -> None:
@@ -385,6 +389,81 @@ def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
     assert len(begun) < 100
 
 
+class ClosedMeanwhile(ThreadPool):
+    """Somebody closes it each time that a pool is about to be used."""
+
+    closings = 0
+
+    def _pool(self) -> ThreadPoolExecutor:
+        pool = super()._pool()
+        if self.closings < 5:
+            self.closings += 1
+            self.close()
+        return pool
+
+
+def test_a_pool_that_is_closed_while_work_is_handed_out_does_all_of_it() -> None:
+    pool = ClosedMeanwhile(2)
+    assert pool.run(lambda number: number * 2, range(20)) == list(range(0, 40, 2))
+    assert pool.closings == 5
+    pool.close()
+
+
+def test_a_pool_that_cannot_start_threads_says_so() -> None:
+    pool = ThreadPool(2)
+    pool._pool().shutdown()  # as the end of the interpreter does, behind the back of the pool
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.run(abs, [1, 2])
+
+
+def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> list[BaseException]:
+    """What three threads raise that use something while a fourth closes it."""
+    until, errors = time.monotonic() + 1, []
+
+    def using() -> None:
+        try:
+            while time.monotonic() < until:
+                use()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=using) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that they get in each other's way
+    try:
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < until:
+            close()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+        close()
+    return errors
+
+
+def test_a_pool_may_be_closed_while_other_threads_use_it() -> None:
+    pool = ThreadPool(2)
+
+    def use() -> None:
+        assert pool.run(abs, range(300)) == list(range(300))
+
+    assert closed_all_the_time(pool.close, use) == []
+
+
+@pytest.mark.parametrize("executor", ["threads", "native"])
+def test_an_encoder_may_be_closed_while_other_threads_encode(executor: str) -> None:
+    encoder = tokpar.Encoder(executor=executor, workers=2, strategy="cut", chunk_chars=2000)
+    text = "some words and more " * 10_000
+    expected = encoder.encode(text).ids.tolist()
+
+    def use() -> None:
+        assert encoder.encode(text).ids.tolist() == expected
+
+    assert closed_all_the_time(encoder.close, use) == []
+
+
 def test_blocks_are_runs_of_whole_texts_in_order() -> None:
     texts = ["x" * 30] * 33 + ["x" * 10]
     for chars in (1, 30, 31, 100, 10**6):
@@ -571,6 +650,7 @@ class HuggingFace:
     name = "small"
 
     def __init__(self) -> None:
+        below_one()
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
         self.engine = Tokenizer(models.BPE())
@@ -589,6 +669,7 @@ class HuggingFace:
         return Rows.of(each.ids for each in self.engine.encode_batch_fast(list(texts)))
 
 
+@pytest.mark.ids
 def test_native_threads_and_serial_agree_on_a_hugging_face_tokenizer() -> None:
     tokenizer = HuggingFace()
     text = TEXT * 20

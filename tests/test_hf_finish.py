@@ -12,12 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from tests.conftest import drawn
 from tokpar.adapters.hf_finish import finish_of
 from tokpar.adapters.huggingface import load
 from tokpar.errors import EngineError
+from tokpar.spans import alone
+from tokpar.types import Rows
 
 PARTS = Path(__file__).parent / "vocab"
 CLS, SEP, PAD = 90, 91, 92
+
+
+def finished(adapter: Any, rows: list[Any], texts: list[str]) -> list[list[int]]:
+    """The final ids of texts that are encoded together."""
+    final = adapter.finish(Rows.of(rows), texts)
+    return [final[k].tolist() for k in range(len(final))]
 
 
 def words() -> Tokenizer:
@@ -74,7 +83,7 @@ def native_or_error(call: Any) -> object:
         return type(error), str(error)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=drawn(600), deadline=None)
 @given(
     post=st.sampled_from(sorted(POST_PROCESSORS)),
     truncation=truncations,
@@ -103,7 +112,7 @@ def test_finish_equals_the_native_call_for_every_setting(
         native = native_or_error(
             lambda t=text: tokenizer.encode(t, add_special_tokens=add_special_tokens).ids
         )
-        assert native_or_error(lambda i=ids, t=text: adapter.finish(i, t).tolist()) == native
+        assert native_or_error(lambda i=ids, t=text: alone(adapter, i, t).tolist()) == native
         assert native_or_error(lambda t=text: adapter.encode_whole(t).tolist()) == native
     batch = native_or_error(
         lambda: [
@@ -111,11 +120,11 @@ def test_finish_equals_the_native_call_for_every_setting(
             for encoding in tokenizer.encode_batch(texts, add_special_tokens=add_special_tokens)
         ]
     )
-    got = native_or_error(lambda: [i.tolist() for i in adapter.finish_batch(plain, texts)])
+    got = native_or_error(lambda: finished(adapter, plain, texts))
     assert got == batch
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(truncation=truncations, padding=paddings, size=st.integers(0, 20), seed=st.integers(0, 9))
 def test_finish_never_looks_at_the_values_of_ids(
     truncation: dict[str, Any] | None, padding: dict[str, Any] | None, size: int, seed: int
@@ -126,12 +135,12 @@ def test_finish_never_looks_at_the_values_of_ids(
         tokenizer.enable_truncation(**{**truncation, "strategy": "longest_first"})
     if padding is not None:
         tokenizer.enable_padding(**padding)
-    rule = finish_of(tokenizer, add_special_tokens=True, cut_and_pad=True)
+    rule = finish_of(tokenizer, add_special_tokens=True, truncation=True, padding=True)
     places = np.arange(1000, 1000 + size, dtype=np.uint32)
     values = np.random.default_rng(seed).integers(0, 100, size).astype(np.uint32)
-    moved = rule.one(places)
+    moved = rule.rows(Rows.of([places]))[0]
     expected = [int(values[p - 1000]) if p >= 1000 else int(p) for p in moved]
-    assert rule.one(values).tolist() == expected
+    assert rule.rows(Rows.of([values]))[0].tolist() == expected
 
 
 def test_a_max_length_below_the_number_of_special_tokens_leaves_the_text_whole() -> None:
@@ -140,7 +149,7 @@ def test_a_max_length_below_the_number_of_special_tokens_leaves_the_text_whole()
     tokenizer.enable_truncation(1)
     adapter = load(tokenizer)
     assert adapter is not None
-    assert adapter.finish(adapter.encode("abc"), "abc").tolist() == [CLS, 0, 1, 2, SEP]
+    assert alone(adapter, adapter.encode("abc"), "abc").tolist() == [CLS, 0, 1, 2, SEP]
     assert tokenizer.encode("abc").ids == [CLS, 0, 1, 2, SEP]
 
 
@@ -149,11 +158,11 @@ def test_only_second_raises_the_native_error_when_something_must_go() -> None:
     tokenizer.enable_truncation(2, strategy="only_second")
     adapter = load(tokenizer)
     assert adapter is not None
-    assert adapter.finish(adapter.encode("ab"), "ab").tolist() == [0, 1]
+    assert alone(adapter, adapter.encode("ab"), "ab").tolist() == [0, 1]
     with pytest.raises(Exception, match="Second sequence not provided"):
-        adapter.finish(adapter.encode("abc"), "abc")
+        alone(adapter, adapter.encode("abc"), "abc")
     with pytest.raises(Exception, match="Second sequence not provided"):
-        adapter.finish_batch([adapter.encode("abc")], ["abc"])
+        finished(adapter, [adapter.encode("abc")], ["abc"])
 
 
 def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_error_here() -> None:
@@ -161,11 +170,11 @@ def test_a_stride_as_large_as_what_is_kept_panics_natively_and_is_an_engine_erro
     tokenizer.enable_truncation(3, stride=3)
     adapter = load(tokenizer)
     assert adapter is not None
-    assert adapter.finish(adapter.encode("abc"), "abc").tolist() == [0, 1, 2]
+    assert alone(adapter, adapter.encode("abc"), "abc").tolist() == [0, 1, 2]
     with pytest.raises(EngineError, match="stride"):
-        adapter.finish(adapter.encode("abcd"), "abcd")
+        alone(adapter, adapter.encode("abcd"), "abcd")
     with pytest.raises(EngineError, match="stride"):
-        adapter.finish_batch([adapter.encode("abcd")], ["abcd"])
+        finished(adapter, [adapter.encode("abcd")], ["abcd"])
 
 
 @pytest.mark.parametrize("stride", [0, 1, 2])
@@ -174,7 +183,7 @@ def test_a_smaller_stride_changes_no_id(stride: int) -> None:
     tokenizer.enable_truncation(3, stride=stride, direction="left")
     adapter = load(tokenizer)
     assert adapter is not None
-    assert adapter.finish(adapter.encode("abcdefgh"), "abcdefgh").tolist() == [5, 6, 7]
+    assert alone(adapter, adapter.encode("abcdefgh"), "abcdefgh").tolist() == [5, 6, 7]
     assert tokenizer.encode("abcdefgh").ids == [5, 6, 7]
 
 
@@ -189,9 +198,9 @@ def test_a_template_that_repeats_or_drops_the_text_is_unprovable(single: str) ->
     assert adapter.encode("abc").tolist() == [0, 1, 2]
     texts = ["abc", "a"]
     plain = [adapter.encode(text) for text in texts]
-    assert adapter.finish(plain[0], "abc").tolist() == tokenizer.encode("abc").ids
+    assert alone(adapter, plain[0], "abc").tolist() == tokenizer.encode("abc").ids
     native = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
-    assert [ids.tolist() for ids in adapter.finish_batch(plain, texts)] == native
+    assert finished(adapter, plain, texts) == native
 
 
 def test_two_inserting_post_processors_are_unprovable() -> None:
@@ -201,7 +210,7 @@ def test_two_inserting_post_processors_are_unprovable() -> None:
     adapter = load(tokenizer)
     assert adapter is not None
     assert "several post-processors" in str(adapter.facts.unprovable)
-    assert adapter.finish(adapter.encode("ab"), "ab").tolist() == tokenizer.encode("ab").ids
+    assert alone(adapter, adapter.encode("ab"), "ab").tolist() == tokenizer.encode("ab").ids
 
 
 def test_the_bert_file_is_cut_and_padded_to_its_stored_128() -> None:
@@ -211,7 +220,7 @@ def test_the_bert_file_is_cut_and_padded_to_its_stored_128() -> None:
     adapter = load(path)
     assert adapter is not None
     for text in ("", "the", "the man " * 62, "the man " * 63, "the man " * 500):
-        ids = adapter.finish(adapter.encode(text), text)
+        ids = alone(adapter, adapter.encode(text), text)
         assert len(ids) == 128
         assert ids.dtype == np.uint32
         assert ids.tolist() == tokenizer.encode(text).ids == adapter.encode_whole(text).tolist()
@@ -222,4 +231,4 @@ def test_an_empty_batch_is_finished_to_an_empty_batch() -> None:
     tokenizer.enable_padding(length=None)
     adapter = load(tokenizer)
     assert adapter is not None
-    assert adapter.finish_batch([], []) == []
+    assert finished(adapter, [], []) == []

@@ -17,17 +17,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "kernels"}),
+    frozenset({"data", "errors", "kernels"}),
     frozenset({"types"}),
-    frozenset({"seams"}),
-    frozenset({"interfaces"}),
+    frozenset({"interfaces", "seams"}),
     frozenset({"spans"}),
-    frozenset({"encoding"}),
-    frozenset({"agreement"}),
+    frozenset({"agreement", "encoding"}),
     frozenset({"pure", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "methods"}),
-    frozenset({"mending"}),
-    frozenset({"results"}),
+    frozenset({"mending", "results"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),
@@ -41,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 """These may also import others of their layer."""
 
-PARTS = LAYERS[7] | LAYERS[8]
+PARTS = LAYERS[5] | LAYERS[6]
 BETWEEN_PARTS = {
     ("adapters", "pure"),
     ("adapters", "cuts"),
@@ -49,9 +46,6 @@ BETWEEN_PARTS = {
     ("methods", "cuts"),
 }
 """The only imports among the parts that work on texts."""
-
-DATA = "data"
-"""Holds files and the recipe they were made by: everybody may read it, it imports at will."""
 
 PLUGGY = frozenset({"hooks", "registry", "builtins"})
 HEAVY = ("tokenizers", "tiktoken", "regex", "tqdm", "hypothesis", "transformers")
@@ -106,7 +100,7 @@ def part(module: str) -> str | None:
         return None
     name = rest.split(".")[0]
     known = (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
-    return name if name == DATA or known or name in set().union(*LAYERS) else ""
+    return name if known or name in set().union(*LAYERS) else ""
 
 
 def layer(name: str) -> int:
@@ -115,7 +109,7 @@ def layer(name: str) -> int:
 
 def allowed(importer: str, imported: str, lazy: bool) -> bool:
     """May one part import another?"""
-    if importer == imported or DATA in (importer, imported):
+    if importer == imported:
         return True
     if importer == "builtins" and lazy:
         return True
@@ -151,12 +145,12 @@ def test_imports_point_one_way(path: Path) -> None:
 
 
 def test_every_module_has_a_layer() -> None:
-    known = set().union(*LAYERS) | {DATA}
+    known = set().union(*LAYERS)
     assert {part(module_name(path)) for path in modules()} - known == set()
 
 
 def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
-    below = set().union(*LAYERS[:4]) | {"certificate", DATA}
+    below = set().union(*LAYERS[:3]) | {"certificate"}
     sources = [path for path in modules() if part(module_name(path)) == "certificate"]
     for path in sources:
         package = module_name(path) if path.name == "__init__.py" else module_name(path.parent)
@@ -188,6 +182,7 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
         ),
         ("tokpar.builtins", "from tokpar.encoder import Encoder"),
         ("tokpar.bench.run", "from tokpar.cli import main"),
+        ("tokpar.data.recipe", "import tokpar"),
     ],
 )
 def test_a_planted_import_is_found(module: str, source: str) -> None:
@@ -239,8 +234,10 @@ def run(code: str) -> str:
 
 @needs_package
 def test_importing_tokpar_takes_less_than_150_milliseconds() -> None:
-    """The least CPU time of five, since noise only adds; numpy alone takes half of it."""
-    limit = 0.3 if os.environ.get("CI") else 0.15
+    """The least CPU time of five, since noise only adds; numpy alone takes half of it. Twice as
+    much where other tests run at the same time and share caches and cores."""
+    crowded = os.environ.get("CI") or os.environ.get("PYTEST_XDIST_WORKER")
+    limit = 0.3 if crowded else 0.15
     run("import tokpar")  # compiles the bytecode
     assert min(float(run(MEASURE)) for _ in range(5)) < limit
 

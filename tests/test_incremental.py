@@ -102,6 +102,7 @@ def test_merges_of_what_is_no_byte_never_happen() -> None:
 # Every prefix
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("short", [0, 16], ids=["halving", "trying"])
 @given(drawn=tables, data=texts)
 @example(table(NEVER_PROPER), b"aaaaaaa")
@@ -308,6 +309,7 @@ def part(name: str) -> tuple[Tables, ByteBPE]:
     return Tables(dictionary_of(vocabulary)), ByteBPE(vocabulary)
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part"])
 @given(text=any_texts(max_size=200))
 @example(text="a" * 300 + " " * 200 + "=" * 150 + "中" * 40)

@@ -31,12 +31,14 @@ from tokpar import pipeline
 from tokpar.cuts.inside import Region, inside_of
 from tokpar.cuts.periods import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
 from tokpar.cuts.vocabulary import Vocabulary, vocabulary_of
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.mending import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.inside import InsideMerger, by_two_edges
 from tokpar.methods.joining import locate_of, overlap_of
-from tokpar.types import Chunk, Encoding, Joined, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Piece, Seam, Split
 
 N = 3000
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default")
@@ -92,6 +94,7 @@ def rules(encoding: Encoding) -> set[str | None]:
     return {seam.rule for seam in encoding.seams}
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_texts_without_cuts_are_divided_inside_pre_tokens(name: str, kind: str) -> None:
@@ -232,12 +235,14 @@ def repetitive() -> st.SearchStrategy[str]:
     return st.lists(kinds, min_size=1, max_size=3).map("".join)
 
 
+@pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
 def test_small_tokenizers_on_repetitive_texts(spec: Any, text: str, size: int) -> None:
     encoding = encoded(build(spec), text, size)
     assert encoding.ids.tolist() == serial(build(spec), text)
 
 
+@pytest.mark.ids
 @given(spec=specs(), text=repetitive(), size=st.sampled_from([1, 2, 7, 20, 64]))
 def test_small_tokenizers_without_regex(spec: Any, text: str, size: int) -> None:
     if isinstance(spec, TiktokenSpec):
@@ -256,24 +261,25 @@ class Shifted:
 
     inner: AutoSplitter
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
-        chunks = self.inner.split(text, tokenizer, attempt)
-        return [
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = self.inner.split(text, tokenizer, attempt)
+        chunks = [
             replace(chunk, start=chunk.start + 1)
             if chunk.cut is not None and chunk.cut.rule is None
             else chunk
-            for chunk in chunks
+            for chunk in split.chunks
         ]
+        return replace(split, chunks=chunks)
 
 
 def test_windows_out_of_phase_are_refused_and_mended() -> None:
     tokenizer, text = tokpar.load(part("cl100k_part")), " " + "a" * N
     splitter = Shifted(AutoSplitter(300))
-    chunks = splitter.split(text, tokenizer, 0)
+    chunks = splitter.split(text, tokenizer, 0).chunks
     pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
-    outcome = InsideMerger().merge(text, chunks, pieces, tokenizer)
-    assert isinstance(outcome, Unjoined)
-    encoding = pipeline.encode(text, tokenizer, splitter, SerialExecutor(), InsideMerger())
+    assert None in InsideMerger().merge(text, chunks, pieces, tokenizer)
+    method = Method(splitter, SerialExecutor(), InsideMerger())
+    encoding = pipeline.encode(text, tokenizer, method)
     assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
     assert encoding.report.repairs > 0
 
@@ -326,18 +332,21 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
     """The chunks around a failed window become one; seams of K4 beside it need not stay."""
     adapter = tokpar.load(part("default"))
     text = " " + "ab" * N
-    chunks = AutoSplitter(300).split(text, adapter, 0)
+    chunks = AutoSplitter(300).split(text, adapter, 0).chunks
     windows = [k for k, c in enumerate(chunks) if c.cut is not None and c.cut.rule is None]
     failed = windows[1:3]
-    mended = InsideMerger().repaired(text, chunks, failed, adapter)
+    mended = InsideMerger().mended(text, chunks, failed, adapter)
     assert len(mended) == len(chunks) - len(failed)
     assert [c.core_start for c in mended] == [
         c.core_start for k, c in enumerate(chunks) if k not in failed
     ]
     pieces = [Piece(adapter.encode(text[c.start : c.stop])) for c in mended]
-    outcome = InsideMerger().merge(text, mended, pieces, adapter)
-    assert isinstance(outcome, Joined)
-    assert outcome.ids.tolist() == adapter.encode(text).tolist()
+    joins = InsideMerger().merge(text, mended, pieces, adapter)
+    firsts = [0, *(join.right for join in joins if join is not None)]
+    lasts = [*(join.left for join in joins if join is not None), len(pieces[-1].ids)]
+    kept = zip(pieces, firsts, lasts, strict=True)
+    ids = [id_ for piece, first, last in kept for id_ in piece.ids[first:last].tolist()]
+    assert ids == adapter.encode(text).tolist()
 
 
 # ------------------------------------------------------------------------------- the planner
@@ -348,10 +357,9 @@ def test_a_fused_chunk_that_would_scan_otherwise_grows_on() -> None:
 def test_the_plan_counts_its_seams(name: str, kind: str) -> None:
     splitter, adapter = AutoSplitter(300), tokpar.load(part(name))
     text = TEXTS[kind][0]
-    chunks = splitter.split(text, adapter, 0)
-    plan = splitter.explain(text, chunks, adapter).plan
-    numbers = [int(word) for word in plan.replace(",", "").split() if word.isdigit()]
-    assert sum(numbers) == len(chunks) - 1
+    split = splitter.split(text, adapter, 0)
+    numbers = [int(word) for word in split.plan.replace(",", "").split() if word.isdigit()]
+    assert sum(numbers) == len(split.chunks) - 1
 
 
 def test_every_chunk_scans_as_in_the_text() -> None:
@@ -360,7 +368,7 @@ def test_every_chunk_scans_as_in_the_text() -> None:
     for text, _ in TEXTS.values():
         region = inside.region(text, 0, len(text))
         assert region is not None
-        for chunk in AutoSplitter(300).split(text, adapter, 0):
+        for chunk in AutoSplitter(300).split(text, adapter, 0).chunks:
             assert chunk.run or inside.closed(text, region, chunk.start, chunk.stop)
 
 
@@ -448,6 +456,7 @@ def test_windows_in_a_stretch_begin_where_a_token_does() -> None:
     assert {stretch.edge_from(place) for place in range(1000, 2000)} <= edges
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize(
     ("name", "char", "length"), [("cl100k_part", "a", 8), ("tekken_part", "=", 32)]
 )

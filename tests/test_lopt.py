@@ -13,13 +13,16 @@ from tests.test_section_0 import byte_level
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
+from tokpar.mending import Method, sound_joins
 from tokpar.methods.acceptance import Licences, by_cut, by_word, longest_match
 from tokpar.methods.edges import Edge, chunks_over
-from tokpar.methods.joining import Join, join_pieces, locate_of, overlap_of
+from tokpar.methods.joining import locate_of, overlap_of
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.merging import OverlapMerger
 from tokpar.methods.recursive import depth_for
-from tokpar.types import Chunk, Piece, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Seam
+
+pytestmark = pytest.mark.ids
 
 ENGLISH = (
     "The quick brown fox jumps over the lazy dog, 1234 times; don't stop.\n\nNext: (a) b. " * 40
@@ -173,7 +176,9 @@ def test_two_overlaps_never_meet() -> None:
 def test_seams_in_the_wrong_order_are_not_joined() -> None:
     pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(3)]
     seam = Seam(1, "K1", "20")
-    assert isinstance(join_pieces(pieces, [Join(seam, 2, 3), Join(seam, 2, 0)]), Unjoined)
+    chunks = [Chunk(k, k + 2, k, k + 1) for k in range(3)]
+    joins = Join(seam, 2, 3), Join(seam, 2, 0)
+    assert sound_joins(joins, chunks, pieces) == [joins[0], None]
 
 
 def tiktoken_ids(text: str) -> Any:
@@ -185,8 +190,8 @@ def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> 
     tokenizer = part(name)
     adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
     left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
-    pieces = SerialExecutor().map(text, [left, right], adapter, True)
-    overlap = overlap_of(text, (left, right), (pieces[0], pieces[1]), locate_of(adapter))
+    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
+    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), locate_of(adapter))
     assert longest_match(overlap) is not None
     return accept(overlap, Licences.of(text, adapter), last)
 
@@ -226,13 +231,9 @@ def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
     tokenizer = part("bert_part")
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
     text = "the end of the beginning of the end " * 40
-    encoding = pipeline.encode(
-        text,
-        adapter,
-        LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False),
-        SerialExecutor(),
-        OverlapMerger(by_word),
-    )
+    splitter = LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False)
+    method = Method(splitter, SerialExecutor(), OverlapMerger(by_word))
+    encoding = pipeline.encode(text, adapter, method)
     assert encoding.ids.tolist() == serial(tokenizer, text)
     assert {seam.rule for seam in encoding.seams} == {"K8"}
     assert tokpar.check(encoding, text, adapter, full=True).ok
@@ -271,7 +272,8 @@ def test_any_two_chunks_are_joined_right_or_not_at_all(text: str) -> None:
     for a in range(1, len(text)):
         for b in range(a + 1, len(text) + 1):
             pair = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
-            left, right = SerialExecutor().map(text, pair, adapter, False)
+            rows = SerialExecutor().map([text[:b], text[a:]], adapter, False)
+            left, right = rows.piece(0), rows.piece(1)
             join = by_cut(overlap_of(text, pair, (left, right), locate), licences)
             if join is not None:
                 joined += 1

@@ -15,7 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import EXAMPLES, chosen_profile
+from tests.conftest import EXAMPLES, chosen_profile, drawn
 from tests.texts import surrogate_texts
 from tests.tokenizers_drawn import (
     contents,
@@ -29,6 +29,8 @@ from tests.tokenizers_drawn import (
 from tokpar.cuts.finder import finder_for
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import facts_of
+
+pytestmark = pytest.mark.ids
 
 EXECUTORS = ("serial", "threads", "native")
 SIZES = st.one_of(st.integers(1, 8), st.integers(9, 64), st.just(200))
@@ -119,7 +121,7 @@ def test_every_lossless_strategy(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=50)
+@settings(max_examples=drawn(50))
 @given(data=st.data(), executor=st.sampled_from(EXECUTORS))
 def test_parts_of_real_vocabularies(
     name: str, strategy: str, data: st.DataObject, executor: str

@@ -21,17 +21,21 @@ from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, o
 from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers
 from tokpar import pipeline
-from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, separator_of
+from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, segments_of, separator_of
 from tokpar.cuts.finder import finder_for
-from tokpar.encoder import MEMO_CHARS, MEMO_WORKERS
 from tokpar.errors import EngineError
-from tokpar.executors.memo import MemoExecutor, segments_of
+from tokpar.executors.memo import MemoExecutor
 from tokpar.executors.native import NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.joining import all_seams
+from tokpar.kernels import SPACES
+from tokpar.mending import Method, count_before
 from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.methods.sizes import MEMORY_CHARS, MEMORY_WORKERS
 from tokpar.pure.added import AddedTokens
-from tokpar.types import AddedToken, Chunk, Cuts, Joined, Piece, Seam, SeamRow
+from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.types import AddedToken, Seam
+
+pytestmark = pytest.mark.ids
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 ALWAYS = 9.0
@@ -41,15 +45,15 @@ ALWAYS = 9.0
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
     with (
-        MemoExecutor(2, most_new=ALWAYS) as executor,
-        patch("tokpar.executors.memo.WAVE_CHARS", wave),
+        MemoExecutor(2) as executor,
+        patch("tokpar.adapters.segments.MOST_NEW", ALWAYS),
+        patch("tokpar.adapters.segments.WAVE_CHARS", wave),
     ):
         return tokpar.encode(text, tokenizer, executor=executor, **options)
 
 
 def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
-    seams = encoding.seams
-    return seams.planned if isinstance(seams, SeamRow) else tuple(seams)
+    return tuple(Seams(encoding.seams.planned))
 
 
 @given(
@@ -74,9 +78,11 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
     assert planned(encoding) == planned(other)
     report = tokpar.check(encoding, text, adapter, full=True)
     assert report.ok, report.findings
-    if isinstance(encoding.seams, SeamRow):
-        finder, like = finder_for(facts_of(adapter)), encoding.seams.cuts.seam
-        for position in encoding.seams.cuts.positions.tolist():
+    if encoding.seams.everywhere is not None:
+        finder, like = finder_for(facts_of(adapter)), encoding.seams.everywhere.licence
+        positions, counts = encoding.seams.derived
+        assert counts.tolist() == [len(adapter.encode(text[:p])) for p in positions.tolist()]
+        for position in positions.tolist():
             seam = finder.certify(text, position)
             assert seam is not None
             assert (seam.rule, seam.theorem, seam.witness) == (
@@ -112,7 +118,7 @@ def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
 def test_segments_end_where_a_space_follows_something(text: str) -> None:
     assume(text)
     segments = segments_of(text)
-    assert segments == re.split(r"(?<=\S)(?= )", text)
+    assert segments == re.split(f"(?<=[^{SPACES}])(?= )", text)
 
 
 def test_white_space_alone_takes_no_longer_than_words() -> None:
@@ -183,12 +189,12 @@ def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken])
 
 def test_without_a_separator_there_is_no_memory() -> None:
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    assert tokpar.load(tokenizer).segments is not None  # type: ignore[attr-defined]
+    assert tokpar.load(tokenizer).remembers  # type: ignore[attr-defined]
     bare = Tokenizer.from_str(
         tokenizer.to_str().replace('"single_word":false', '"single_word":true')
     )
     adapter = tokpar.load(bare)
-    assert adapter.segments is None  # type: ignore[attr-defined]
+    assert not adapter.remembers  # type: ignore[attr-defined]
     assert tokpar.encode(ENGLISH, adapter).report.executor == "native"
 
 
@@ -198,8 +204,7 @@ def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
     text = ENGLISH.replace("the lazy", "a lazy") + ENGLISH
     encoding = divided(text, tokenizer, chunk_chars=500)
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
-    assert isinstance(encoding.seams, SeamRow)
-    assert encoding.seams.cuts.positions.max() < len(text) - len(ENGLISH)
+    assert encoding.seams.derived[0].max() < len(text) - len(ENGLISH)
 
 
 def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> None:
@@ -231,25 +236,24 @@ def test_an_error_in_a_segment_is_that_of_its_chunk() -> None:
     adapter._segments = SegmentMemo(fail, AddedToken("<|endoftext|>", 0))  # type: ignore[attr-defined]
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
-    assert not isinstance(encoding.seams, SeamRow)
+    assert encoding.seams.everywhere is None
+    assert encoding.report.executor == "native"
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2, 5])
 def test_an_error_in_one_wave_is_no_other_waves(failing: int) -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     calls: list[int] = []
-    own = adapter.segments
+    own = adapter._segments
 
-    class Fails:
-        recalled = own.recalled
-
+    class Fails(SegmentMemo):
         def learned(self, segments: Any, texts: int) -> Any:
             calls.append(len(segments))
             if len(calls) == failing + 1:
                 raise RuntimeError("no memory")
-            return own.learned(segments, texts)
+            return super().learned(segments, texts)
 
-    adapter._segments = Fails()
+    adapter._segments = Fails(own._encode_many, own._separator)
     words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
     text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
     encoding = divided(text, adapter, wave=2000, chunk_chars=500)
@@ -264,9 +268,9 @@ def test_with_many_workers_long_texts_go_to_the_batch_call(workers: int) -> None
     with tokpar.Encoder(tokenizer, workers=workers) as encoder:
         assert encoder.encode(ENGLISH).report.executor == "memo"
         long = ENGLISH * 12
-        assert len(long) >= MEMO_CHARS
+        assert len(long) >= MEMORY_CHARS
         encoding = encoder.encode(long)
-    assert encoding.report.executor == ("memo" if workers <= MEMO_WORKERS else "native")
+    assert encoding.report.executor == ("memo" if workers <= MEMORY_WORKERS else "native")
     assert encoding.ids.tolist() == own_call(tokenizer, long)
 
 
@@ -316,28 +320,11 @@ def test_many_threads_may_use_one_memory() -> None:
 # ------------------------------------------------------------------------------- the seams
 
 
-@pytest.mark.parametrize("name", ["bert_part", "deepseek_part"])
-def test_one_wrong_count_of_ids_among_all_seams_is_found(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tokpar.certificate.ids.MOST_PARTS", 4)
-    adapter = tokpar.load(part(name), add_special_tokens=False)
-    encoding = divided(ENGLISH, adapter, chunk_chars=500)
-    seams = encoding.seams
-    assert isinstance(seams, SeamRow)
-    assert tokpar.check(encoding, ENGLISH, adapter, full=True).ok
-    tokens = seams.cuts.tokens.copy()
-    k = next(k for k in range(101, len(tokens)) if tokens[k + 1] - tokens[k] > 1)
-    tokens[k] += 1
-    wrong = replace(encoding, seams=SeamRow(seams.planned, replace(seams.cuts, tokens=tokens)))
-    assert not tokpar.check(wrong, ENGLISH, adapter, full=True).ok
-
-
-def row(planned: list[int], cuts: list[int]) -> SeamRow:
-    like = Seam(0, "K1", "20", (("family", "x"),))
-    seams = tuple(Seam(p, "K2", "22", (), p) for p in planned)
+def row(planned: list[int], cuts: list[int]) -> Seams:
     places = np.array(cuts, dtype=np.int64)
-    return SeamRow(seams, Cuts(like, places, places))
+    everywhere = Everywhere(Seam(0, "K1", "20", (("family", "x"),)), np.array([[0, 50]]))
+    columns = Columns.of(Seam(p, "K2", "22", (), p) for p in planned)
+    return Seams(columns, everywhere, lambda: (places, places))
 
 
 @given(st.sets(st.integers(1, 40)), st.data())
@@ -345,40 +332,64 @@ def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataOb
     planned = data.draw(st.sets(st.sampled_from(sorted(places)))) if places else set()
     seams = row(sorted(planned), sorted(places - planned))
     listed = list(seams)
-    assert [seam.position for seam in listed] == sorted(places)
+    assert [seam.position for seam in listed] == [seam.token for seam in listed] == sorted(places)
     assert {seam.position for seam in listed if seam.rule == "K2"} == planned
     assert [seams[k] for k in range(len(seams))] == listed
     assert [seams[-k - 1] for k in range(len(seams))] == listed[::-1]
     assert seams[1:7:2] == tuple(listed[1:7:2])
+    assert seams == listed
     assert seams == tuple(listed)
-    assert seams != (*listed, Seam(99, None, ""))
+    assert seams != listed[1:] or not listed
+    assert bool(seams) == bool(listed)
+    assert seams.lossless
     with pytest.raises(IndexError):
-        seams[len(listed)]
+        seams[len(seams)]
 
 
-def test_a_piece_that_the_merger_did_not_take_whole_has_no_known_seams() -> None:
-    cuts = Cuts(Seam(0, "K1", "20"), np.array([2]), np.array([1]))
-    ids = np.arange(3, dtype=np.uint32)
-    chunks = [Chunk(0, 5, 0, 5), Chunk(5, 9, 5, 9)]
-    pieces = [Piece(ids), Piece(ids, None, cuts)]
-    good = Joined(np.zeros(6, np.uint32), (Seam(5, "K1", "20", (), 3),))
-    found = all_seams(good, chunks, pieces)
-    assert found is not None
-    assert [(seam.position, seam.token) for seam in found] == [(5, 3), (7, 4)]
-    for seam in (Seam(4, "K1", "20", (), 3), Seam(5, "K1", "20", (), 2)):
-        assert all_seams(Joined(good.ids, (seam,)), chunks, pieces) is None
-    assert all_seams(Joined(good.ids, ()), chunks, pieces) is None
+def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
+    asked: list[str] = []
+
+    def derive() -> Any:
+        asked.append("now")
+        return np.array([3]), np.array([2])
+
+    seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), derive)
+    assert (seams.lossless, repr(seams)) == (
+        True,
+        "<0 seams, and every certified space of 1 regions>",
+    )
+    assert asked == []
+    assert [seam.position for seam in seams] == [3]
+    assert len(seams) == 1
+    assert asked == ["now"]
+
+
+def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    encoding = divided(ENGLISH, adapter, chunk_chars=500)
+
+    class Other:
+        name = "other"
+
+        def encode(self, text: str) -> Any:
+            return np.zeros(len(text), dtype=np.uint32)
+
+    everywhere = encoding.seams.everywhere
+    assert everywhere is not None
+    counts = np.array([[0, 1]] * len(everywhere.regions))
+    with pytest.raises(EngineError, match="other gave 1 ids for the code points from 0 to"):
+        count_before(ENGLISH, Other(), everywhere, counts)
 
 
 def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
-    class Drops:
-        def merge(self, *arguments: Any) -> Joined:
-            joined = CutMerger().merge(*arguments)
-            assert isinstance(joined, Joined)
-            return Joined(joined.ids[:-1], joined.seams)
+    class Forgetful(CutMerger):
+        def merge(self, *arguments: Any) -> Any:
+            joins = super().merge(*arguments)
+            return [None if join is None else replace(join, left=join.left - 1) for join in joins]
 
-    adapter = tokpar.load(part("deepseek_part"), add_special_tokens=False)
-    with MemoExecutor(2, most_new=ALWAYS) as executor:
-        encoding = pipeline.encode(ENGLISH, adapter, CutSplitter(500), executor, Drops())
+    adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    with MemoExecutor(2) as executor:
+        method = Method(CutSplitter(500), executor, Forgetful())
+        encoding = pipeline.encode(ENGLISH, adapter, method)
     assert encoding.report.plan == "serial"
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

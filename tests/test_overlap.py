@@ -19,7 +19,7 @@ from tests.test_delimiter import plain, sizes
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tokpar.methods.overlap import RunMerger, build
 from tokpar.methods.runs import longest_common_run
-from tokpar.types import Chunk, Joined, Piece
+from tokpar.types import Chunk, Piece
 
 MATCHES = ("longest", "window")
 
@@ -89,10 +89,10 @@ def test_long_rows_are_no_trouble(row: np.ndarray[Any, Any]) -> None:
 def test_chunks_are_those_of_the_published_code() -> None:
     splitter, _ = build(chunk_chars=3, overlap_chars=2)
     text = "abcdefgh"
-    chunks = splitter.split(text, tokpar.load(), 0)
+    chunks = splitter.split(text, tokpar.load(), 0).chunks
     assert [text[chunk.start : chunk.stop] for chunk in chunks] == ["abcde", "defgh", "gh"]
     assert [(chunk.core_start, chunk.core_stop) for chunk in chunks] == [(0, 3), (3, 6), (6, 8)]
-    assert len(splitter.split(text, tokpar.load(), 1)) == 1
+    assert len(splitter.split(text, tokpar.load(), 1).chunks) == 1
 
 
 @pytest.mark.parametrize("match", MATCHES)
@@ -112,11 +112,10 @@ def merged(
     _, merger = build(match=match)  # type: ignore[arg-type]
     chunks = [Chunk(0, 20, 0, 10), Chunk(10, 30, 10, 30)]
     pieces = [Piece(np.array(ids, np.uint32)) for ids in (left, right)]
-    joined = merger.merge("x" * 30, chunks, pieces, Silent())
-    assert isinstance(joined, Joined)
-    (seam,) = joined.seams
-    assert (seam.position, seam.rule, seam.theorem) == (10, None, "")
-    return joined.ids.tolist(), seam.witness
+    (join,) = merger.merge("x" * 30, chunks, pieces, Silent())
+    assert join is not None
+    assert (join.seam.position, join.seam.rule, join.seam.theorem) == (10, None, "")
+    return left[: join.left] + right[join.right :], join.seam.witness
 
 
 class Silent:
@@ -144,10 +143,11 @@ def test_runs_in_the_wrong_order_leave_nothing_of_a_piece() -> None:
     chunks = [Chunk(0, 15, 0, 10), Chunk(10, 25, 10, 20), Chunk(20, 30, 20, 30)]
     rows = [1, 5, 6, 7], [2, 3, 4, 5, 6, 9], [8, 2, 3, 4, 1]
     pieces = [Piece(np.array(ids, np.uint32)) for ids in rows]
-    joined = RunMerger("longest").merge("x" * 30, chunks, pieces, Silent())
-    assert isinstance(joined, Joined)
-    assert joined.ids.tolist() == [1, 5, 6, 1]
-    assert [seam.token for seam in joined.seams] == [3, 3]
+    joins = RunMerger("longest").merge("x" * 30, chunks, pieces, Silent())
+    firsts = [0, *(join.right for join in joins if join is not None)]
+    lasts = [*(join.left for join in joins if join is not None), len(rows[-1])]
+    kept = [ids[a:b] for ids, a, b in zip(rows, firsts, lasts, strict=True)]
+    assert kept == [[1, 5, 6], [], [1]]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,7 @@ def assert_honest(tokenizer: Any, text: str, size: int, overlap: int, match: str
     assert report.ok, report.findings
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("match", MATCHES)
 @given(data=st.data(), tokenizer=any_tokenizer(), overlap=st.integers(1, 40))
 def test_what_it_calls_lossless_is(
@@ -256,13 +257,14 @@ def joined_in_two(tokenizer: Any, text: str, stop: int, start: int, match: str) 
     chunks = [Chunk(0, stop, 0, start), Chunk(start, len(text), start, len(text))]
     slices = [text[chunk.start : chunk.stop] for chunk in chunks]
     if isinstance(adapter, tokpar.interfaces.EncodesMany):
-        pieces = adapter.encode_many(slices, spans=True)
+        rows = adapter.encode_many(slices, spans=True)
+        pieces = [rows.piece(k) for k in range(len(rows))]
     else:
         pieces = [Piece(adapter.encode(each)) for each in slices]
-    joined = RunMerger(match).merge(text, chunks, pieces, adapter)  # type: ignore[arg-type]
-    assert isinstance(joined, Joined)
-    assert any(seam.rule is None for seam in joined.seams)
-    return joined.ids.tolist()
+    (join,) = RunMerger(match).merge(text, chunks, pieces, adapter)  # type: ignore[arg-type]
+    assert join is not None
+    assert join.seam.rule is None
+    return [*pieces[0].ids[: join.left].tolist(), *pieces[1].ids[join.right :].tolist()]
 
 
 IN_TWO = [

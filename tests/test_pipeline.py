@@ -18,10 +18,12 @@ from tests.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
 from tokpar import mending, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.mending import Method
+from tokpar.methods.cut import CutMerger, CutSplitter, chunks_between
 from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
+
+pytestmark = pytest.mark.ids
 
 TEXT = "The quick brown fox jumps over the lazy dog, 1234567 times. " * 20
 
@@ -41,7 +43,7 @@ class Everywhere:
 
 @dataclass(frozen=True)
 class Never:
-    """A merger that certifies nothing."""
+    """A merger that never certifies the first seam."""
 
     def merge(
         self,
@@ -50,7 +52,7 @@ class Never:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
-        return [None] * (len(chunks) - 1)
+        return [None, *CutMerger().merge(text, chunks, pieces, tokenizer)[1:]]
 
 
 @dataclass

@@ -12,8 +12,8 @@ import pytest
 import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
+from tests.conftest import below_one
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.bpe import RankBPE, ScoreBPE, merge_by_scanning, pair_rule, rank_rule
 from tokpar.pure.formats import byte_alphabet
@@ -48,11 +48,11 @@ pieces = st.one_of(short, short, short, long)
 words = st.text("abé", min_size=1, max_size=3)
 
 
-def native_of(config: Config, byte_level: bool = False) -> Tokenizer:
+def native_of(config: Config, byte_level: bool = False) -> Any:
     """HF's model, given whole texts."""
     pre_tokenizer = BYTE_LEVEL if byte_level else None
     data = {"version": "1.0", "model": config, "pre_tokenizer": pre_tokenizer, "added_tokens": []}
-    return Tokenizer.from_str(json.dumps(data))
+    return below_one().Tokenizer.from_str(json.dumps(data))
 
 
 def ids_or_error(call: Any) -> list[int] | None:
@@ -149,6 +149,7 @@ def plain(vocab: list[str], merges: list[list[str]], **settings: Any) -> Config:
 FALLBACK = plain(["<unk>", "a", "<0xC3>", "<0xA9>"], [], unk_token="<unk>", byte_fallback=True)
 
 
+@pytest.mark.ids
 @given(pair_models(), pieces)
 @example(plain(["a", "b", "ab"], [["a", "b"]]), "axb")
 @example(FALLBACK, "中éa中中éé中")
@@ -162,6 +163,7 @@ def test_proper_tables_of_characters_give_the_ids_of_hf(config: Config, piece: s
     check(config, piece)
 
 
+@pytest.mark.ids
 @given(pair_models(byte_level=True), pieces | st.text(max_size=8))
 @example(plain([*ALPHABET], []), "é中")
 def test_bytes_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> None:
@@ -221,6 +223,7 @@ def rank_table(tokens: list[str]) -> dict[bytes, int]:
     return BYTES | {t.encode(): 256 + i for i, t in enumerate(tokens)}
 
 
+@pytest.mark.ids
 @given(rank_lists, pieces)
 @example(["abc"], "abc")
 @example(["aa", "aaa"], "a" * 700)
@@ -313,6 +316,7 @@ wordpieces = st.builds(
 )
 
 
+@pytest.mark.ids
 @given(wordpieces, st.text("abé#", max_size=14) | st.text("ab", min_size=95, max_size=105))
 @example(
     {
@@ -356,7 +360,7 @@ def test_wordlevel_gives_the_ids_of_hf(tokens: list[str], word: str, unknown: st
 
 
 def test_the_words_of_bert_give_the_ids_of_hf() -> None:
-    native = Tokenizer.from_file(str(VOCAB / "bert_part.json"))
+    native = below_one().Tokenizer.from_file(str(VOCAB / "bert_part.json"))
     native.no_truncation()
     native.no_padding()
     config = json.loads((VOCAB / "bert_part.json").read_text(encoding="utf-8"))["model"]
@@ -371,6 +375,7 @@ def test_the_words_of_bert_give_the_ids_of_hf() -> None:
 # ------------------------------------------------------------------------------- long pieces
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("text", ["a" * 30_000, "ab" * 15_000, "aab" * 9_999, "é" * 9_999])
 def test_a_giant_piece_gives_the_ids_of_hf(text: str) -> None:
     shown = ["a", "aa", "aaaa", "ab", "aab", "Ã©", "Ã©Ã©"]

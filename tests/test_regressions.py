@@ -13,6 +13,9 @@ import tokpar
 from tests.seams import assert_lossless, part, refused, wrong_in_fact
 from tokpar.adapters.hf_copy import same_as
 from tokpar.errors import EngineError
+from tokpar.testing.encoding import _facts_differ
+
+pytestmark = pytest.mark.ids
 
 
 def spaced(normalizer: normalizers.Normalizer) -> Tokenizer:
@@ -152,3 +155,12 @@ def test_flags_of_a_token_that_was_added_again_are_noticed_in_what_truncation_le
         own.enable_truncation(most, direction=direction)
     encoding = tokpar.encode("a<s>b <s> c", own, strategy="cut", chunk_chars=1)
     assert encoding.ids.tolist() == own.encode("a<s>b <s> c").ids
+
+
+def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
+    """The kit compared it, so that a tokenizer that had been split did not conform."""
+    used = tokpar.load("default", engine="pure")
+    assert tokpar.encode("one two " * 500, used, strategy="cut", chunk_chars=64).seams
+    build, settings = used.spec()  # type: ignore[attr-defined]
+    assert _facts_differ(used, build(**settings)) is None
+    assert _facts_differ(used, tokpar.load("default")) is not None

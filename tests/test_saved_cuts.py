@@ -23,6 +23,8 @@ from tokpar.cuts.tables import Family, family_named, recognise
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 from tokpar.pure.save import tokenizer_json, write_tokenizer_json
 
+pytestmark = pytest.mark.ids
+
 VOCAB = Path(__file__).parent / "vocab"
 PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 RANKS = read_ranks(VOCAB / "cl100k_part.tiktoken")

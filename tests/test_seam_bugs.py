@@ -10,6 +10,8 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 from tests.seams import assert_lossless, part
 from tests.test_section_0 import LLAMA3, byte_level
 
+pytestmark = pytest.mark.ids
+
 BYTE_LEVEL = ["cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default"]
 NEWLINES = [
     " \n  \n",

@@ -11,6 +11,8 @@ import tokpar
 from tests.seams import assert_lossless, finder, part, refused, serial, wrong_in_fact
 from tokpar.interfaces import facts_of
 
+pytestmark = pytest.mark.ids
+
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

@@ -30,6 +30,8 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.formats import vocabulary_of
 from tokpar.types import AddedToken
 
+pytestmark = pytest.mark.ids
+
 VOCAB = Path(__file__).parent / "vocab"
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part")
 TEXT = "Then 1234567 words, I'll say:\r\n  two   spaces\n\n \n中文，和 the rest…" * 3

@@ -15,6 +15,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import cases, is_quick
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
@@ -82,6 +83,7 @@ def pieces_of(patterns: tuple[str, ...], text: str) -> list[str]:
 # -------------------------------------------------------------------------------- final cuts
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize("kind", ["any", "llama"])
 @given(data=st.data())
 def test_up_to_the_horizon_no_later_text_changes_what_is_certified(
@@ -135,10 +137,11 @@ SCHEMES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_all_short_texts_with_all_kinds_of_added_tokens(scheme: str) -> None:
-    """Two letters and the space, up to 6 of them, each token by itself; under a normalizer an
-    accent, which makes what is beside it uncertain, takes the place of a letter."""
+    """Two letters and the space, up to 6 of them (in the profile quick 4), each token by itself;
+    under a normalizer an accent, which makes what is beside it uncertain, takes the place of a
+    letter."""
     letters = "\u0301b " if "normalizers" in SCHEMES[scheme] else "ab "
-    every = ["".join(t) for n in range(7) for t in product(letters, repeat=n)]
+    every = ["".join(t) for n in range(5 if is_quick() else 7) for t in product(letters, repeat=n)]
     every += [start + " " * n + "b" for start in ("", "b") for n in range(6, 15)]
     checked = 0
     for content, flags in product(("b", "ba", "b b", " b", "b ", "  ", " a "), FLAGS):
@@ -182,6 +185,7 @@ def test_beginnings_are_those_of_longer_contents(
 # ---------------------------------------------------------------------- pre-tokens on the way
 
 
+@pytest.mark.ids
 @pytest.mark.parametrize(("name", "patterns"), [*SPELLINGS, *OTHERS])
 @given(data=st.data(), text=texts(max_size=200))
 def test_pieces_are_those_of_the_whole_text(
@@ -203,6 +207,7 @@ def test_pieces_are_those_of_the_whole_text(
     assert pieces.done == pieces_of(patterns, text) + pieces_of(patterns, "again, 1234")
 
 
+ALL = [*SPELLINGS, *OTHERS]
 ALPHABET = "as'A1 \n.中\u0301"
 
 
@@ -210,7 +215,7 @@ def all_texts(longest: int) -> list[str]:
     return ["".join(t) for n in range(longest + 1) for t in product(ALPHABET, repeat=n)]
 
 
-@pytest.mark.parametrize(("name", "patterns"), [*SPELLINGS, *OTHERS])
+@pytest.mark.parametrize(("name", "patterns"), cases(ALL, ALL[::3]))
 def test_what_is_passed_on_is_what_all_continuations_share(
     name: str, patterns: tuple[str, ...]
 ) -> None:

@@ -22,9 +22,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.recipes import train_default
 from tokpar.cuts import known
 from tokpar.cuts.tables import pair_pattern, recognise
-from tokpar.data import train_default
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module

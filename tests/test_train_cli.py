@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import tokpar
+from tests.recipes import train_default
 from tests.test_cli import Run, run  # noqa: F401  # a fixture
-from tokpar.data import train_default
 
 README = Path(__file__).parent.parent / "README.md"
 END = "<|endoftext|>"
@@ -180,6 +180,6 @@ def test_the_command_rebuilds_the_bundled_tokenizer(run: Run, tmp_path: Path) ->
     options = ("--vocab-size", train_default.VOCAB_SIZE, "--special", END, "--min-frequency", 2)
     options += ("--max-token-length", train_default.MAX_TOKEN_LENGTH)
     assert run("train", corpus, *options, "-o", out).code == 0
-    bundled = Path(train_default.__file__).parent / "default.json"
+    bundled = Path(tokpar.__file__).parent / "data" / "default.json"
     assert json.loads(out.read_bytes()) == json.loads(bundled.read_bytes())
     assert out.read_bytes() == bundled.read_bytes()

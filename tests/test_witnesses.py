@@ -158,6 +158,24 @@ def test_theorem_12_needs_ends_safe_for_added_tokens() -> None:
     assert wrong_in_fact(tokenizer, "xab", 2)
 
 
+def by_shared_ids() -> Tokenizer:
+    """Merges (a, b), (ab, c); "xy" has the id of "ab", so (xy, c) merges as well."""
+    vocabulary = {"a": 0, "b": 1, "c": 2, "x": 3, "y": 4, "ab": 5, "xy": 5, "abc": 6}
+    return Tokenizer(models.BPE(vocabulary, [("a", "b"), ("x", "y"), ("ab", "c")]))
+
+
+def test_lemma_3_needs_one_string_for_each_id() -> None:
+    """Merging by strings leaves "xyc" as xy, c; and what stands for "xyc" is the id of "abc"."""
+    table = Table((("a", "b"), ("x", "y"), ("ab", "c")))
+    assert run(table, "xyc")[0] == ("xy", "c")
+    assert serial(by_shared_ids(), "xyc") == [6]
+
+
+def test_lemma_24_needs_one_string_for_each_id() -> None:
+    """No token has "c" behind a "y"."""
+    assert wrong_in_fact(by_shared_ids(), "xyc", 2)
+
+
 def test_lemma_24_needs_that_unknowns_are_not_joined() -> None:
     """No token of the vocabulary is in "xy", and yet it is one token."""
     vocabulary = {"<unk>": 0, "a": 1}

@@ -2,6 +2,7 @@
 
 from tokpar.certificate.report import CheckReport, Finding
 from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
+from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     EngineError,
     FileFormatError,
@@ -14,7 +15,6 @@ from tokpar.errors import (
 )
 from tokpar.loading import load
 from tokpar.training import train
-from tokpar.encoding import Batch, Encoding
 from tokpar.types import Report, Rows, Seam
 
 __version__ = "0.1.0"

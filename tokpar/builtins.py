@@ -27,7 +27,7 @@ AUTOMATIC = ("huggingface", "tiktoken")
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [
-        TokenizerSource(name, _loader(f"tokpar.adapters.{name}"), automatic=name in AUTOMATIC)
+        TokenizerSource(name, _loader(_module(name)), automatic=name in AUTOMATIC)
         for name in ADAPTERS
     ]
 
@@ -58,6 +58,11 @@ def tokpar_mergers() -> list[MergerKind]:
 @hookimpl
 def tokpar_strategies() -> list[Strategy]:
     return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
+
+
+def _module(name: str) -> str:
+    """Where a source's `load` is; that of Hugging Face's asks which tokenizers is installed."""
+    return f"tokpar.adapters.{'hf_lines' if name == 'huggingface' else name}"
 
 
 def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:

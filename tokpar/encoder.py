@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from tokpar.interfaces import (
     Decodes,
     EncodesWhole,
     Executor,
+    HasSpec,
     TokenizerAdapter,
     facts_of,
 )
@@ -52,6 +54,13 @@ class Encoder:
         allow_approximate: bool = False,
         **options: Any,
     ) -> None:
+        self._arguments = {
+            "strategy": strategy,
+            "executor": executor,
+            "workers": workers,
+            "allow_approximate": allow_approximate,
+            **options,
+        }
         self._workers = worker_count(workers)
         parts = chosen(strategy, options, allow_approximate)
         self._strategy = parts.name
@@ -132,6 +141,26 @@ class Encoder:
 
         return tiktoken.view(self.tokenizer, self._encode_one, self._smallest_split)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""
+        tokenizer = self.tokenizer
+        if isinstance(tokenizer, HasSpec):
+            try:
+                build, settings = tokenizer.spec()
+            except OptionError as error:
+                raise TypeError(
+                    f"an Encoder of {tokenizer.name} cannot be pickled: it {error}"
+                ) from None
+            return _built, (build, dict(settings), self._arguments)
+        try:
+            pickle.dumps(tokenizer)
+        except Exception as error:
+            raise TypeError(
+                f"an Encoder of {tokenizer.name} cannot be pickled: {error}; give the tokenizer a "
+                "spec(), or pass on what it is loaded from and make the Encoder there"
+            ) from error
+        return _built, (_itself, {"tokenizer": tokenizer}, self._arguments)
+
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
         with self._lock:
@@ -174,6 +203,19 @@ class Encoder:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
             return self._executors[name]
+
+
+def _built(
+    build: Callable[..., TokenizerAdapter],
+    settings: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+) -> Encoder:
+    """The encoder that `Encoder.__reduce__` describes."""
+    return Encoder(build(**settings), **arguments)
+
+
+def _itself(tokenizer: TokenizerAdapter) -> TokenizerAdapter:
+    return tokenizer
 
 
 def _never_split(tokenizer: TokenizerAdapter) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
@@ -14,6 +14,15 @@ from tokpar.registry import registry
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
 """Engines that come with packages of the same name, "tokpar-" in front."""
+
+
+@runtime_checkable
+class View(Protocol):
+    """`Encoder.as_hf()` or `Encoder.as_tiktoken()`."""
+
+    def viewed(self) -> object:
+        """The tokenizer behind it."""
+        ...
 
 
 @runtime_checkable
@@ -46,8 +55,8 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, a path (tokenizer.json, .tiktoken, BERT's vocab.txt), a registered name such
-    as "default", or any object with `name` and `encode(text)`.
+    tiktoken.Encoding, a view of one of these, a path (tokenizer.json, .tiktoken, BERT's vocab.txt),
+    a registered name such as "default", or any object with `name` and `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
     (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
@@ -56,6 +65,8 @@ def load(
     """
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
+    if isinstance(source, View):
+        source = source.viewed()
     try:
         known = _loaded.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots
@@ -75,10 +86,20 @@ _defaults: dict[str, TokenizerAdapter] = {}
 def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     key = repr((engine, sorted(settings.items())))
     if key not in _defaults:
+        if engine is None and not _is_importable("tokenizers"):
+            engine = "pure"  # the same ids, slower
         path = resources.files("tokpar.data") / "default.json"
         with resources.as_file(path) as file:
             _defaults[key] = _load(file, engine, settings)
     return _defaults[key]
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:

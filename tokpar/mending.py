@@ -17,10 +17,10 @@ import numpy as np
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import (
     Divided,
-    Flags,
     Divides,
     EncodesMany,
     Executor,
+    Flags,
     Locates,
     MatchesSpans,
     Mends,
@@ -55,7 +55,7 @@ class Method:
     name: str = ""
 
     def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
-        """The splitter's first answer; one chunk where the merger cannot be told what it must know."""
+        """The splitter's first answer; one chunk if the merger cannot have what it goes by."""
         spans = self.spans(tokenizer)
         if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
             return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
@@ -146,10 +146,10 @@ class Work:
             joins = self.method.merger.merge(self.text, chunks, pieces, self.tokenizer)
             assert len(joins) == len(chunks) - 1, "one join, or None, for each neighbouring pair"
             self.clock.lap("merge")
-            joins = in_order(joins)
-            sound = [join for join in joins if join is not None]
-            if len(sound) == len(joins):
-                return self._joined(chunks, pieces, sound)
+            joins = sound_joins(joins, chunks, pieces)
+            made = [join for join in joins if join is not None]
+            if len(made) == len(joins):
+                return self._joined(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
             mended = self._mended(chunks, failed)
@@ -159,12 +159,12 @@ class Work:
                 self.split, chunks = replace(again, licence=None), again.chunks
                 self.pieces, self.divided = {}, set()
                 self.clock.lap("split")
-                if len(chunks) == 1:
-                    return None
             else:
                 rounds += 1
                 self.repairs += len(failed)
                 chunks = mended
+            if len(chunks) == 1:
+                break
         return None
 
     def report(self, joined: Joined) -> Report:
@@ -206,10 +206,10 @@ class Work:
             divisible = [chunk.divisible for chunk in fresh]
             rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
         except WorkerError as error:
-            raise placed(error, fresh) from error
+            raise placed(error, fresh) from error.__cause__ or error
         except EngineError as error:
             if all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks))):
-                raise placed(error, fresh) from error
+                raise placed(error, fresh) from error.__cause__ or error
             self.why = str(placed(error, fresh))
             return False
         finally:
@@ -316,12 +316,17 @@ def run(
     return rows, divided
 
 
-def in_order(joins: Sequence[Join | None]) -> list[Join | None]:
-    """The joins, without those that would take from a piece less than nothing."""
+def sound_joins(
+    joins: Sequence[Join | None], chunks: Sequence[Chunk], pieces: Sequence[Piece]
+) -> list[Join | None]:
+    """The joins, without those that would take from a piece less than nothing, or leave out ids
+    where nothing overlaps."""
     first = 0
     kept: list[Join | None] = []
-    for join in joins:
-        sound = join is not None and join.left >= first
+    for k, join in enumerate(joins):
+        sound = join is not None and first <= join.left <= len(pieces[k].ids)
+        if join is not None and chunks[k].stop <= chunks[k + 1].start:
+            sound = sound and (join.left, join.right) == (len(pieces[k].ids), 0)
         kept.append(join if sound else None)
         first = join.right if join is not None else 0
     return kept

@@ -100,11 +100,12 @@ def _split(job: Job) -> None:
 def _check(job: Job, rows: Iterable[int]) -> None:
     if not isinstance(job.tokenizer, ChecksText):
         return
-    for row in rows:
-        try:
+    row = 0
+    try:
+        for row in rows:
             job.tokenizer.check_text(job.texts[row])
-        except Exception as error:
-            raise _numbered(error, row, job.texts) from error.__cause__
+    except Exception as error:
+        raise _numbered(error, row, job.texts) from error.__cause__
 
 
 def _alone(job: Job, finish: bool, watch: Watch | None) -> Batch:
@@ -223,6 +224,4 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     )
     whys = {row: split.why for row, split in job.splits.items()}
     results = Results(job.texts, tokenizer, own, final, job.rows, whys, report)
-    if len(job.texts) == 1:
-        report = results.encoding(0).report
-    return Batch(final, report, results.encoding)
+    return Batch(final, results.told(0) if len(job.texts) == 1 else report, results.encoding)

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from tokpar.encoding import Batch, Encoding
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, frozen_ids
@@ -47,10 +47,10 @@ class Results:
         row = self.rows.get(k)
         seams = NO_SEAMS if row is None else row.seams
         origin = Origin(self.texts[k], self.tokenizer, self.own[k], partial(self._layout, k))
-        return Encoding(frozen_ids(self.final[k]), seams, self._report(k), origin)
+        return Encoding(frozen_ids(self.final[k]), seams, self.told(k), origin)
 
-    def _report(self, k: int) -> Report:
-        """Of text `k`: of the seconds its share, by length."""
+    def told(self, k: int) -> Report:
+        """The report of text `k`; of the seconds its share, by length."""
         share = len(self.texts[k]) / max(1, sum(map(len, self.texts)))
         seconds = {stage: spent * share for stage, spent in self.report.seconds.items()}
         row = self.rows.get(k)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
+_Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
 Witness = tuple[tuple[str, int | str], ...]
@@ -239,8 +240,8 @@ class Facts:
     `tokens` gives the bytes of all tokens of the model; only where `undivided` is None.
     `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
 
-    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `flat`: the batch
-    call gives one array for all texts, so that many small ones cost no object each. `forbidden`:
+    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
+    call makes objects for each token, so that it is best given little at a time. `forbidden`:
     contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
     with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
     """
@@ -261,9 +262,18 @@ class Facts:
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
     releases_gil: bool = False
-    flat: bool = False
+    bulky: bool = False
     forbidden: frozenset[str] = frozenset()
     agreement: str = ""
+    _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derived(self, make: Callable[[Facts], _Made]) -> _Made:
+        """What `make` makes of these facts, made once and kept as long as they live. A cache
+        elsewhere would keep them, and the tokenizer, alive where the result knows them."""
+        if make not in self._derived:
+            self._derived.setdefault(make, make(self))
+        found: _Made = self._derived[make]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module, metadata
 from functools import cached_property, partial
+from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ class EngineTokenizer:
         self._calls = calls
         self._file = file
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self._facts = replace(known, releases_gil=True, flat=True)
+        self._facts = replace(known, releases_gil=True, bulky=False)
 
     def compared(self, outcome: str) -> None:
         """Keep how its ids were compared, in words."""

@@ -7,41 +7,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters import huggingface, tiktoken
+from tokpar.adapters import hf_lines, tiktoken
 from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.adapters.pure_arrays import spans_by_length
-from tokpar.adapters.settings import flags
-from tokpar.errors import FileFormatError
+from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_finish
 from tokpar.types import AddedToken, Facts, Rows
+
+if TYPE_CHECKING:
+    from tokpar.adapters.hf_lines import FileAdapter
 
 _NOTHING: IdArray = np.empty(0, dtype=np.uint32)
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 
 
 class JsonFile:
-    """A ``tokenizer.json``. Setting: `add_special_tokens` (True). Raises OptionError for others,
-    FileFormatError, FileNotFoundError."""
+    """A ``tokenizer.json``. Settings: `add_special_tokens`, `truncation`, `padding` (True: as the
+    file says). Raises OptionError for others, FileFormatError, FileNotFoundError."""
 
     library = "tokenizers"
 
     def __init__(self, path: Path, **settings: Any) -> None:
         self.path = path
-        self._settings = flags(settings, ("add_special_tokens", "cut", "trust"))
+        self._settings = flags(settings, (*FINISHING, "cut", "trust"))
         self._data = path.read_bytes()
         self.config = read_config(path)
-        special = self._settings.get("add_special_tokens", True)
+        finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
-            self._finish = _finish(self.config, special)
+            self._finish = _finish(self.config, finishing)
             self.facts = _facts(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
@@ -65,9 +67,9 @@ class JsonFile:
         """What ids depend on."""
         return self._data, repr(sorted(self._settings.items()))
 
-    def reference(self) -> HuggingFaceTokenizer:
+    def reference(self) -> FileAdapter:
         """The file with its own library."""
-        adapter = huggingface.load(self.path, **self._settings)
+        adapter = hf_lines.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
 
@@ -86,18 +88,18 @@ class JsonFile:
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:
-            return spans_by_length(self._lengths, ids, text)
+            return self._lengths.spans(ids, text)
         return self._own.locate(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._own.decode(ids)
 
     @cached_property
-    def _lengths(self) -> IntArray | None:
+    def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
 
     @cached_property
-    def _own(self) -> HuggingFaceTokenizer:
+    def _own(self) -> FileAdapter:
         return self.reference()
 
 
@@ -108,7 +110,13 @@ class RankFile:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
-        assert adapter is not None
+        assert isinstance(adapter, tiktoken.TiktokenTokenizer)
+        specials = adapter.encoding._special_tokens
+        hidden = tiktoken.shadowed(
+            specials, frozenset(t.content for t in adapter.facts.added_tokens)
+        )
+        if hidden is not None:
+            raise OptionError(f"{path}: {hidden}")
         self.path = path
         self._adapter = adapter
         self._settings = settings
@@ -147,9 +155,9 @@ def _facts(config: Mapping[str, Any]) -> Facts:
     return replace(facts, tokens=partial(token_bytes, tuple(config["model"]["vocab"])))
 
 
-def _finish(config: Mapping[str, Any], add_special_tokens: bool) -> Finish:
+def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:
     """The file's finishing for arrays of ids. Raises FileFormatError."""
-    read = read_finish(config, add_special_tokens=add_special_tokens, cut_and_pad=True)
+    read = read_finish(config, **finishing)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
     pad_side = "left" if read.pads_start else "right"

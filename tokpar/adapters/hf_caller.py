@@ -16,21 +16,26 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
-_AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 SAMPLING = ("dropout", "alpha", "nbest_size")
 _UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
-_SCALARS = (*_AFFIXES, *SAMPLING, *_UNKNOWNS)
+MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
+
+_SPREAD, _LAST = 16, 32
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if there is one.
-    `fixed`: loaded by us from a file, so nobody else can change it."""
+    `fixed`: loaded by us from a file, so nobody else can change it. `truncation`, `padding`: those
+    that the tokenizer asks for are applied."""
 
     own: Any
     wrapper: Any = None
     fixed: bool = False
     add_special_tokens: bool = True
+    truncation: bool = True
+    padding: bool = True
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""
@@ -57,6 +62,14 @@ class Caller:
         )
         return bool(getattr(holder, name, False))
 
+    @property
+    def as_it_is(self) -> bool:
+        """Its own call does no more and no less than what was asked for."""
+        if self.wrapper is not None:
+            return True
+        cuts = self.own.truncation is not None and not self.truncation
+        return not cuts and (self.padding or self.own.padding is None)
+
     def again(self) -> Caller:
         """The same, with the engine that the transformers tokenizer has now."""
         if self.wrapper is None:
@@ -64,14 +77,17 @@ class Caller:
         return replace(self, own=self.wrapper.backend_tokenizer)
 
     def state(self) -> tuple[object, ...]:
-        """What ids depend on, as far as the caller can change it; compared with ==."""
+        """What ids depend on, as far as the caller can change it; compared with ==. Of a model that
+        is trained again in place some tokens are looked at, most of them the last ones: what a
+        trainer finds least often differs first. See `same_model` for another model."""
         own, model = self.own, self.own.model
         size = own.get_vocab_size(False)
         return (
             type(model).__name__,
             size,
-            *(getattr(model, name, None) for name in _SCALARS),
-            *(model.id_to_token(size * i // 8) for i in range(8)),
+            *(getattr(model, name, None) for name in MODEL_SETTINGS),
+            *(model.id_to_token(size * i // _SPREAD) for i in range(_SPREAD)),
+            *(model.id_to_token(i) for i in range(max(0, size - _LAST), size)),
             *(_pickled(getattr(own, name)) for name in _COMPONENTS),
             own.get_added_tokens_decoder(),
             self.encode_special_tokens,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -11,13 +11,16 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_caller import SAMPLING, Caller, is_panic
-from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller, is_panic
+from tokpar.adapters.hf_facts import ENGINE, Json, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, finish_of
-from tokpar.errors import EngineError
-from tokpar.kernels import IntArray
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.errors import EngineError, OptionError
 from tokpar.types import Facts
 
+_MOST_WRITTEN = 1 << 26
+"""The greatest id with which a file is asked for: the library takes memory for all below."""
+_BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
@@ -27,7 +30,7 @@ _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of t
 def private_copy(own: Any) -> Any:
     """A tokenizer with the same `encode` and nothing after it; the model is shared."""
     copy = Tokenizer(own.model)
-    for name in ("normalizer", "pre_tokenizer"):
+    for name in _BEFORE_THE_MODEL:
         if getattr(own, name) is not None:
             setattr(copy, name, getattr(own, name))
     added = own.get_added_tokens_decoder()
@@ -36,21 +39,55 @@ def private_copy(own: Any) -> Any:
     return copy
 
 
-def facts_of_copy(caller: Caller, copy: Any, unknown: str | None) -> tuple[Facts, IntArray | None]:
+def facts_of_copy(
+    caller: Caller, copy: Any, unknown: str | None
+) -> tuple[Facts, TokenLengths | None]:
     """Facts, and the byte lengths of tokens if these tile the text."""
-    config = serialized(copy)
+    config = _config(copy)
     if config is None:
         model = type(caller.own.model).__name__
-        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM), None
-    parsed = json.loads(config)
-    facts = facts_from_json(parsed, encode_special_tokens=caller.encode_special_tokens)
-    why = unknown or _own_encode(caller.wrapper) or facts.unprovable
+        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM, bulky=True), None
+    facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
+    why = unknown or facts.unprovable
     facts = replace(
         facts,
+        bulky=True,
         unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
         tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
     )
-    return facts, token_lengths(parsed) if facts.tiles else None
+    return facts, token_lengths(config) if facts.tiles else None
+
+
+def _config(tokenizer: Any) -> Json | None:
+    """What `tokenizer.json` would say but for merges, scores and what comes after the model; None
+    if a component is written in Python.
+
+    The library would write that file itself, but without one of two tokens of one id, and with
+    memory for all ids up to the greatest.
+    """
+    try:
+        parts = {name: _component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+    except Exception as error:
+        if "ustom" not in str(error):
+            raise
+        return None
+    model = tokenizer.model
+    settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    added = tokenizer.get_added_tokens_decoder()
+    flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+    return {
+        **parts,
+        "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
+        "added_tokens": [
+            {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
+        ],
+    }
+
+
+def _component(part: Any) -> Json | None:
+    found: Json | None = None if part is None else json.loads(part.__getstate__())
+    return found
 
 
 def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
@@ -61,9 +98,16 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
     """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
     own = caller.own
     finish = finish_of(
-        own, add_special_tokens=caller.add_special_tokens, cut_and_pad=caller.wrapper is None
+        own,
+        add_special_tokens=caller.add_special_tokens,
+        truncation=caller.truncation and caller.wrapper is None,
+        padding=caller.padding and caller.wrapper is None,
     )
-    unknown = finish.unknown or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    unknown = (
+        finish.unknown
+        or _own_encode(caller.wrapper)
+        or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+    )
     return finish if unknown is None else Finish(unknown=unknown)
 
 
@@ -76,19 +120,33 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
-    if encode_special_tokens and any(_is_special(own, i) != t.special for i, t in added.items()):
-        return _ALTERED
     if _is_random(own.model):
         return None
     try:
+        if encode_special_tokens and any(_still_special(own, i, t) for i, t in added.items()):
+            return _ALTERED
         if _alike_when_normalized(own, added.values()):
             return _ALIKE
-        differences = (_difference(own, copy, token.content) for token in added.values())
+        differences = (_difference(own, copy, text) for text in _tried(own, added.values()))
         return next(filter(None, differences), None)
+    except Exception as error:
+        return f"the engine fails where its added tokens are tried: {error}"
     except BaseException as error:
         if not is_panic(error):
             raise
         return "the engine panics on added tokens that strip each other"
+
+
+def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
+    """Texts with each token: between letters, as far as truncation shows it, and alone, where a
+    normalizer that puts something in front leaves it as it is searched."""
+    cut = own.truncation
+    only_one = cut is not None and cut["max_length"] == 1
+    before = "" if only_one and cut["direction"] == "right" else "x"
+    behind = "" if only_one and cut["direction"] != "right" else "x"
+    for token in added:
+        yield f"{before}{token.content}{behind}"
+        yield token.content
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
@@ -100,24 +158,39 @@ def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
     return len(set(contents)) < len(contents)
 
 
-def _is_special(own: Any, added_id: int) -> bool:
-    """What the engine holds for special, whatever the flag of the token says now."""
-    kept = own.decode([added_id], skip_special_tokens=False)
-    return bool(own.decode([added_id], skip_special_tokens=True) != kept)
+def _still_special(own: Any, added_id: int, token: Any) -> bool:
+    """A token that is special no more may still be left out: the engine keeps what was special.
+
+    Its decoder tells, unless the token is searched in another form than its own; then it must be
+    seen to be found.
+    """
+    if token.special:
+        return False
+    searched = token.content
+    if token.normalized and own.normalizer is not None:
+        searched = own.normalizer.normalize_str(searched)
+    if searched == token.content:
+        texts = {own.decode([added_id], skip_special_tokens=skip) for skip in (False, True)}
+        return len(texts) > 1
+    found = _uncut(own, token.content)
+    seen = (found.ids, found.tokens) == ([added_id], [searched])
+    return not (seen and own.encode_special_tokens)  # which transformers sets only when it encodes
 
 
-def _difference(own: Any, copy: Any, content: str) -> str | None:
-    """Why the ids differ, padding aside, of an added token between letters; of what `own` cuts off
-    nothing is seen."""
-    cut, text = own.truncation, f"x{content}x"
-    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
-    if most == 1:
-        text = f"{content}x" if right else f"x{content}"
-    expected = copy.encode(text, add_special_tokens=False).ids
+def _uncut(own: Any, text: str) -> Any:
+    """The encoding of a text, or where nothing is kept the first that was cut off."""
     native = own.encode(text, add_special_tokens=False)
-    if most == 0:
-        native = native.overflowing[0]  # all that was cut off, and that is everything
-    elif most is not None and len(expected) > most:
+    nothing = own.truncation is not None and own.truncation["max_length"] == 0
+    return native.overflowing[0] if nothing and native.overflowing else native
+
+
+def _difference(own: Any, copy: Any, text: str) -> str | None:
+    """Why the ids of a text differ, padding aside; of what `own` cuts off nothing is seen."""
+    cut = own.truncation
+    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
+    expected = copy.encode(text, add_special_tokens=False).ids
+    native = _uncut(own, text)
+    if most and len(expected) > most:
         expected = expected[:most] if right else expected[-most:]
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == expected else _ALTERED
@@ -137,6 +210,19 @@ def _own_encode(wrapper: Any) -> str | None:
         if owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
             return f"the class {owner.__qualname__} has its own {name}"
     return None
+
+
+def written(tokenizer: Any) -> str:
+    """`tokenizer.json`. OptionError if it would not hold the whole tokenizer."""
+    tokens = tokenizer.get_vocab(with_added_tokens=False)
+    if len(set(tokens.values())) < len(tokens):
+        raise OptionError("cannot be built in another process: two tokens have one id")
+    if max(tokens.values(), default=0) > _MOST_WRITTEN:
+        raise OptionError("cannot be built in another process: ids too great to be written down")
+    config = serialized(tokenizer)
+    if config is None:
+        raise OptionError(f"cannot be built in another process: {CUSTOM}")
+    return config
 
 
 def serialized(tokenizer: Any) -> str | None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from tokpar.kernels import IntArray
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 Json = Mapping[str, Any]
@@ -19,6 +18,7 @@ Json = Mapping[str, Any]
 ENGINE = "oniguruma"
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 DUMMY = "▁"
+MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
@@ -55,7 +55,8 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     byte_level = _byte_level(pieces)
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     loose = bool(stages) or prefix_space or falling.scheme == "dummy"
-    tiles = byte_level and not loose and _tiles(pieces, model, everything)
+    shared = _shared_id(model)
+    tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
     return Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -72,7 +73,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         or _normalizer_reason(stages)
         or _model_reason(model, falling.scheme)
         or _added_reason(added, skipped, falling.scheme, stages),
-        undivided=None if tiles else "its tokens are not known to make up the text",
+        undivided=None if tiles else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
 
@@ -94,6 +95,17 @@ def vocabulary(model: Json) -> dict[str, int]:
     return dict(vocab)
 
 
+def _shared_id(model: Json) -> str | None:
+    """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
+    names may merge in place of one that has the same ids: Lemma 3 needs one string for each id."""
+    tokens = vocabulary(model)
+    if len(set(tokens.values())) == len(tokens):
+        return None
+    first: dict[int, str] = {}
+    one, other = next((first[i], t) for t, i in tokens.items() if first.setdefault(i, t) != t)
+    return f"tokens {one!r} and {other!r} have one id, and merging goes by ids"
+
+
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """Bytes of byte-level tokens; tokens that are not written in that alphabet, which merging
     cannot make, as they are."""
@@ -104,18 +116,14 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     )
 
 
-def token_lengths(config: Json) -> IntArray:
-    """int64 table id -> UTF-8 bytes of text that the token stands for, 0 for ids without a token.
-    For tokenizers whose facts say `tiles`; the others have no such table."""
-    tokens = vocabulary(config["model"])
-    added = _added_tokens(config)
-    top = max((*tokens.values(), *(t.id for t in added)), default=-1)
-    lengths = np.zeros(top + 1, dtype=np.int64)
-    ids = np.fromiter(tokens.values(), dtype=np.int64, count=len(tokens))
-    lengths[ids] = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    for token in added:
-        lengths[token.id] = _utf8(token.content)
-    return lengths
+def token_lengths(config: Json) -> TokenLengths:
+    """UTF-8 bytes of text that each token stands for. For tokenizers whose facts say `tiles`; the
+    others have no such lengths."""
+    tokens, added = vocabulary(config["model"]), _added_tokens(config)
+    return TokenLengths(
+        chain(tokens.values(), (token.id for token in added)),
+        chain(map(len, tokens), (_utf8(token.content) for token in added)),
+    )
 
 
 def _flattened(part: Json | None, children: str) -> Iterator[Json]:
@@ -234,6 +242,8 @@ def _dummy_reason(model: Json) -> str | None:
     if model.get("ignore_merges"):
         return "ignore_merges: tokens that merges do not reach may be used"
     tokens = vocabulary(model)
+    if _shared_id(model):
+        return _shared_id(model)
     if DUMMY not in tokens:
         return f"{DUMMY!r} is not in the vocabulary"
     if model.get("byte_fallback"):
@@ -258,6 +268,8 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     kind = model_kind(model)
     if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
         return f"nothing is proved about the model {kind}"
+    if misplaces(model):
+        return MISPLACED
     if kind == "Unigram" and scheme != "metaspace":
         return "a Unigram model is provable only behind a splitting Metaspace"
     if model.get("dropout"):
@@ -265,6 +277,12 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     if model.get("alpha") or model.get("nbest_size"):
         return "Unigram with sampling (alpha, nbest_size) is random: no two encodings need agree"
     return None
+
+
+def misplaces(model: Json) -> bool:
+    """Where it falls back to bytes, the engine counts those of the mark as bytes of the text."""
+    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    return model_kind(model) == "BPE" and bool(model.get("byte_fallback") and marks)
 
 
 def _added_reason(
@@ -312,14 +330,21 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
     if not keeps or not plain or model_kind(model) != "BPE":
         return False
     tokens, alphabet = vocabulary(model), byte_alphabet()
-    return alphabet <= tokens.keys() and not any(
-        t.lstrip or t.rstrip or _ambiguous(t.content, tokens, alphabet) for t in added
+    return alphabet <= tokens.keys() and not (
+        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens, alphabet)
     )
 
 
-def _ambiguous(content: str, tokens: Mapping[str, int], alphabet: frozenset[str]) -> bool:
-    """An added token shares its id with a byte-level token of another length ("é" is byte E9)."""
-    return content in tokens and alphabet.issuperset(content) and not content.isascii()
+def _ambiguous(
+    added: Iterable[AddedToken], tokens: Mapping[str, int], alphabet: frozenset[str]
+) -> bool:
+    """An added token shares its id with a token of another length: with one that was added too, or
+    that merging makes ("é" is byte E9)."""
+    wanted = {token.id for token in added}
+    merged = {
+        i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
+    }
+    return any(merged.setdefault(t.id, _utf8(t.content)) != _utf8(t.content) for t in added)
 
 
 def byte_alphabet() -> frozenset[str]:

@@ -8,15 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from tokpar.kernels import IdArray, IntArray, copy_rows, offsets_of
 from tokpar.types import Rows
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 Json = Mapping[str, Any]
+
+
+OTHER_IDS = "these ids are not those of the text"
 
 
 class NativeRefusesError(Exception):
@@ -105,10 +110,39 @@ class Finish:
         return len(self.prefix) + len(self.suffix)
 
 
-def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:
-    """How `tokenizer` finishes a text; without `cut_and_pad` its truncation and padding are off."""
+class Native(Protocol):
+    """What finishing falls back on: the engine's own calls."""
+
+    def encode(self, text: str) -> IdArray: ...
+
+    def encode_whole(self, text: str) -> IdArray: ...
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows: ...
+
+
+def finished(finish: Finish, rows: Rows, texts: Sequence[str], native: Native) -> Rows:
+    """As the batch call of the engine: cut, with special tokens, padded to the longest where the
+    settings say so.
+
+    Raises what the native call raises when it cannot cut. Where finishing is not understood the
+    native call answers, and ids that are not those of the texts raise LookupError.
+    """
+    try:
+        return finish.rows(rows)
+    except NativeRefusesError:
+        if not all(np.array_equal(native.encode(t), rows[k]) for k, t in enumerate(texts)):
+            raise LookupError(OTHER_IDS) from None
+    if len(texts) == 1:
+        return Rows.of([native.encode_whole(texts[0])])
+    return native.whole_batch(texts)
+
+
+def finish_of(
+    tokenizer: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
+) -> Finish:
+    """How `tokenizer` finishes a text; without `truncation` or `padding` its own are left out."""
     post = tokenizer.post_processor
-    found = _around(None if post is None else json.loads(post.__getstate__()))
+    found = around_of(None if post is None else json.loads(post.__getstate__()))
     if isinstance(found, str):
         return Finish(unknown=found)
     prefix, suffix = found if add_special_tokens else ((), ())
@@ -116,8 +150,8 @@ def finish_of(tokenizer: Tokenizer, *, add_special_tokens: bool, cut_and_pad: bo
     return Finish(
         np.array(prefix, dtype=np.uint32),
         np.array(suffix, dtype=np.uint32),
-        _truncation(tokenizer.truncation if cut_and_pad else None, added),
-        _padding(tokenizer.padding if cut_and_pad else None),
+        _truncation(tokenizer.truncation if truncation else None, added),
+        _padding(tokenizer.padding if padding else None),
     )
 
 
@@ -139,7 +173,7 @@ def _padding(settings: Json | None) -> Padding | None:
 Around = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _around(post: Json | None) -> Around | str:
+def around_of(post: Json | None) -> Around | str:
     """Ids put before and after a text, or the reason why it is not that simple."""
     inserting = [stage for stage in stages(post) if stage["type"] != "ByteLevel"]
     if not inserting:

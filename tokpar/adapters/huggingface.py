@@ -21,27 +21,26 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_caller import Caller, caller_of, id_array, is_panic, raise_panic
+from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, is_panic, raise_panic
 from tokpar.adapters.hf_copy import (
-    CUSTOM,
     facts_of_copy,
     finish_like,
     private_copy,
     same_as,
-    serialized,
+    written,
 )
-from tokpar.adapters.hf_finish import NativeRefusesError
-from tokpar.adapters.segments import SegmentMemo, segment_memo
-from tokpar.adapters.settings import flags
+from tokpar.adapters.hf_facts import MISPLACED
+from tokpar.adapters.hf_finish import OTHER_IDS, Finish, finished
+from tokpar.adapters.hf_model import same_model
+from tokpar.adapters.segments import segment_memo
+from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import OptionError
 from tokpar.kernels import (
     IdArray,
     SpanArray,
-    byte_length,
     byte_starts,
     has_surrogate,
     offsets_of,
-    spans_from_lengths,
 )
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece, Rows
@@ -55,16 +54,17 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for anything
     else.
 
-    Settings: `add_special_tokens` (True), and of a ``.txt`` file `lowercase` (True; False for a
-    cased vocabulary). Raises OptionError for others, FileNotFoundError, and FileFormatError for a
-    file that is no `tokenizer.json` or `vocab.txt`.
+    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
+    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
+    others, FileNotFoundError, and FileFormatError for a file that is no `tokenizer.json` or
+    `vocab.txt`.
     """
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".txt":
-        return _of_vocab_txt(Path(source), **flags(settings, ("add_special_tokens", "lowercase")))
+        return _of_vocab_txt(Path(source), **flags(settings, (*FINISHING, "lowercase")))
     caller = caller_of(source)
     if caller is None:
         return None
-    return HuggingFaceTokenizer(replace(caller, **flags(settings, ("add_special_tokens",))))
+    return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
 
 
 def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceTokenizer:
@@ -72,22 +72,28 @@ def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> Huggi
     return HuggingFaceTokenizer(Caller(own, fixed=True, **settings))
 
 
-def from_json(config: str, encode_special_tokens: bool) -> HuggingFaceTokenizer:
+def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
     """The adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError if the library
     does not read its own file as it wrote it."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, fixed=True))
+    return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
 
 
 class HuggingFaceTokenizer:
     """The adapter; see `load`."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
         self._caller = caller
         self._state = None if caller.fixed else caller.state()
         self._chunks = private_copy(caller.own)
-        self._finish = finish_like(caller, self._chunks)
+        self._finish = finish_like(caller, self._chunks) if finish is None else finish
+        self._own_call = finish is None and caller.as_it_is
+        if not self._own_call and self._finish.unknown:
+            raise OptionError(
+                "its truncation and padding are a part of its own call, which nothing can replace: "
+                f"{self._finish.unknown}"
+            )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
         self._segments = (
@@ -169,8 +175,10 @@ class HuggingFaceTokenizer:
         return self._segments.encode(texts, workers)
 
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object. Raises what that raises, and
-        EngineError on a panic."""
+        """The caller's own call on the caller's own object, unless that cuts or pads where it
+        should not. Raises what that raises, and EngineError on a panic."""
+        if not self._own_call:
+            return self._finish.rows(Rows.of([self.encode(text)]))[0]
         try:
             return id_array(self._caller.ids(text))
         except BaseException as error:
@@ -182,40 +190,27 @@ class HuggingFaceTokenizer:
 
         Where tokens do not tile the text, spans are those of the engine, in whole code points: the
         tokens of one multi-byte character share a span, and a normalizer may leave gaps.
+        LookupError also where those are wrong.
         """
         if self._lengths is not None:
             return self._spans(ids, text, None)
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
-            raise LookupError(_OTHER_IDS)
+            raise LookupError(OTHER_IDS)
         return self._spans(ids, text, encoding)
 
     def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
         if self._lengths is None:
-            return _offsets(encoding, text)
-        if len(ids) and int(ids.max()) >= len(self._lengths):
-            raise LookupError(f"id {int(ids.max())} is not in the vocabulary")
-        spans = spans_from_lengths(self._lengths[ids])
-        covered = int(spans[-1, 1]) if len(spans) else 0
-        if covered != byte_length(text):
-            raise LookupError(f"these ids cover {covered} bytes, the text has {byte_length(text)}")
-        return spans
+            return _offsets(encoding, text, self._chunks.model)
+        return self._lengths.spans(ids, text)
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine: cut, with special tokens, padded to the longest where
-        the settings say so.
+        """As the batch call of the engine, see `hf_finish.finished`. Where the post-processor or
+        the added tokens are not understood, `facts.unprovable` tells."""
+        return finished(self._finish, rows, texts, self)
 
-        Raises what the caller's own call raises when it cannot cut. Where the post-processor or
-        the added tokens are not understood (`facts.unprovable` tells), the caller's own call
-        answers instead, and ids that are not those of the texts raise LookupError.
-        """
-        try:
-            return self._finish.rows(rows)
-        except NativeRefusesError:
-            for k, text in enumerate(texts):
-                self._check_ids(rows[k], text)
-        if len(texts) == 1:
-            return Rows.of([self.encode_whole(texts[0])])
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        """The caller's own call on several texts. Raises as `encode_whole` does."""
         try:
             return Rows.of(self._caller.batch(texts))
         except BaseException as error:
@@ -229,10 +224,6 @@ class HuggingFaceTokenizer:
         if finish.unknown or finish.truncation is not None or finish.padding is not None:
             return None
         return finish.prefix, finish.suffix
-
-    def _check_ids(self, ids: IdArray, text: str) -> None:
-        if not np.array_equal(self.encode(text), ids):
-            raise LookupError(_OTHER_IDS)
 
     def check_text(self, text: str) -> None:
         """Raises what the caller's own call raises for a text that is not valid Unicode."""
@@ -252,7 +243,8 @@ class HuggingFaceTokenizer:
         if self._caller.fixed:
             return self
         caller = self._caller.again()
-        if caller.own is self._caller.own and caller.state() == self._state:
+        same = caller.own is self._caller.own and same_model(caller.own.model, self._chunks.model)
+        if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
 
@@ -264,7 +256,8 @@ class HuggingFaceTokenizer:
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        return self._with(replace(caller, add_special_tokens=self._caller.add_special_tokens))
+        settings = {name: getattr(self._caller, name) for name in FINISHING}
+        return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:
         twin = object.__new__(HuggingFaceTokenizer)
@@ -279,16 +272,16 @@ class HuggingFaceTokenizer:
         )
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
-        """`from_json` and a `tokenizer.json` of the private copy. Raises OptionError for a
-        tokenizer with components written in Python."""
-        config = serialized(self._chunks)
-        if config is None:
-            raise OptionError(f"cannot be built in another process: {CUSTOM}")
-        flag = self._caller.encode_special_tokens
-        return from_json, {"config": config, "encode_special_tokens": flag}
-
-
-_OTHER_IDS = "these ids are not those of the text"
+        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. Raises
+        OptionError for a tokenizer with components written in Python, with two tokens of one id, or
+        whose finishing is not understood."""
+        if self._finish.unknown is not None:
+            raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
+        return from_json, {
+            "config": written(self._chunks),
+            "encode_special_tokens": self._caller.encode_special_tokens,
+            "finish": self._finish,
+        }
 
 
 def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
@@ -297,9 +290,13 @@ def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
     return [id_array(encoding.ids) for encoding in encodings]
 
 
-def _offsets(encoding: Any, text: str) -> SpanArray:
+def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:
     """Offsets of an encoding, code points, as UTF-8 byte spans."""
+    if getattr(model, "byte_fallback", False) and any(getattr(model, a, None) for a in AFFIXES):
+        raise LookupError(MISPLACED)
     pairs = encoding.offsets
     flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64, count=2 * len(pairs))
+    if flat.max(initial=0) > len(text):
+        raise LookupError("the engine places tokens behind the end of the text")
     spans: SpanArray = byte_starts(text)[flat].reshape(-1, 2)
     return spans

@@ -13,7 +13,7 @@ from typing import Any
 
 from tokpar.adapters.pure_file import FileTokenizer as FileTokenizer
 from tokpar.adapters.pure_vocabulary import PureTokenizer as PureTokenizer
-from tokpar.adapters.settings import check_names, flags
+from tokpar.adapters.settings import FINISHING, check_names, flags
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
@@ -22,8 +22,6 @@ from tokpar.pure.parts import kind
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
 
 _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
-_JSON_SETTINGS = ("add_special_tokens", "cut_and_pad")
-_TXT_SETTINGS = ("add_special_tokens", "lowercase")
 
 
 def load(
@@ -32,9 +30,9 @@ def load(
     """An adapter of a `Vocabulary`, or of a path that ends in ``.json``, ``.tiktoken``, or ``.txt``
     (BERT's ``vocab.txt``); None for anything else, or if another `engine` than "pure" is asked for.
 
-    Settings of a ``.json`` file: `add_special_tokens` (True) and `cut_and_pad` (True), which stands
-    for the truncation and padding that the file asks for. Settings of a ``.txt`` file:
-    `add_special_tokens` (True) and `lowercase` (True; False for a cased vocabulary). Settings of a
+    Settings of a ``.json`` file: `add_special_tokens`, `truncation` and `padding` (True: as the
+    file says). Settings of a ``.txt`` file: those, and `lowercase` (True; False for a cased
+    vocabulary). Settings of a
     ``.tiktoken`` file: `name` of a known encoding (else the file's stem), `pat_str`, and
     `special_tokens`, all of which are matched in the text (default: none). A `Vocabulary` takes no
     settings. Raises OptionError, FileFormatError, FileNotFoundError.
@@ -48,9 +46,9 @@ def load(
     if path is not None and path.suffix == ".tiktoken":
         return PureTokenizer(_rank_vocabulary(path, settings))
     if path is not None and path.suffix == ".json":
-        return _of_json(path, flags(settings, _JSON_SETTINGS))
+        return _of_json(path, flags(settings, FINISHING))
     if path is not None and path.suffix == ".txt":
-        return _of_txt(path, **flags(settings, _TXT_SETTINGS))
+        return _of_txt(path, **flags(settings, (*FINISHING, "lowercase")))
     return None
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.pure_arrays import ids_of, require_utf8, spans_by_length
+from tokpar.adapters.pure_arrays import ids_of, require_utf8
 from tokpar.adapters.pure_vocabulary import ENGINE, no_family
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.kernels import IdArray, SpanArray, byte_starts
 from tokpar.pure.postprocess import read_finish
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.types import Facts, Rows
@@ -28,12 +29,17 @@ class FileTokenizer:
         config: Mapping[str, Any],
         name: str,
         add_special_tokens: bool = True,
-        cut_and_pad: bool = True,
+        truncation: bool = True,
+        padding: bool = True,
     ) -> None:
         self._name = name
         self._tokenizer = read_tokenizer(config)
         self._config = config
-        self._settings = {"add_special_tokens": add_special_tokens, "cut_and_pad": cut_and_pad}
+        self._settings = {
+            "add_special_tokens": add_special_tokens,
+            "truncation": truncation,
+            "padding": padding,
+        }
         self._finish = read_finish(config, **self._settings)
 
     @property
@@ -92,7 +98,7 @@ class FileTokenizer:
         character share a span, and a normalizer may leave gaps.
         """
         if self._lengths is not None:
-            return spans_by_length(self._lengths, ids, text)
+            return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)
         if not np.array_equal(found[:, 0], ids):
             raise LookupError("these are not the ids of this text")
@@ -110,7 +116,7 @@ class FileTokenizer:
         return FileTokenizer, arguments | self._settings
 
     @cached_property
-    def _lengths(self) -> IntArray | None:
+    def _lengths(self) -> TokenLengths | None:
         from tokpar.adapters.hf_facts import token_lengths
 
         return token_lengths(self._config) if self.facts.tiles else None

@@ -8,11 +8,10 @@ from typing import Any
 
 from tokpar.adapters.pure_arrays import (
     ids_of,
-    length_table,
     require_utf8,
-    spans_by_length,
 )
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.tokenizer import tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import Facts
@@ -69,7 +68,7 @@ class PureTokenizer:
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`."""
-        return spans_by_length(self._lengths, ids, text)
+        return self._lengths.spans(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`, added tokens included; bytes that are no UTF-8 become U+FFFD.
@@ -89,8 +88,8 @@ class PureTokenizer:
         return {id_: token for token, id_ in self._vocabulary.tokens.items()} | added
 
     @cached_property
-    def _lengths(self) -> IntArray:
-        return length_table({id_: len(token) for id_, token in self._bytes_of.items()})
+    def _lengths(self) -> TokenLengths:
+        return TokenLengths(self._bytes_of, map(len, self._bytes_of.values()))
 
 
 def no_family(patterns: Sequence[str]) -> str:

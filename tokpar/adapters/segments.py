@@ -36,21 +36,16 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class SegmentMemo:
-    """`encode_many`: the engine's batch call. `separator`: see `separator_of`. `most_new`: the
-    share of a wave in new segments above which that is left to the engine.
+    """`encode_many`: the engine's batch call. `separator`: see `separator_of`.
 
     May be used by several threads. The older half is forgotten when there are too many.
     """
 
     def __init__(
-        self,
-        encode_many: Callable[[Sequence[str]], Sequence[IdArray]],
-        separator: AddedToken,
-        most_new: float = MOST_NEW,
+        self, encode_many: Callable[[Sequence[str]], Sequence[IdArray]], separator: AddedToken
     ) -> None:
         self._encode_many = encode_many
         self._separator = separator
-        self._most_new = most_new
         self._known: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
@@ -75,7 +70,7 @@ class SegmentMemo:
         if not gaps:
             return known  # type: ignore[return-value]
         new = {segments[k] for k in gaps}
-        if sum(map(len, new)) > self._most_new * sum(map(len, segments)):
+        if sum(map(len, new)) > MOST_NEW * sum(map(len, segments)):
             return None
         try:
             fresh = self.learned(list(new), workers)

@@ -7,6 +7,9 @@ from typing import Any
 
 from tokpar.errors import OptionError
 
+FINISHING = ("add_special_tokens", "truncation", "padding")
+"""What a tokenizer does once to the whole, each of which can be left out."""
+
 
 def check_names(settings: Mapping[str, Any], known: Sequence[str]) -> None:
     """OptionError for a setting that is not known."""

@@ -19,10 +19,11 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.pure_arrays import spans_by_length
+from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts
@@ -41,9 +42,9 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
     **unknown: object,
-) -> TiktokenTokenizer | None:
+) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
-    anything else.
+    anything else. An encoding that encodes in its own way is never split.
 
     `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
     holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
@@ -58,7 +59,22 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    return TiktokenTokenizer(source, allowed_special, disallowed_special)
+    return _adapter(source, allowed_special, disallowed_special)
+
+
+def _adapter(
+    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials
+) -> TiktokenTokenizer | OwnEncoding:
+    """The adapter of an encoding that is or is not one of tiktoken's own class."""
+    why = own_encode(encoding)
+    if why is None:
+        return TiktokenTokenizer(encoding, allowed, disallowed)
+    settings: dict[str, Specials] = {}
+    if allowed == "all" or _names("allowed_special", allowed, ()):
+        settings["allowed_special"] = allowed
+    if disallowed != "all":
+        settings["disallowed_special"] = _names("disallowed_special", disallowed, ())
+    return OwnEncoding(encoding, why, settings)
 
 
 def rebuild(
@@ -134,7 +150,7 @@ class TiktokenTokenizer:
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self._encoding._mergeable_ranks)),
-            unprovable=unknown or _shadowed(specials, self._allowed),
+            unprovable=unknown or shadowed(specials, self._allowed),
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
             releases_gil=True,
@@ -180,7 +196,7 @@ class TiktokenTokenizer:
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
-        return spans_by_length(self._lengths, ids, text)
+        return self._lengths.spans(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """`Encoding.decode`. KeyError for an id that is no token."""
@@ -199,9 +215,12 @@ class TiktokenTokenizer:
         del twin._encoding, twin._encodings
         return twin
 
-    def attached(self, source: object) -> TiktokenTokenizer:
-        """The adapter again, of the encoding it was loaded from."""
+    def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
+        """The adapter again, of the encoding it was loaded from; another one if a call of that was
+        replaced since."""
         assert isinstance(source, tiktoken.Encoding)
+        if own_encode(source) is not None:
+            return _adapter(source, self._allowed, self._disallowed)
         twin = copy(self)
         twin._encoding = source
         twin._encodings = ThreadEncodings(source)
@@ -218,8 +237,9 @@ class TiktokenTokenizer:
         }
         return rebuild, {
             "encoding": encoding,
-            "allowed_special": self._allowed,
-            "disallowed_special": self._disallowed,
+            # sorted, so that a pickle of it is the same in every process
+            "allowed_special": tuple(sorted(self._allowed)),
+            "disallowed_special": tuple(sorted(self._disallowed)),
         }
 
     @cached_property
@@ -238,18 +258,20 @@ class TiktokenTokenizer:
         return frozenset(clashes)
 
     @cached_property
-    def _lengths(self) -> IntArray:
+    def _lengths(self) -> TokenLengths:
         ranks = self._encoding._mergeable_ranks
         specials = {
             content.encode("utf-8"): id_
             for content, id_ in self._encoding._special_tokens.items()
             if content in self._allowed
         }
-        ids = np.fromiter(chain(ranks.values(), specials.values()), np.int64)
-        table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
-        table[ids] = np.fromiter(map(len, chain(ranks, specials)), np.int64, len(ids))
-        table[list(self._ambiguous)] = 0
-        return table
+        shared: dict[int, list[bytes]] = {id_: [] for id_ in self._ambiguous}
+        for token, id_ in chain(specials.items(), ranks.items() if shared else ()):
+            if id_ in shared:
+                shared[id_].append(token)  # special tokens first: the engine looks for them first
+        return TokenLengths(
+            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), shared
+        )
 
 
 def _tokens(encoding: tiktoken.Encoding, allowed: frozenset[str]) -> Iterator[tuple[bytes, int]]:
@@ -271,7 +293,7 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
     return frozenset(value)
 
 
-def _shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
+def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
     """Why it is not known which special token is matched where; None if it is.
 
     Of two that start at one place tiktoken takes the first of a hash table, also if that one is not

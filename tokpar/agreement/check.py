@@ -13,14 +13,14 @@ import numpy as np
 from tokpar.agreement import cache
 from tokpar.agreement.assigned import UNICODE
 from tokpar.agreement.differing import around, first_difference, shown
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.agreement.shrinking import simplest
 from tokpar.agreement.texts import DIVIDED, long_texts, mixed, short_texts, unassigned
-from tokpar.data.hostile import hostile_texts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
 
-EDITION = "2"
+EDITION = "3"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
 SECONDS = 2.0
 """For each of the two passes that make a differing text smaller."""

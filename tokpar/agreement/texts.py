@@ -6,13 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from random import Random
+from string import ascii_letters
 from unicodedata import normalize
 
 from tokpar.agreement.assigned import is_assigned
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import TokparError
 from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
 
+FOLDING = "\u017f\u212a"
+"""The only code points besides letters of ASCII that `(?i:s)` and `(?i:k)` match."""
+APOSTROPHES = "'\u2019"
+CONTRACTIONS = ("s", "t", "re", "ve", "m", "ll", "d")
+BEFORE_CONTRACTIONS = ("", "a", "A", "1", " ", ".", "\u4e2d")
+CONTRACTIONS_TOGETHER = 256
 MOST_WORDS = 80
 TOGETHER = 20
 SURROUNDED = 12
@@ -44,6 +51,7 @@ def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
     texts = (*hostile_texts(), *surrounded(added), *beside_everything(added), *competing(words))
     everything |= words_by_id(tokenizer)
     vocabulary = (*separated(words), *shuffled(added), *shuffled(everything))
+    vocabulary += contracted(frozenset(everything))
     return tuple(dict.fromkeys((*texts, *vocabulary, *all_code_points())))
 
 
@@ -80,6 +88,21 @@ def shuffled(words: Iterable[str]) -> tuple[str, ...]:
     ordered = sorted(set(words))
     Random(SEED).shuffle(ordered)
     return _joined(ordered, TOKENS_TOGETHER)
+
+
+def contracted(words: frozenset[str]) -> tuple[str, ...]:
+    """Contractions, also with what folds to their letters, behind all that a token may be when it
+    ends with an apostrophe, so that a token is made or not: " I'm" -> " I's", " I'S", " I'\u017f".
+    Then the folding characters before what they begin in a word, and before each letter."""
+    endings = [*CONTRACTIONS, *map(str.upper, CONTRACTIONS), *FOLDING]
+    begun = {word[: k + 1] for word in words for k, one in enumerate(word) if one in APOSTROPHES}
+    begun |= {before + one for before in BEFORE_CONTRACTIONS for one in APOSTROPHES}
+    begun |= {form for text in begun for form in (text.lower(), text.upper())}
+    behind = {word[k:] for word in words for k, one in enumerate(word) if one in FOLDING}
+    behind |= {one + other for one in FOLDING for other in (*ascii_letters, *SEPARATORS)}
+    lines = [f"{text}{ending}\n" for text in sorted(begun) for ending in endings]
+    lines += [f"{text}'{ending}\n" for ending in sorted(behind) for text in ("", "x")]
+    return _joined(lines, CONTRACTIONS_TOGETHER)
 
 
 def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Measurements, run by hand; nothing here is imported by the library."""
+"""The laboratory, `tokpar bench`; nothing here is imported by the library."""

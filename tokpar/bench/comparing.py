@@ -34,7 +34,13 @@ def comparison(
     are engines of one tokenizer. A key is (number of the way, number of the text)."""
     ways = _ways(subjects, executors, methods)
     jobs = [
-        encode_job((w, t), subject, method, opened.executor(_runs_on(executor), workers), text)
+        encode_job(
+            (w, t),
+            subject,
+            method,
+            opened.executor(_runs_on(executor), workers, subject, len(text)),
+            text,
+        )
         for w, (subject, executor, method) in enumerate(ways)
         for t, text in enumerate(dataset.texts)
     ]

@@ -13,8 +13,10 @@ from tokpar.bench.equality import shared_ids
 from tokpar.bench.measuring import Job, Sample
 from tokpar.bench.methods import Method
 from tokpar.bench.subjects import Subject
-from tokpar.interfaces import Executor, TokenizerAdapter
-from tokpar.types import Chunk, Encoding, Piece
+from tokpar.errors import EngineError
+from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
+from tokpar.mending import run
+from tokpar.types import Rows
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -26,18 +28,41 @@ class TimingExecutor:
     def __init__(self, inner: Executor) -> None:
         self._inner = inner
         self.name = inner.name
+        self.undivided = inner.undivided if isinstance(inner, Divides) else inner.name
         self.calls: list[tuple[float, ...]] = []
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        pieces, seconds = [], []
-        for chunk in chunks:
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError."""
+        return self._one_by_one(texts, [False] * len(texts), tokenizer, spans)[0]
+
+    def divide(
+        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+    ) -> Divided:
+        """One row per text, divided where the other executor does that. Raises EngineError."""
+        return self._one_by_one(texts, divisible, tokenizer, spans=False)
+
+    def _one_by_one(
+        self,
+        texts: Sequence[str],
+        divisible: Sequence[bool],
+        tokenizer: TokenizerAdapter,
+        spans: bool,
+    ) -> Divided:
+        rows: list[Rows] = []
+        divided: list[bool] = []
+        seconds: list[float] = []
+        for k, (text, may) in enumerate(zip(texts, divisible, strict=True)):
             start = time.perf_counter()
-            pieces += self._inner.map(text, [chunk], tokenizer, spans)
+            try:
+                row, flags = run(self._inner, [text], [may], tokenizer, spans)
+            except EngineError as error:
+                error.row = k
+                raise
             seconds.append(time.perf_counter() - start)
+            rows.append(row)
+            divided += map(bool, flags)
         self.calls.append(tuple(seconds))
-        return pieces
+        return Rows.joined(rows), divided
 
 
 def encode_job(
@@ -70,7 +95,7 @@ def batch_job(
     def call() -> Sample:
         own = [subject.own_ids(text) for text in texts]
         start = time.perf_counter()
-        encodings: list[Encoding] = encoder.encode_batch(texts)
+        encodings = encoder.encode_batch(texts)
         seconds = (time.perf_counter() - start) / len(texts)
         same = [np.array_equal(got.ids, ids) for got, ids in zip(encodings, own, strict=True)]
         lossless = all(encoding.lossless for encoding in encodings)

@@ -20,7 +20,7 @@ from tokpar.bench.results import ProjectionRow, Row, StageRow
 from tokpar.bench.runs import TimingExecutor, encode_job
 from tokpar.bench.subjects import Opened, Subject
 from tokpar.executors.workers import cpu_count
-from tokpar.methods.sizes import sizes_for
+from tokpar.methods.sizes import fit_for
 
 REAL = (1, 2)
 OWN, ALONE = "own", "alone"
@@ -39,10 +39,10 @@ def stages(
     jobs = [encode_job((SERIAL.name, OWN), subject, SERIAL, "serial", text)]
     real = [workers for workers in REAL if workers <= cpu_count()]
     for method in methods:
-        timing = TimingExecutor(opened.executor(executor, 1))
+        timing = TimingExecutor(opened.executor(executor, 1, subject, len(text)))
         jobs.append(encode_job((method.name, ALONE), subject, method, timing, text))
         for workers in real:
-            pool = opened.executor(executor, workers)
+            pool = opened.executor(executor, workers, subject, len(text))
             jobs.append(encode_job((method.name, str(workers)), subject, method, pool, text))
 
     def rows(samples: dict[_Key, list[Sample]]) -> list[Row]:
@@ -63,7 +63,7 @@ def stages(
 
 def staged(methods: Sequence[Method], text: str, subject: Subject) -> list[Method]:
     """Methods that split; the tuned ones in chunks even where the text is short for that."""
-    smallest = sizes_for(subject.adapter).smallest_split
+    smallest = fit_for(subject.adapter).smallest_split
     return [
         method.with_options(chunk_chars=max(1, len(text) // 16))
         if not method.options and len(text) < smallest

@@ -12,39 +12,15 @@ from types import TracebackType
 from typing import Any
 
 import tokpar
-from tokpar.encoder import fitting_executor
 from tokpar.errors import OptionError, TokparError
 from tokpar.interfaces import Executor, TokenizerAdapter
 from tokpar.kernels import IdArray
+from tokpar.methods.sizes import fitting_executor
 from tokpar.registry import registry
-from tokpar.types import Chunk, Piece
 
 DEFAULT = "default"
 BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it."""
-
-
-class SharedExecutor:
-    """The executor of a name, or the one that `auto` would take, out of a stock that many encoders
-    share, so that a comparison of many methods opens each pool once."""
-
-    def __init__(self, stock: dict[tuple[str, int], Executor], name: str, workers: int) -> None:
-        self._stock = stock
-        self._wanted = name
-        self._workers = workers
-        self.name = name
-
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
-        name = self._wanted
-        if name == "auto":
-            name = fitting_executor(tokenizer, len(text), self._workers)
-        key = name, self._workers
-        if key not in self._stock:
-            self._stock[key] = registry().executor_kind(name).build(self._workers)
-        self.name = name
-        return self._stock[key].map(text, chunks, tokenizer, spans)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +60,14 @@ class Opened:
                 executor.close()
         self._stack.close()
 
-    def executor(self, name: str, workers: int) -> SharedExecutor:
-        """Raises UnknownNameError."""
-        if name != "auto":
-            registry().executor_kind(name)
-        return SharedExecutor(self._stock, name, workers)
+    def executor(self, name: str, workers: int, subject: Subject, length: int) -> Executor:
+        """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
+        share it, so that a comparison opens each pool once. Raises UnknownNameError."""
+        if name == "auto":
+            name = fitting_executor(subject.adapter, length, workers)
+        if (name, workers) not in self._stock:
+            self._stock[name, workers] = registry().executor_kind(name).build(workers)
+        return self._stock[name, workers]
 
     def subjects(
         self, sources: Sequence[str], engines: Sequence[str], notes: list[str]

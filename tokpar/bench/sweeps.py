@@ -34,7 +34,7 @@ class Swept:
     factor: int = 4
 
     def job(self, method: Method, place: int, text: str, workers: int) -> Job[_Key]:
-        pool = self.opened.executor(self.executor, workers)
+        pool = self.opened.executor(self.executor, workers, self.subject, len(text))
         return encode_job((method.name, place), self.subject, method, pool, text)
 
 
@@ -93,10 +93,10 @@ def _workers(swept: Swept) -> Iterator[Job[_Key]]:
 
 
 def _batches(swept: Swept) -> Iterator[Job[_Key]]:
-    pool = swept.opened.executor(swept.executor, swept.workers)
     length = max(1, len(swept.text) // LARGEST_BATCH)
     parts = [swept.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
     for count in places(1, LARGEST_BATCH, 2):
+        pool = swept.opened.executor(swept.executor, swept.workers, swept.subject, count * length)
         for method in (SERIAL, *swept.methods):
             yield batch_job((method.name, count), swept.subject, method, pool, parts[:count])
 

@@ -15,23 +15,40 @@ from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 _KEPT = 2
 """Parts remembered: the right part of one seam is the left part of the next."""
 
+OF_THE_TEXT, FOR_A_SEAM = 64, 4096
+"""Parts of a text are tokenized as far as they have, together, so many times its characters, and
+so many for each seam. What a strategy makes has less, unless its overlap is many times a chunk."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Laid:
     """Ids and where they lie: int64 (n, 2), UTF-8 bytes from the start of the text."""
 
     ids: IdArray
     spans: SpanArray
 
+    @cached_property
+    def numbers(self) -> dict[tuple[int, int], list[int]]:
+        """The numbers of the tokens that lie at a place."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for number, (start, stop) in enumerate(self.spans.tolist()):
+            found.setdefault((start, stop), []).append(number)
+        return found
+
 
 class Answers:
     """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where
-    truncation, padding or an unknown post-processor hides them."""
+    truncation, padding or an unknown post-processor hides them. `tokenized`: characters of the
+    parts so far, which are limited by the length of the text and the number of `seams`."""
 
-    def __init__(self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None) -> None:
+    def __init__(
+        self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
+    ) -> None:
         self.tokenizer = tokenizer
         self.text = text
         self.ids = ids
+        self.tokenized = 0
+        self._most = OF_THE_TEXT * len(text) + FOR_A_SEAM * seams
         self._parts: dict[tuple[int, int], Laid] = {}
 
     @cached_property
@@ -59,8 +76,14 @@ class Answers:
         return Laid(ids, self._locate(ids, text))
 
     def part(self, start: int, stop: int) -> Laid:
-        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text."""
+        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
+        Refused if that would be too much work."""
         if (start, stop) not in self._parts:
+            self.tokenized += stop - start
+            if self.tokenized > self._most:
+                raise RefusedError(
+                    "work", f"parts of over {self._most} characters were to be tokenized again"
+                )
             laid = self.laid(self.text[start:stop])
             if len(self._parts) >= _KEPT:
                 del self._parts[next(iter(self._parts))]

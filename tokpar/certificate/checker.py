@@ -52,7 +52,7 @@ def check(
     """
     facts, seams = facts_of(tokenizer), tuple(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
-    answers = Answers(tokenizer, text, core.ids)
+    answers = Answers(tokenizer, text, core.ids, len(seams))
     findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
     ids_found, notes = _id_findings(core, seams, text, tokenizer, facts, full and licensed)

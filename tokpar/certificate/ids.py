@@ -44,15 +44,16 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         grows = len(finished(1)) == inserted + 1
         count = len(ids) - inserted
         final = finished(max(0, count))
+        # One more id must show: at exactly the length that truncation keeps, more may be cut.
+        more = len(finished(max(0, count) + 1))
     except LookupError:
         return Core(None, note=_HIDDEN)
     if grows and count < 0:
         message = f"expected at least the {inserted} ids that are inserted, got {len(ids)}"
         return Core(None, (Finding("inserted", message),))
     own = final >= PROBE
-    # One more id must show: at exactly the length that truncation keeps, more may have been cut.
-    grows = grows and len(finished(max(0, count) + 1)) == len(ids) + 1
-    if not grows or len(final) != len(ids) or not np.array_equal(final[own], _probe(count)):
+    shown = grows and (len(final), more) == (len(ids), len(ids) + 1)
+    if not shown or not np.array_equal(final[own], _probe(count)):
         return Core(None, note=_HIDDEN)
     wrong = np.flatnonzero(~own & (final != ids))
     findings = tuple(

@@ -7,6 +7,7 @@ Each shows that the place is a token boundary of the pre-token. With parts that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from tokpar.certificate.vocabulary import vocabulary_of
 from tokpar.kernels import IdArray, IntArray
 
 _MOST_SCANNED = 64
+_MOST_TRIED = 4096
+"""Ids, besides those of one token: where few of them end with a character, one would go on."""
 
 
 class Inside:
@@ -46,7 +49,7 @@ class Inside:
         if vocabulary is None or vocabulary.longest > self._ground.facts.longest_token:
             raise RefusedError("facts", "the facts do not name the tokens, or not the longest")
         text, position = self._ground.text, between.seam.position
-        low, high = region.piece(position)
+        low, high = self._regions.piece(region, position)
         reach = vocabulary.longest
         left = text[max(low, position - reach) : position].encode()[-reach:]
         right = text[position : min(high, position + reach)].encode()[:reach]
@@ -60,7 +63,7 @@ class Inside:
         names = ("start", "stop", "right_start", "second", "left_stop")
         start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
-        low, high = region.piece(position)
+        low, high = self._regions.piece(region, position)
         if not low <= right_start < position < second < left_stop <= high:
             raise RefusedError(
                 "witness",
@@ -84,7 +87,7 @@ class Inside:
         start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
         text, longest = self._ground.text, self._ground.facts.longest_token
-        if region.piece(position) != (start, piece_stop) or start != between.start:
+        if self._regions.piece(region, position) != (start, piece_stop) or start != between.start:
             raise RefusedError("run", "its pre-token must begin at the region and at the last seam")
         char = text[start]
         if not char.isascii() or text[start:piece_stop] != char * (piece_stop - start):
@@ -147,8 +150,8 @@ class Inside:
         """The ids around the seam, within [low, high) bytes, are what the model makes of their
         text, where that is longer than any token and one pre-token when alone."""
         answers, longest = self._asked(), self._ground.facts.longest_token
-        scanned = 0
-        for left, right in _stretches(edges, count, low, high):
+        scanned, most = 0, longest + _MOST_TRIED
+        for left, right in islice(_stretches(edges, count, low, high), most):
             start, stop = answers.position_at(edges[left]), answers.position_at(edges[right])
             if start is None or stop is None or edges[right] - edges[left] <= longest:
                 continue

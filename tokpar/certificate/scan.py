@@ -57,7 +57,7 @@ def _compiled(sources: tuple[str, ...]) -> list[Any]:
     import regex
 
     # `$` is the very end in fancy-regex; here it is also the place before a last "\n"
-    return [regex.compile(p.replace(r"\s++$", r"\s++\Z"), regex.V0) for p in sources]
+    return [regex.compile(p.replace(r"\s++$", r"\s++\Z"), regex.VERSION0) for p in sources]
 
 
 @functools.cache

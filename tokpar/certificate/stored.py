@@ -15,6 +15,8 @@ from tokpar.types import Cuts, Report, Seam, SeamRow
 
 FORMAT = "tokpar certificate"
 FORMAT_VERSION = 1
+BELOW = 2**40
+"""All numbers of seams: far more than a text has characters, and sums of them fit 64 bits."""
 
 
 class Storable(Protocol):
@@ -123,8 +125,11 @@ def _cuts_from_json(data: object) -> Cuts:
 def _steps(data: Mapping[str, Any], name: str) -> IntArray:
     steps = _field(data, name, list, "cuts.")
     for step in steps:
-        if type(step) is not int or not 0 <= step < 2**40:
-            raise FileFormatError(f"cuts.{name}: expected whole numbers, got {step!r}")
+        if type(step) is not int or not 0 <= step < BELOW:
+            raise FileFormatError(f"cuts.{name}: expected whole numbers below 2**40, got {step!r}")
+    total = sum(steps)
+    if total >= BELOW:
+        raise FileFormatError(f"cuts.{name}: expected a sum below 2**40, got {total}")
     row: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
     return row
 
@@ -146,19 +151,31 @@ def _seam_from_json(data: object, where: str) -> Seam:
     if rule not in (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8"):
         raise FileFormatError(f"{where}.rule: expected a rule or null, got {rule!r}")
     return Seam(
-        position=_field(data, "position", int, f"{where}."),
+        position=_number(data, "position", f"{where}."),
         rule=rule,
         theorem=_field(data, "theorem", str, f"{where}."),
         witness=tuple(_pair(pair, where) for pair in _field(data, "witness", list, f"{where}.")),
-        token=_field(data, "token", int, f"{where}."),
+        token=_number(data, "token", f"{where}."),
     )
 
 
 def _pair(data: object, where: str) -> tuple[str, int | str]:
     match data:
-        case [str(name), str() | int() as value] if not isinstance(value, bool):
+        case [str(name), str(value)]:
             return name, value
+        case [str(name), int(value)] if type(value) is int:
+            return name, _small(value, f"{where}.witness.{name}")
     raise FileFormatError(f"{where}.witness: expected [name, value] pairs, got {data!r}")
+
+
+def _number(data: Mapping[str, Any], name: str, where: str) -> int:
+    return _small(_field(data, name, int, where), where + name)
+
+
+def _small(number: int, where: str) -> int:
+    if not -BELOW < number < BELOW:
+        raise FileFormatError(f"{where}: expected a whole number below 2**40, got {number}")
+    return number
 
 
 def _ids(values: list[Any]) -> IdArray:

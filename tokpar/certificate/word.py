@@ -6,6 +6,8 @@ either see a word whole where it matters, or both see too much of it.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from tokpar.certificate.answers import Answers, Laid
@@ -38,7 +40,8 @@ class Words:
             raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
         left = self._answers.part(left_start, left_stop)
         right = self._answers.part(right_start, right_stop)
-        span = self._answers.starts[[begin, position]]
+        first, last = self._answers.starts[[begin, position]].tolist()
+        span = first, last
         mine, others = _only(left, span), _only(right, span)
         if left.ids[mine] != right.ids[others]:
             raise RefusedError(
@@ -48,6 +51,13 @@ class Words:
         if own is not None:
             after = right.ids[others + 1 : others + 2]
             _require_beside(own, count, [int(left.ids[mine]), *after.tolist()])
+
+    @cached_property
+    def _others(self) -> IntArray:
+        """How many characters before each place, and before the end, are no printable ASCII."""
+        points = np.frombuffer(self._ground.text.encode("utf-32-le"), dtype="<u4")
+        counts = np.cumsum((points < ord(" ")) | (points > ord("~")), dtype=np.int64)
+        return np.concatenate((np.zeros(1, dtype=np.int64), counts))
 
     def _require_model(self) -> None:
         facts = self._ground.facts
@@ -82,7 +92,7 @@ class Words:
         text, most = self._ground.text, self._ground.facts.longest_word
         if stop - start < most:
             raise RefusedError("overlap", f"expected {most} characters in both, got {stop - start}")
-        if not all(" " <= char <= "~" for char in text[start:stop]):
+        if self._others[start] != self._others[stop]:
             raise RefusedError("overlap", "expected printable ASCII where both windows overlap")
         if stop < len(text) and not text[stop].isascii():
             raise RefusedError("normalizer", f"U+{ord(text[stop]):04X} after the left window")
@@ -90,12 +100,12 @@ class Words:
             self._ground.require_added_safe(edge)
 
 
-def _only(laid: Laid, span: IntArray) -> int:
+def _only(laid: Laid, span: tuple[int, int]) -> int:
     """The number of the one token with this span; refused where there is none, or more than one."""
-    found = np.flatnonzero((laid.spans == span).all(axis=1))
+    found = laid.numbers.get(span, [])
     if len(found) != 1:
         raise RefusedError("pair", f"expected one such token in each window, got {len(found)}")
-    return int(found[0])
+    return found[0]
 
 
 def _require_beside(ids: IdArray, count: int, expected: list[int]) -> None:

@@ -13,7 +13,7 @@ from tokpar.cli.options import (
     encoder_of,
     tokenizer_of,
 )
-from tokpar.cli.output import print_json
+from tokpar.cli.output import print_json, warn_if_truncated
 from tokpar.cli.source import declare_sources, sources
 
 
@@ -34,10 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
                 encoding = encoder.encode(source.text)
             counts.append(len(encoding))
             lossless &= encoding.lossless
+            cut = {"truncated_from": encoding.untruncated} if encoding.truncated else {}
             if arguments.json:
-                print_json({"file": source.name, "ids_count": counts[-1]})
+                print_json({"file": source.name, "ids_count": counts[-1], **cut})
             else:
                 print(f"{counts[-1]} {source.name}")
+            warn_if_truncated(arguments, encoding, source)
     if len(counts) > 1 and not arguments.json:
         print(f"{sum(counts)} total")
     return 0 if lossless else 1

@@ -23,11 +23,11 @@ from tokpar.cli.options import (
     encoder_of,
     tokenizer_of,
 )
-from tokpar.cli.output import plural, print_json, rule_counts
+from tokpar.cli.output import plural, print_json, rule_counts, warn_if_truncated
 from tokpar.cli.source import Source, declare_sources, sources
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
-from tokpar.encoding import Encoding
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             with blamed_on(source):
                 encoding = encoder.encode(source.text)
             lossless &= encoding.lossless
+            warn_if_truncated(arguments, encoding, source)
             _write(arguments, encoding, source, tokenizer)
             _print(arguments, encoding, source, tokenizer)
     return 0 if lossless else 1

@@ -22,6 +22,8 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, vocab.txt ...")
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--no-special-tokens", action="store_true", help="leave out [CLS], <s> and the like")
+    add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
+    add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
     add(
         "--allowed-special",
@@ -136,6 +138,10 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if arguments.no_special_tokens:
         settings["add_special_tokens"] = False
+    if arguments.no_truncation:
+        settings["truncation"] = False
+    if arguments.no_padding:
+        settings["padding"] = False
     if arguments.no_lowercase:
         settings["lowercase"] = False
     if arguments.allowed_special is not None:

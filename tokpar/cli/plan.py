@@ -81,9 +81,8 @@ def _print(source: Source, split: Split, most: int | None) -> None:
     chunks = split.chunks
     length = plural(len(source.text), "code point")
     why = f" ({split.why})" if split.why else ""
-    print(
-        f"{source.name}: {length}, {plural(len(chunks), 'chunk')}; {split.plan or plural(len(chunks), 'chunk')}{why}"
-    )
+    count = plural(len(chunks), "chunk")
+    print(f"{source.name}: {length}, {count}; {split.plan or count}{why}")
     shown = chunks if most is None else chunks[: most + 1]
     if len(shown) > 1:
         print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(shown)))

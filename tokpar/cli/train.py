@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """What would otherwise be an error only after the training."""
+    from tokpar.pure.vocabulary import require_none_begins_another
     from tokpar.training.trainer import covers
 
     if arguments.out.suffix not in OUT_KINDS:
@@ -82,6 +83,8 @@ def _check(arguments: argparse.Namespace) -> None:
             "tiktoken drops text that the pattern does not match, and this one is not known to "
             "match everything: write a .json"
         )
+    if arguments.out.suffix == ".tiktoken":
+        require_none_begins_another(_special_tokens(arguments))
 
 
 def _special_tokens(arguments: argparse.Namespace) -> tuple[str, ...]:

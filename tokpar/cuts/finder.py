@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from tokpar.cuts.added import AddedTokenGuard, guard
 from tokpar.cuts.normalized import NormalizerGuard
@@ -225,9 +225,12 @@ class CutFinder:
         return Seam(p, rule, theorem, (("family", str(self.facts.family)), *witness))
 
 
-@lru_cache(maxsize=64)
 def finder_for(facts: Facts) -> CutFinder:
-    """The finder for these facts (kept: facts are compared by identity)."""
+    """The finder for these facts, kept with them."""
+    return facts.derived(_finder)
+
+
+def _finder(facts: Facts) -> CutFinder:
     after = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
     before = [t for t in facts.added_tokens if not (t.normalized and facts.normalizers)]
     return CutFinder(

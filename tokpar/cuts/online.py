@@ -241,7 +241,7 @@ def _classes(sources: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, froze
     key = np.zeros(CODE_POINTS, dtype=np.int64)
     for bit, source in enumerate(sources):
         mask = np.zeros(len(points), dtype=np.bool_)
-        for match in regex.finditer(f"(?:{source})+", text):
+        for match in regex.finditer(f"(?:{source})+", text, regex.VERSION0):
             mask[slice(*match.span())] = True
         key[points[mask]] |= 1 << bit
     key[SURROGATES] = key[0]  # they never come: no class of their own

@@ -57,13 +57,14 @@ class Scanner:
         import regex
 
         # `$` is the end of the text in fancy-regex, but also the place before a last "\n" here
-        return [regex.compile(p.replace(r"\s++$", r"\s++\Z")) for p in self.facts.patterns]
+        sources = [p.replace(r"\s++$", r"\s++\Z") for p in self.facts.patterns]
+        # VERSION0, here and everywhere: else any code may change `regex.DEFAULT_VERSION`
+        return [regex.compile(source, regex.VERSION0) for source in sources]
 
 
-@lru_cache(maxsize=64)
 def scanner_for(facts: Facts) -> Scanner:
-    """The scanner for these facts (kept: facts are compared by identity)."""
-    return Scanner(facts)
+    """The scanner for these facts, kept with them."""
+    return facts.derived(Scanner)
 
 
 @lru_cache(maxsize=1)

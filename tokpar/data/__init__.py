@@ -1,1 +1,1 @@
-"""The bundled default tokenizer and the script that trains it."""
+"""The bundled default tokenizer."""

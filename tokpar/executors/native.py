@@ -43,7 +43,7 @@ class NativeExecutor:
                 "use executor='threads', 'processes' or 'serial'"
             )
         engine = tokenizer
-        if facts_of(tokenizer).flat and not self._single:
+        if not facts_of(tokenizer).bulky and not self._single:
             return _encode_wave(texts, range(len(texts)), engine, spans)
 
         def encode_wave(wave: range) -> Rows:

@@ -77,7 +77,8 @@ def dealt(texts: Sequence[str], workers: int, least: int) -> list[range]:
 
 
 class ThreadPool:
-    """Threads that are started at first use and kept until `close`; usable again afterwards.
+    """Threads that are started at first use and kept until `close`; usable again afterwards, and
+    by other threads meanwhile.
 
     After a fork the child starts threads of its own: pools are kept by process id, and an
     inherited one, whose threads do not exist in the child, is never touched.
@@ -95,7 +96,7 @@ class ThreadPool:
             return [job(each) for each in jobs]
         futures: list[Future[Result]] = []
         try:
-            futures += (self._pool().submit(job, each) for each in jobs)
+            futures += (self._submitted(job, each) for each in jobs)
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:
@@ -107,6 +108,17 @@ class ThreadPool:
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
             pool.shutdown()
+
+    def _submitted(self, job: Callable[[Job], Result], each: Job) -> Future[Result]:
+        """Another thread may close the pool between the two steps: then it is done by a new one.
+        What was handed out before is still done by the old one, for which `close` waits."""
+        while True:
+            pool = self._pool()
+            try:
+                return pool.submit(job, each)
+            except RuntimeError:
+                if self._pools.get(os.getpid()) is pool:  # not closed: no thread can be started
+                    raise
 
     def _pool(self) -> ThreadPoolExecutor:
         known = self._pools.get(os.getpid())

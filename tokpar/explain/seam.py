@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokpar.explain.kept import Kept
 from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, token_at, unequal
 from tokpar.explain.trace import Mask, Trace
 from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
@@ -92,7 +91,7 @@ class _View:
     def __init__(self, trace: Trace, number: int, around: int) -> None:
         self.trace, self.around = trace, around
         self.seam: Seam = trace.seams[number]
-        self.k, self.j = trace.sides(number)
+        self.k, self.j = number, number + 1
         self.left, self.right = trace.chunks[self.k], trace.chunks[self.j]
         self.left_spans, self.right_spans = trace.piece_spans(self.k), trace.piece_spans(self.j)
         self.shared = (self.right.start, max(self.right.start, self.left.stop))
@@ -118,7 +117,7 @@ class _View:
         bytes; the seam's place where that is not known."""
         here = int(self.trace.starts[self.seam.position])
         kept, left, right = self.trace.kept, self.left_spans, self.right_spans
-        if kept is None or left is None or right is None:
+        if left is None or right is None:
             return here, here
         (first, last), (behind, end) = kept[self.k], kept[self.j]
         stop = int(left[last - 1, 1]) if last > first else here
@@ -139,21 +138,16 @@ class _View:
         return windows
 
     def left_row(self) -> Row:
-        kept = None if self.trace.kept is None else self.trace.kept[self.k]
-        edge = -1 if kept is None else kept[1]
-        return self._chunk_row(self.k, self.left_spans, kept, edge, self.matched[0])
+        edge = self.trace.kept[self.k][1]
+        return self._chunk_row(self.k, self.left_spans, edge, self.matched[0])
 
     def right_row(self) -> Row:
-        kept = None if self.trace.kept is None else self.trace.kept[self.j]
-        edge = -1 if kept is None else kept[0]
-        return self._chunk_row(self.j, self.right_spans, kept, edge, self.matched[1])
+        edge = self.trace.kept[self.j][0]
+        return self._chunk_row(self.j, self.right_spans, edge, self.matched[1])
 
-    def _chunk_row(
-        self, k: int, spans: SpanArray | None, kept: Kept | None, edge: int, matched: IntArray
-    ) -> Row:
-        ids = self.trace.pieces[k].ids
-        first, last = (0, len(ids)) if kept is None else kept
-        numbers = self._near(spans, 0, len(ids), edge if edge >= 0 else last * (k == self.k))
+    def _chunk_row(self, k: int, spans: SpanArray | None, edge: int, matched: IntArray) -> Row:
+        ids, (first, last) = self.trace.pieces[k].ids, self.trace.kept[k]
+        numbers = self._near(spans, 0, len(ids), edge)
         both = np.isin(np.array(numbers, dtype=np.int64), matched).tolist()
         tokens = (
             token_at(self.trace, n, ids, spans, self.shared, first <= n < last, common)

@@ -12,28 +12,22 @@ from numpy.typing import NDArray
 
 from tokpar import pipeline
 from tokpar.encoder import Encoder
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.explain.differences import Difference, differences
-from tokpar.explain.kept import Kept, kept_ids
-from tokpar.interfaces import (
-    Locates,
-    MatchesSpans,
-    Merger,
-    Plan,
-    Repairs,
-    TokenizerAdapter,
-    facts_of,
-)
-from tokpar.joining import fused
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.methods.sizes import sizes_for
+from tokpar.mending import Joined, Method
+from tokpar.methods.sizes import fit_for
 from tokpar.registry import build_strategy, registry
-from tokpar.types import Chunk, Encoding, Joined, Piece, Seam, Unjoined
+from tokpar.results import TOO_SHORT, in_one_call
+from tokpar.types import Chunk, Piece, Seam, Split
 
 Mask = NDArray[np.bool_]
+Kept = tuple[int, int]
 
-_TOO_SHORT = "the text is too short for splitting to pay; give a chunk size to see seams"
+_GIVE_SIZE = f"{TOO_SHORT}; give a chunk size to see seams"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +35,8 @@ class Trace:
     """An encode of `text` and the serial ids, both before special tokens, truncation and padding.
 
     `pieces[k]` is what `chunks[k]` alone gave; `kept[k]` = (first, last) of its ids that the result
-    has, None where that cannot be told. `strategy` with its `options`, as they were asked for.
+    has. Seam n is the one between chunks n and n + 1. `strategy` with its `options`, as they were
+    asked for.
     """
 
     text: str
@@ -52,7 +47,7 @@ class Trace:
     serial: IdArray
     chunks: tuple[Chunk, ...]
     pieces: tuple[Piece, ...]
-    kept: tuple[Kept, ...] | None
+    kept: tuple[Kept, ...]
 
     @property
     def seams(self) -> Sequence[Seam]:
@@ -108,8 +103,6 @@ class Trace:
     def joined_spans(self) -> SpanArray | None:
         """The same of the joined ids: where each token was when its chunk was tokenized, even if
         the ids together are no encoding of the text."""
-        if self.kept is None:
-            return None
         parts = [self.piece_spans(k) for k in range(len(self.pieces))]
         known = [
             spans[first:last]
@@ -168,16 +161,6 @@ class Trace:
         first = int(self.starts.searchsorted(start, side="right")) - 1
         return first, max(first, int(self.starts.searchsorted(stop)))
 
-    def sides(self, n: int) -> tuple[int, int]:
-        """The numbers of the chunks that meet at a seam. A merger may leave seams out; then they
-        are those around its place."""
-        if len(self.seams) == len(self.chunks) - 1:
-            return n, n + 1
-        cores = [chunk.core_start for chunk in self.chunks]
-        behind = int(np.searchsorted(cores, self.seams[n].position, side="right")) - 1
-        right = min(max(1, behind), len(self.chunks) - 1)
-        return right - 1, right
-
 
 def trace(
     text: str,
@@ -197,66 +180,40 @@ def trace(
         adapter = encoder.tokenizer
     record = registry().strategy(strategy)
     splitter, merger = build_strategy(record, options)
-    watched = _Watched(merger)
-    serial = pipeline.encode_serial(
-        text, adapter, strategy=record.name, plan=Plan("serial", _TOO_SHORT), finish=False
-    )
+    method = Method(splitter, SerialExecutor(), merger, record.name)
     tuned = record.lossless and not options
-    if tuned and len(text) < sizes_for(adapter).smallest_split:
-        encoding = serial
-    else:
-        encoding = pipeline.encode(
-            text,
-            adapter,
-            splitter,
-            SerialExecutor(),
-            watched,
-            strategy=record.name,
-            finish=False,
-        )
-    chunks, pieces = watched.chunks, watched.pieces
-    if not encoding.seams:
-        chunks, pieces = (Chunk(0, len(text), 0, len(text)),), (Piece(encoding.ids),)
-    pieces = tuple(
-        _located(piece, text[chunk.start : chunk.stop], adapter)
-        for chunk, piece in zip(chunks, pieces, strict=True)
+    smallest = fit_for(adapter).smallest_split if tuned else 0
+    found: list[Joined] = []
+    encoding = pipeline.encode_batch(
+        [text], adapter, method, smallest=smallest, finish=False, watch=found.append
+    )[0]
+    serial = encoding.ids
+    if found:
+        serial = in_one_call(text, adapter, encoding.report, finish=False).ids
+    elif encoding.report.why == TOO_SHORT:
+        encoding = replace(encoding, report=replace(encoding.report, why=_GIVE_SIZE))
+    joined = found[0] if found else _whole(text, encoding)
+    return Trace(
+        text,
+        adapter,
+        record.name,
+        options,
+        encoding,
+        serial,
+        tuple(joined.chunks),
+        tuple(
+            _located(piece, text[chunk.start : chunk.stop], adapter)
+            for chunk, piece in zip(joined.chunks, joined.pieces, strict=True)
+        ),
+        tuple(zip(joined.first.tolist(), joined.last.tolist(), strict=True)),
     )
-    kept = kept_ids(text, adapter, merger, encoding, chunks, pieces)
-    return Trace(text, adapter, record.name, options, encoding, serial.ids, chunks, pieces, kept)
 
 
-@dataclass
-class _Watched:
-    """A merger, and what it was given when it was asked last."""
-
-    merger: Merger
-    chunks: tuple[Chunk, ...] = ()
-    pieces: tuple[Piece, ...] = ()
-
-    @property
-    def matches_spans(self) -> bool:
-        return isinstance(self.merger, MatchesSpans) and self.merger.matches_spans
-
-    def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        self.chunks, self.pieces = tuple(chunks), tuple(pieces)
-        return self.merger.merge(text, chunks, pieces, tokenizer)
-
-    def repaired(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Chunk]:
-        if isinstance(self.merger, Repairs):
-            return self.merger.repaired(text, chunks, failed, tokenizer)
-        return fused(chunks, failed)
+def _whole(text: str, encoding: Encoding) -> Joined:
+    """One chunk, of whose ids all were kept."""
+    ids, edges = encoding.ids, np.array([0, len(encoding.ids)])
+    chunks = Split.whole(text, encoding.report.why).chunks
+    return Joined(ids, encoding.seams, chunks, (Piece(ids),), edges[:1], edges[1:])
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:

@@ -29,7 +29,8 @@ class Overlap:
     `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
     the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
-    of its end.
+    of its end. `placed`: both sides tell places that tokens of their chunk can have; if
+    not, nothing is joined by them.
     """
 
     text: str
@@ -43,10 +44,13 @@ class Overlap:
     right_spans: SpanArray
     left_first: int
     edges: IntArray
+    placed: bool = True
 
     def matched(self) -> tuple[IntArray, IntArray]:
         """Numbers of the tokens, in `left_spans` and `right_spans`, that both sides found: the same
         id at the same place; ascending."""
+        if not self.placed:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
 
     def shared_edges(self) -> IntArray:
@@ -63,7 +67,10 @@ class Overlap:
         return positions
 
     def join(self, seam: Seam, offset: int) -> Join | None:
-        """The join at a byte offset from `start`; None if on some side a token lies across it."""
+        """The join at a byte offset from `start`; None if on some side a token lies across it, or
+        may."""
+        if not self.placed:
+            return None
         left = clean_split(self.left_spans, offset)
         right = clean_split(self.right_spans, offset)
         if left is None or right is None:
@@ -78,9 +85,11 @@ def overlap_of(
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
-    spans = _spans(text, left, pieces[0], locate) - byte_length(text[left.start : start])
-    first = int(np.searchsorted(spans[:, 1], 0, side="right"))
+    left_spans = _spans(text, left, pieces[0], locate)
     right_spans = _spans(text, right, pieces[1], locate)
+    placed = _in_order(left_spans, text, left) and _in_order(right_spans, text, right)
+    spans = left_spans - byte_length(text[left.start : start])
+    first = int(np.searchsorted(spans[:, 1], 0, side="right"))
     last = int(np.searchsorted(right_spans[:, 0], edges[-1]))
     return Overlap(
         text,
@@ -94,6 +103,7 @@ def overlap_of(
         right_spans[:last],
         first,
         edges,
+        placed,
     )
 
 
@@ -101,6 +111,16 @@ def _spans(text: str, chunk: Chunk, piece: Piece, locate: Locate) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
     return locate(piece.ids, text[chunk.start : chunk.stop])
+
+
+def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
+    """Tokens lie in their chunk, one behind the other as far as that can be: those of one character
+    share its span, but none begins, or ends, before one that comes earlier."""
+    if not len(spans):
+        return True
+    ordered = (spans[:, 0] <= spans[:, 1]).all() and (np.diff(spans, axis=0) >= 0).all()
+    last = byte_length(text[chunk.start : chunk.stop])
+    return bool(ordered) and int(spans[0, 0]) >= 0 and int(spans[-1, 1]) <= last
 
 
 def locate_of(tokenizer: TokenizerAdapter) -> Locate:

@@ -6,7 +6,6 @@ only at a certified cut in the overlap (K1-K3), inside a shared pre-token (K5) o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal

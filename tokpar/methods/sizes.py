@@ -1,4 +1,4 @@
-"""Which executor suits which tokenizer, how large its chunks are, and from which text size splitting
+"""Which executor suits which tokenizer, how large its chunks are, and from which size on splitting
 pays.
 
 The figures were measured on 2 cores with English text (docs/benchmarks.md).
@@ -14,7 +14,8 @@ from tokpar.interfaces import EncodesMany, HasSpec, Remembers, TokenizerAdapter,
 @dataclass(frozen=True)
 class Fit:
     """All sizes in code points. Texts below `smallest_split` are encoded in one call; chunks are
-    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks."""
+    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks. An engine whose results
+    are bulky is given small chunks, a fast one large ones: each costs it a little."""
 
     executor: str
     smallest_split: int
@@ -25,6 +26,7 @@ class Fit:
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+FLAT = Fit("native", smallest_split=131072, smallest_chunk=65536, largest_chunk=524288, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
     "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
@@ -41,6 +43,8 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
     if isinstance(tokenizer, EncodesMany):
         remembers = isinstance(tokenizer, Remembers) and tokenizer.remembers
+        if not facts_of(tokenizer).bulky:
+            return FLAT
         return MEMORY if remembers else NATIVE
     if facts_of(tokenizer).releases_gil:
         return THREADS

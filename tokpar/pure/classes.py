@@ -4,7 +4,7 @@ Python's `unicodedata` and the `regex` module follow other versions of Unicode t
 the engine itself follows several: its punctuation and accents are of Unicode 8 or so, its
 normalization forms of Unicode 9, its lowercase letters of Unicode 17 (`tokenizers` 0.23). So no
 class is asked of Python where the engine answers otherwise; ``python -m
-tokpar.pure.generate_classes`` asks the engine about all code points and writes the file.
+tests.recipes.generate_classes`` asks the engine about all code points and writes the file.
 
 white      the property White_Space: what is stripped, and separates words
 removed    what BertNormalizer(clean_text) takes out

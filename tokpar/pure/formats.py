@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tokpar.errors import FileFormatError
+from tokpar.pure.format_two import as_format_one
 from tokpar.pure.parts import kind, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN as GPT2_PATTERN
 from tokpar.pure.vocabulary import Merges as Merges
@@ -107,7 +108,7 @@ def read_config(path: Source) -> dict[str, Any]:
         raise FileFormatError(f'{path}: expected an object with a "model"')
     if not isinstance(data.get("added_tokens") or [], list):
         raise FileFormatError(f"{path}: added tokens: expected a list")
-    return data
+    return as_format_one(data)
 
 
 def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[AddedToken, ...]:

@@ -45,9 +45,9 @@ _AGREED = regex.compile(
       | [^\\\[\](){{}}?*+^$]
     )*+
     """,
-    regex.VERBOSE,
+    regex.VERBOSE | regex.VERSION0,
 )
-_DIFFERS_IN_ONIGURUMA = regex.compile(r"\{\d+(?:,\d*)?\}[+?]")
+_DIFFERS_IN_ONIGURUMA = regex.compile(r"\{\d+(?:,\d*)?\}[+?]", regex.VERSION0)
 
 
 def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
@@ -64,7 +64,7 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
             "engines are known to read in the same way"
         )
     try:
-        return regex.compile(agreed, regex.V0)
+        return regex.compile(agreed, regex.VERSION0)
     except regex.error as error:
         raise FileFormatError(f"pattern {pattern!r}: {error}") from error
 

@@ -52,15 +52,15 @@ class Finish:
         return filling + ids if self.pads_start else ids + filling
 
 
-def read_finish(config: Json, *, add_special_tokens: bool, cut_and_pad: bool) -> Finish:
-    """From a whole ``tokenizer.json``. `add_special_tokens`: the post-processor's; `cut_and_pad`:
-    the file's truncation and padding. FileFormatError names the part that is not supported."""
+def read_finish(
+    config: Json, *, add_special_tokens: bool = True, truncation: bool = True, padding: bool = True
+) -> Finish:
+    """From a whole ``tokenizer.json``: what its post-processor, its truncation and its padding do,
+    as far as asked for. FileFormatError names the part that is not supported."""
     prefix, suffix = _around(config.get("post_processor"))
     finish = Finish(prefix, suffix) if add_special_tokens else Finish()
-    if not cut_and_pad:
-        return finish
-    finish = _with_truncation(finish, _settings(config, "truncation"))
-    return _with_padding(finish, _settings(config, "padding"))
+    finish = _with_truncation(finish, _settings(config, "truncation") if truncation else None)
+    return _with_padding(finish, _settings(config, "padding") if padding else None)
 
 
 def _settings(config: Json, key: str) -> Json | None:

@@ -23,6 +23,7 @@ from tokpar.pure.bpe import Rule, merge_by_heap, rank_rule
 from tokpar.pure.formats import GPT2_PATTERN, Merges, Ranks, Vocabulary, byte_alphabet
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.patterns import compile_pattern
+from tokpar.pure.vocabulary import require_none_begins_another
 from tokpar.types import AddedToken
 
 Target = str | os.PathLike[str]
@@ -250,6 +251,7 @@ def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str
     there can be none."""
     for token in vocabulary.added:
         _require_plain(token)
+    require_none_begins_another(token.content for token in vocabulary.added)
     pattern = _single_pattern(vocabulary, covering)
     if vocabulary.semantics == "pairs":
         _require_ranks(vocabulary)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from tokpar.errors import OptionError
@@ -42,8 +43,10 @@ class Vocabulary:
 def rank_vocabulary(
     name: str, ranks: Ranks, pattern: str, special_tokens: Mapping[str, int]
 ) -> Vocabulary:
-    """The vocabulary of a tiktoken encoding; all of `special_tokens` are matched in the text."""
+    """The vocabulary of a tiktoken encoding; all of `special_tokens` are matched in the text.
+    OptionError if it is not certain which of them tiktoken would match."""
     require_free_ids(ranks, special_tokens)
+    require_none_begins_another(special_tokens)
     added = tuple(AddedToken(content, id_) for content, id_ in special_tokens.items())
     return Vocabulary(name, ranks, "ranks", (pattern,), {}, False, True, added)
 
@@ -55,6 +58,17 @@ def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
         if id_ in taken:
             raise OptionError(
                 f"special token {content!r} has id {id_}, which is the rank of {taken[id_]!r}"
+            )
+
+
+def require_none_begins_another(special_tokens: Iterable[str]) -> None:
+    """OptionError if a special token begins with another one: tiktoken takes the first of its hash
+    map where both match."""
+    for short, long in pairwise(sorted(special_tokens)):  # a prefix comes right before such a token
+        if long.startswith(short):
+            raise OptionError(
+                f"special token {long!r} begins with {short!r}: which of the two tiktoken takes "
+                "is chance; leave one of them out, or rename it"
             )
 
 

@@ -4,6 +4,7 @@ process, and those of a reference."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from functools import cache, partial
 
 import numpy as np
@@ -235,10 +236,10 @@ def _spans(tokenizer: TokenizerAdapter, text: str) -> SpanArray | None:
 
 def _facts_differ(tokenizer: TokenizerAdapter, twin: TokenizerAdapter) -> Complaint | None:
     own, other = facts_of(tokenizer), facts_of(twin)
-    for field in own.__dataclass_fields__:
-        expected, got = getattr(own, field), getattr(other, field)
-        if field != "tokens" and expected != got:
-            return Complaint(f"built again, its facts differ in {field}", repr(expected), repr(got))
+    for name in (field.name for field in fields(own) if field.init and field.name != "tokens"):
+        expected, got = getattr(own, name), getattr(other, name)
+        if expected != got:
+            return Complaint(f"built again, its facts differ in {name}", repr(expected), repr(got))
     return None
 
 

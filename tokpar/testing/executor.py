@@ -20,7 +20,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, named, outcome, require
 from tokpar.testing.compare import rows_differ
 from tokpar.testing.doubles import FAILS, Letters, Whole
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 from tokpar.testing.racing import at_once
 from tokpar.types import Rows
 
@@ -35,7 +35,7 @@ def check_executor(
     tokenizer: object = DEFAULT_TOKENIZER,
     *,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:

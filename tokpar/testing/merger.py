@@ -26,7 +26,7 @@ from tokpar.spans import alone
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
 from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.cutting import certificate_complaint
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split
 
@@ -91,7 +91,7 @@ def check_merger(
     *,
     splitter: Splitter | None = None,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.agreement.texts import (
     added_contents,
     competing,
@@ -15,7 +16,6 @@ from tokpar.agreement.texts import (
     surrounded,
     vocabulary_words,
 )
-from tokpar.data.hostile import hostile_texts, surrogate_texts
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.testing import texts as drawing
 from tokpar.testing.checks import Pools
@@ -23,8 +23,9 @@ from tokpar.testing.checks import Pools
 Kind = Literal["texts", "words", "surrogates"]
 
 EXAMPLES = 60
-"""Texts drawn for a run; besides half as many of the vocabulary's tokens alone, and as many with
-such tokens among other text."""
+"""Texts drawn for a run unless it asks for a number or the active profile of hypothesis has fewer
+examples; besides half as many of the vocabulary's tokens alone, and as many with such tokens among
+other text."""
 LONG = 2000
 """Texts above this many code points are only given to checks that are made for them."""
 MOST_ADDED = 50
@@ -33,12 +34,14 @@ MOST_ADDED = 50
 def pools(
     tokenizer: TokenizerAdapter,
     own: Sequence[str],
-    examples: int,
+    examples: int | None = None,
     reference: TokenizerAdapter | None = None,
 ) -> Pools:
     """The texts of a run. Contents of added tokens stand in the drawn ones, whole and in parts, and
     so do tokens of the vocabulary, where they can be known: merges that compete need both. The
     reference knows them, too: an adapter without facts gets no easier texts."""
+    if examples is None:
+        examples = min(EXAMPLES, settings().max_examples)
     known = [tokenizer] if reference is None else [tokenizer, reference]
     added = tuple(dict.fromkeys(content for each in known for content in added_contents(each)))
     added = added[:MOST_ADDED]

@@ -13,7 +13,7 @@ from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
 from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 from tokpar.types import Chunk, Split, stands_apart
 
 MOST_ATTEMPTS = 64
@@ -24,7 +24,7 @@ def check_splitter(
     tokenizer: object = DEFAULT_TOKENIZER,
     *,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:

@@ -20,7 +20,7 @@ from tokpar.testing.cutting import (
     strategy_checks,
 )
 from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 
 
 def check_strategy(
@@ -29,7 +29,7 @@ def check_strategy(
     *,
     options: Sequence[dict[str, Any]] | None = None,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:

@@ -11,7 +11,7 @@ from tokpar.testing.checks import Check, Watch, require
 from tokpar.testing.cutting import cut_checks
 from tokpar.testing.encoding import copy_checks, encode_checks, reference_checks
 from tokpar.testing.facts import facts_checks
-from tokpar.testing.pools import EXAMPLES, pools
+from tokpar.testing.pools import pools
 
 
 def check_tokenizer(
@@ -19,7 +19,7 @@ def check_tokenizer(
     reference: object | None = None,
     *,
     texts: Sequence[str] = (),
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     all_unicode: bool = False,
     watch: Watch | None = None,
     fail_fast: bool = False,
@@ -29,10 +29,11 @@ def check_tokenizer(
 
     `tokenizer` and `reference`: whatever `tokpar.load` takes; the ids must be the reference's, for
     code points that all engines classify alike, or with `all_unicode` for all. `texts`: the
-    caller's own, besides `examples` drawn ones and about 120 fixed ones; those over 2,000 code
-    points are encoded whole by every strategy and the reference. `watch` is called with the name
-    of each check; with `fail_fast` the first that fails is the last. The texts are always the
-    same, and so is the answer.
+    caller's own, besides `examples` drawn ones (None: 60, or what the active profile of hypothesis
+    draws if that is less) and about 120 fixed ones; those over 2,000 code points are encoded whole
+    by every strategy and the reference. `watch` is called with the name of each check; with
+    `fail_fast` the first that fails is the last. The same number draws the same texts each time,
+    and so the answer is the same.
     """
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)

@@ -8,17 +8,19 @@ they are at the call, and from its post-processor. The tokenizer itself is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, SpanArray, code_point_spans
-from tokpar.encoding import Encoding
 from tokpar.views import hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_source import Source
 from tokpar.views.refusals import missing, unpicklable
+
+if TYPE_CHECKING:
+    from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
 _ORIGINAL = "the transformers tokenizer"
 
@@ -189,6 +191,11 @@ class HfView:
     def __reduce__(self) -> NoReturn:
         unpicklable(self, _ORIGINAL)
 
+    def viewed(self) -> Any:
+        """What `tokpar.load` makes of a view: an adapter of the tokenizer itself."""
+        caller = self._now().adapter.caller
+        return caller.own if caller.wrapper is None else caller.wrapper
+
     def _now(self) -> Source:
         """What is known of the tokenizer as it is now."""
         adapter, known = self._tokenizer(), self._known
@@ -201,7 +208,7 @@ class HfView:
         wants_spans = "offset_mapping" in call.columns
         ids, spans = self._encoded(known.adapter, texts, wants_spans)
         own, frame = known.adapter.caller.own, known.frame(call.add_special_tokens)
-        rows = hf_rows.rows_of(ids, spans, frame, call, own)
+        rows = hf_rows.rows_of(texts, ids, spans, frame, call, own)
         padding = known.padding if call.padding else (0, 0)
         data: dict[str, Any] = {}
         for name in call.columns:

@@ -8,11 +8,12 @@ stores, no limit of length, sides as stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from tokenizers import Tokenizer
+from typing import TYPE_CHECKING, Any
 
 from tokpar.errors import OptionError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 _NO_LIMIT = int(1e30)
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer, models
 
 from tokpar.adapters.hf_finish import (
     Finish,
@@ -21,24 +20,24 @@ from tokpar.adapters.hf_finish import (
 )
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.views.hf_blanks import Blanks
 from tokpar.views.hf_call import Call
 
-# What Rust's char::is_whitespace holds for a space, and the byte-level character of " ".
-_BLANKS = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\u0120"
-)
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What stands around the ids of a text. `types`: type ids of prefix, text and suffix, one id
     standing for the whole text. `trims`: for each stage that takes spaces out of the offsets
-    whether it spares a space that the tokenizer put in front."""
+    whether it spares a space that the tokenizer put in front. `blanks`: counts them; None if there
+    is no such stage."""
 
     finish: Finish
     types: tuple[list[int], int, list[int]]
     trims: tuple[bool, ...]
+    blanks: Blanks | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,16 @@ class Row:
 def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
     """What the post-processor of `own` does to every text; `Finish.unknown` must be None."""
     post = own.post_processor
-    finish = finish_of(own, add_special_tokens=add_special_tokens, cut_and_pad=False)
-    return Frame(finish, _types(post, add_special_tokens), _trims(post))
+    finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
+    trims = _trims(post)
+    blanks = Blanks(own) if trims else None
+    return Frame(finish, _types(post, add_special_tokens), trims, blanks)
 
 
 def _types(post: Any, add_special_tokens: bool) -> tuple[list[int], int, list[int]]:
     """The engine's own answer for a text of one token."""
+    from tokenizers import Tokenizer, models
+
     one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
     if post is not None:
         one.post_processor = post
@@ -77,6 +80,7 @@ def _trims(post: Any) -> tuple[bool, ...]:
 
 
 def rows_of(
+    texts: Sequence[str],
     ids: Sequence[IdArray],
     spans: Sequence[SpanArray | None],
     frame: Frame,
@@ -84,15 +88,15 @@ def rows_of(
     own: Tokenizer,
 ) -> list[Row]:
     """The texts cut, their offsets trimmed, and padded together. Raises OptionError for
-    truncation="only_second" where something must go."""
+    truncation="only_second" where something must go, LookupError where offsets are not known."""
     around = len(frame.finish.prefix) + len(frame.finish.suffix)
     truncation = _truncation(call, own, around)
     rows = []
-    for some, where in zip(ids, spans, strict=True):
+    for text, some, where in zip(texts, ids, spans, strict=True):
         kept = some if truncation is None else _cut(truncation, some)
         places = where if truncation is None or where is None else _cut(truncation, where)
-        if places is not None and frame.trims:
-            places = trimmed(places, *_blanks(kept, own), frame.trims)
+        if places is not None and frame.blanks is not None:
+            places = trimmed(places, *frame.blanks.count(kept, places, text), frame.trims)
         rows.append(Row(kept, places))
     return rows if call.padding is None else _padded(rows, around, call)
 
@@ -125,15 +129,6 @@ def _padded(rows: Sequence[Row], around: int, call: Call) -> list[Row]:
         left = missing if call.padding_side == "left" else 0
         padded.append(Row(row.ids, row.spans, left, missing - left))
     return padded
-
-
-def _blanks(ids: IdArray, own: Tokenizer) -> tuple[IntArray, IntArray]:
-    """How many spaces each token begins and ends with, characters."""
-    unique, where = np.unique(ids, return_inverse=True)
-    tokens = [own.id_to_token(int(id_)) or "" for id_ in unique]
-    before = np.array([len(t) - len(t.lstrip(_BLANKS)) for t in tokens], dtype=np.int64)
-    behind = np.array([len(t) - len(t.rstrip(_BLANKS)) for t in tokens], dtype=np.int64)
-    return before[where], behind[where]
 
 
 def trimmed(

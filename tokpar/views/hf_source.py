@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_lines import is_of_first_line
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.views import hf_result, hf_rows
@@ -27,10 +27,10 @@ class Source:
     """A tokenizer between two changes of it. Raises OptionError for one that cannot be followed."""
 
     def __init__(self, adapter: TokenizerAdapter) -> None:
-        if not isinstance(adapter, HuggingFaceTokenizer):
+        if not is_of_first_line(adapter):
             raise OptionError(
-                f"as_hf needs a tokenizer of transformers or of the package tokenizers (an object, "
-                f"or a file read by engine='huggingface'), got {adapter.name}"
+                f"as_hf needs a tokenizer of transformers or of the package tokenizers below 1.0 "
+                f"(an object, or a file read by engine='huggingface'), got {adapter.name}"
             )
         if adapter.unfinishable is not None:
             raise OptionError(f"as_hf cannot tell what this tokenizer does: {adapter.unfinishable}")

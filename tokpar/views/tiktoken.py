@@ -10,21 +10,14 @@ from typing import Any, Literal, NoReturn
 import tiktoken
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.adapters.tiktoken_own import OwnEncoding
+from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.encoding import Encoding
-from tokpar.views.refusals import missing, own_methods, unpicklable
+from tokpar.views.refusals import missing, unpicklable
 
 Allowed = Literal["all"] | Collection[str]
-_MIRRORED = (
-    "encode",
-    "encode_ordinary",
-    "encode_to_numpy",
-    "encode_batch",
-    "encode_ordinary_batch",
-    "special_tokens_set",
-)
 _ORIGINAL = "the tiktoken.Encoding"
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
@@ -37,14 +30,12 @@ def view(
 ) -> TiktokenView:
     """The view of an encoder of `tokenizer`. `split(text, adapter)` encodes in parallel; texts
     below `smallest_split` code points are not worth that. Raises OptionError."""
+    if isinstance(tokenizer, OwnEncoding):
+        raise OptionError(f"as_tiktoken cannot follow this encoding: {tokenizer.why}")
     if not isinstance(tokenizer, TiktokenTokenizer):
         raise OptionError(
             f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
         )
-    own = own_methods(type(tokenizer.encoding), _MIRRORED, "tiktoken.")
-    if own:
-        kind = type(tokenizer.encoding).__name__
-        raise OptionError(f"as_tiktoken cannot follow {kind}, which has its own {own[0]}")
     return TiktokenView(tokenizer.encoding, split, smallest_split)
 
 
@@ -201,6 +192,10 @@ class TiktokenView:
 
     def __reduce__(self) -> NoReturn:
         unpicklable(self, _ORIGINAL)
+
+    def viewed(self) -> tiktoken.Encoding:
+        """What `tokpar.load` makes of a view: an adapter of the Encoding itself."""
+        return self._encoding
 
     def _is_short(self, text: Any) -> bool:
         """True for what the Encoding itself answers: short texts, those with surrogates, which are

@@ -1,6 +1,6 @@
 """Speed and memory of `auto` against each tokenizer's own serial call, in one run.
 
-    python -m tokpar.bench.foundation --vocab DIR --texts FILE.jsonl [--rounds 5] [--json OUT]
+    python -m tests.benchmarks.foundation --vocab DIR --texts FILE.jsonl [--rounds 5] [--json OUT]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; those that are
 missing are left out. Serial and parallel calls take turns; figures are medians and their ratio.
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.bench.provenance import processor
-from tokpar.bench.texts import long_text, read_texts, text_hash
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import EncodesWhole, TokenizerAdapter
 
@@ -134,7 +134,7 @@ def _memory(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Growth of the peak resident set during one call at 8 MB, each in a process of its own."""
     peaks = {}
     for way in ("serial", "tokpar"):
-        command = [sys.executable, "-m", "tokpar.bench.foundation", "--vocab", str(args.vocab)]
+        command = [sys.executable, "-m", "tests.benchmarks.foundation", "--vocab", str(args.vocab)]
         command += ["--texts", str(args.texts), "--peak", name, "8 MB", way]
         peaks[way] = float(subprocess.run(command, check=True, capture_output=True).stdout)
     print(

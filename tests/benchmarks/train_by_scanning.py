@@ -64,7 +64,7 @@ def count_chunk(task: tuple[Path, int, int, str, str]) -> Counter[str]:
         text = file.read(stop - start).decode("utf-8")
     counts: Counter[str] = Counter()
     for part in text.split(special_token):
-        counts.update(regex.findall(pattern, part))
+        counts.update(regex.findall(pattern, part, regex.VERSION0))
     return counts
 
 

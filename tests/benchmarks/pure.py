@@ -1,6 +1,6 @@
 """Speed of the tokenizers in Python against the native engines' serial calls, in one run.
 
-    python -m tokpar.bench.pure --vocab DIR --texts FILE.jsonl [--size 1000000] [--rounds 5]
+    python -m tests.benchmarks.pure --vocab DIR --texts FILE.jsonl [--size 1000000] [--rounds 5]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; those that are
 missing are left out. Both sides take turns, each on a tokenizer that has seen no text yet, loading
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.bench.texts import long_text, read_texts, text_hash
+from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.errors import TokparError
 from tokpar.pure.bpe import RankBPE
 from tokpar.pure.formats import read_ranks

@@ -1,6 +1,7 @@
-"""Asks Hugging Face's engine for its classes of characters and writes ``classes.json``.
+"""Asks Hugging Face's engine for its classes of characters and writes ``tokpar/pure/classes.json``.
 
-Run it under Python 3.11 (Unicode 14), with `tokenizers` installed; see `tokpar.pure.classes`.
+Run it under Python 3.11 (Unicode 14), with `tokenizers` installed:
+`python -m tests.recipes.generate_classes`; see `tokpar.pure.classes`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).with_name("classes.json")
+TARGET = Path(__file__).parents[2] / "tokpar" / "pure" / "classes.json"
 CHARACTERS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 
 _CASED_SINCE_14 = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)}

@@ -1,6 +1,6 @@
 """Speed of incremental BPE and of eager output, against merging by heap and the native models.
 
-    python -m tokpar.bench.incremental --vocab DIR --texts FILE.jsonl [--rounds 3] [--largest N]
+    python -m tests.benchmarks.incremental --vocab DIR --texts FILE.jsonl [--rounds 3] [--largest N]
 
 DIR holds deepseek.json and cl100k_base.tiktoken, o200k_base.tiktoken; those that are missing are
 left out. Three kinds of rows, figures are microseconds per byte, the least of the rounds:
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tests.benchmarks.pure import native_call
+from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.incremental import PrefixTokenizer
-from tokpar.bench.pure import native_call
-from tokpar.bench.texts import long_text, read_texts, text_hash
 from tokpar.pure.eager import EagerBPE
 from tokpar.pure.following import Following
 from tokpar.pure.formats import read_ranks

@@ -1,7 +1,8 @@
 """`auto` against each engine's own fastest call for one text: sizes, kinds of text, in one run.
 
-    python -m tokpar.bench.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl] [--json OUT]
-        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 3] [--markdown OUT]
+    python -m tests.benchmarks.speed --vocab DIR --texts FILE.jsonl [--chinese FILE.jsonl]
+        [--only NAMES] [--kinds 1M,8M] [--sizes 1K,10K,100K,1M,8M,64M] [--rounds 3] [--json OUT]
+        [--markdown OUT]
 
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file or
 engine plugin is missing are left out. tokpar and one of the own calls take turns (of four calls:
@@ -18,9 +19,9 @@ import base64
 import json
 import random
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,10 +29,11 @@ from typing import Any
 import numpy as np
 
 import tokpar
+from tests.benchmarks.speed_engines import Call, Subject, subjects
+from tests.benchmarks.speed_tables import Row, line, markdown
+from tests.benchmarks.texts import long_text, read_texts, standard_library, text_hash
+from tests.benchmarks.turns import Turn, in_turns, spread, timed
 from tokpar.bench.provenance import provenance
-from tokpar.bench.speed_engines import Call, Subject, subjects
-from tokpar.bench.speed_tables import Row, line, markdown
-from tokpar.bench.texts import long_text, read_texts, standard_library, text_hash
 from tokpar.types import Report
 
 SIZES = {
@@ -42,9 +44,6 @@ SIZES = {
     "8M": 8_000_000,
     "64M": 64_000_000,
 }
-LEAST_SECONDS = 2.0
-"""A row repeats its calls until they took so long."""
-MOST_SECONDS = 60.0
 FEW_OBJECTS = {"Hugging Face": 1, "tiktoken": 1}
 """Engines whose calls take longer than what differs from object to object."""
 OBJECTS = 6
@@ -65,22 +64,6 @@ class Sample:
     @property
     def label(self) -> str:
         return f"{self.kind} {self.size}"
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Mean seconds of two own calls and of two of tokpar's between them; the last of tokpar's, and
-    its report."""
-
-    own: float
-    tokpar: float
-    last: float
-    report: Report
-
-    @property
-    def outside(self) -> float:
-        """Share of tokpar's last time outside the tokenizer's call."""
-        return 1 - self.report.seconds["tokenize"] / self.last
 
 
 Pair = tuple[Mapping[str, Call], Any]
@@ -122,8 +105,8 @@ def _pair(subject: Subject, number: int) -> Pair:
     """Which is loaded first alternates: what is loaded next may get the memory that was freed."""
     if number % 2:
         adapter = subject.load()
-        return subject.own(), adapter
-    return subject.own(), subject.load()
+        return subject.own().one, adapter
+    return subject.own().one, subject.load()
 
 
 def _write(args: argparse.Namespace, about: dict[str, Any], rows: Sequence[Row]) -> None:
@@ -194,14 +177,15 @@ def measured(subject: Subject, pairs: Sequence[Pair], sample: Sample, rounds: in
     """The row of one subject and text. SystemExit if ids differ: nothing else matters then."""
     text = sample.text
     firsts, later = _unseen(subject, text, rounds, next(iter(pairs[0][0].values())))
-    turns: dict[str, list[Turn]] = {name: [] for name in pairs[0][0]}
+    turns: dict[str, list[Turn[Report]]] = {name: [] for name in pairs[0][0]}
     for own, adapter in pairs:
         with tokpar.Encoder(adapter) as encoder:
             seams = _seams_of_same(subject, sample, own, encoder)
+            ours = partial(encoder.encode, text)
             for name, call in own.items():
-                turns[name] += _in_turns(call, encoder.encode, text, rounds, len(pairs))
+                turns[name] += in_turns(partial(call, text), ours, _report, rounds, len(pairs))
     own_seconds = {name: median(turn.own for turn in turns[name]) for name in turns}
-    usual, report = next(iter(own_seconds.values())), next(iter(turns.values()))[-1].report
+    usual, report = next(iter(own_seconds.values())), next(iter(turns.values()))[-1].kept
     return Row(
         subject.name,
         sample.kind,
@@ -211,10 +195,10 @@ def measured(subject: Subject, pairs: Sequence[Pair], sample: Sample, rounds: in
         own_seconds,
         {name: median(turn.tokpar for turn in turns[name]) for name in turns},
         median(firsts),
-        {name: _spread([turn.own / turn.tokpar for turn in turns[name]]) for name in turns},
+        {name: spread([turn.ratio for turn in turns[name]]) for name in turns},
         usual / median(firsts),
         None if not later else median(later),
-        median(turn.outside for name in turns for turn in turns[name]),
+        median(_outside(turn) for name in turns for turn in turns[name]),
         report.executor,
         report.chunks,
         seams,
@@ -231,26 +215,13 @@ def _seams_of_same(
     return len(encoding.seams)
 
 
-def _in_turns(
-    own: Call, encode: Callable[[str], tokpar.Encoding], text: str, rounds: int, parts: int
-) -> Iterator[Turn]:
-    """One of `parts` equal parts of the turns: own, tokpar, tokpar, own, and each side's mean,
-    because the second of two calls of one object finds its tables in the processor's cache, and
-    so there is one such call on either side. No ids are kept, which would cost the next call new
-    memory, and neither side's are let go while the clock runs."""
-    started, done = time.perf_counter(), 0
-    while not _enough(done * parts, rounds, (time.perf_counter() - started) * parts):
-        before = _timed(own, text)[0]
-        first, _ = _reported(encode, text)
-        second, report = _reported(encode, text)
-        after = _timed(own, text)[0]
-        yield Turn((before + after) / 2, (first + second) / 2, second, report)
-        done += 1
+def _report(encoding: tokpar.Encoding) -> Report:
+    return encoding.report
 
 
-def _reported(encode: Callable[[str], tokpar.Encoding], text: str) -> tuple[float, Report]:
-    seconds, encoding = _timed(encode, text)
-    return seconds, encoding.report
+def _outside(turn: Turn[Report]) -> float:
+    """Share of tokpar's last time outside the tokenizer's call."""
+    return 1 - turn.kept.seconds["tokenize"] / turn.last
 
 
 def _unseen(subject: Subject, text: str, rounds: int, own: Call) -> tuple[list[float], list[float]]:
@@ -262,27 +233,13 @@ def _unseen(subject: Subject, text: str, rounds: int, own: Call) -> tuple[list[f
     remembers = subject.engine == "Hugging Face"
     for _ in range(rounds if remembers else 1):
         with tokpar.Encoder(subject.load()) as fresh:
-            firsts.append(_timed(fresh.encode, text)[0])
+            firsts.append(timed(partial(fresh.encode, text))[0])
         if remembers:
             with tokpar.Encoder(subject.load()) as fresh:
                 fresh.encode(text[:half])
-                ours = _timed(fresh.encode, text[half:])[0]
-            later.append(_timed(own, text[half:])[0] / ours)
+                ours = timed(partial(fresh.encode, text[half:]))[0]
+            later.append(timed(partial(own, text[half:]))[0] / ours)
     return firsts, later
-
-
-def _enough(done: int, rounds: int, seconds: float) -> bool:
-    return seconds > MOST_SECONDS or (done >= rounds and seconds > LEAST_SECONDS)
-
-
-def _timed(call: Callable[[str], Any], text: str) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call(text)
-    return time.perf_counter() - start, result
-
-
-def _spread(ratios: Sequence[float]) -> tuple[float, float, float]:
-    return median(ratios), min(ratios), max(ratios)
 
 
 if __name__ == "__main__":

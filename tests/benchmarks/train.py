@@ -1,6 +1,6 @@
 """Time of training: `tokpar.train`, a plain scanning trainer and Hugging Face's, in one run.
 
-    python -m tokpar.bench.train --texts FILE.jsonl ... [--megabytes 50] [--vocab-size 10000]
+    python -m tests.benchmarks.train --texts FILE.jsonl ... [--megabytes 50] [--vocab-size 10000]
 
 The text is built as for the other benchmarks and divided into documents by a special token. Each
 trainer starts from the file (Hugging Face from the list of the documents, already read) and ends
@@ -23,9 +23,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import tokpar
-from tokpar.bench.texts import long_text, read_texts, text_hash
-from tokpar.bench.train_by_scanning import train_by_scanning
-from tokpar.data.train_default import END_OF_TEXT, PATTERN
+from tests.benchmarks.texts import long_text, read_texts, text_hash
+from tests.benchmarks.train_by_scanning import train_by_scanning
+from tests.recipes.train_default import END_OF_TEXT, PATTERN
 from tokpar.executors.workers import worker_count
 from tokpar.training.merges import Ties
 

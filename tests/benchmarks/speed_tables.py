@@ -1,4 +1,4 @@
-"""Rows of `tokpar.bench.speed`: in words, and as the tables of docs/benchmarks.md."""
+"""Rows of `tests.benchmarks.speed`: in words, and as the tables of docs/benchmarks.md."""
 
 from __future__ import annotations
 

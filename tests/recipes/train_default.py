@@ -1,4 +1,4 @@
-"""Train the bundled default tokenizer: python -m tokpar.data.train_default SDIST --out FILE.
+"""Train the bundled default tokenizer: python -m tests.recipes.train_default SDIST --out FILE.
 
 The text comes from one hash-pinned source distribution (Django, BSD-3-Clause). `training_texts`
 gives it in the order and form the trainer reads it. `train` is `tokpar.train`; `--check` holds it

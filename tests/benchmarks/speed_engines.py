@@ -1,0 +1,215 @@
+"""Engines, and their own calls for one text and for many."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tokpar
+from tokpar.executors.serial import PASSING
+from tokpar.kernels import IdArray
+
+FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
+Call = Callable[[str], IdArray]
+
+
+@dataclass(frozen=True)
+class Many:
+    """An own call for many texts, whose result has the ids in arrays by the cheapest way that its
+    users have; `rows` takes them apart, for comparisons."""
+
+    call: Callable[[list[str]], Any]
+    rows: Callable[[Any], Sequence[IdArray]] = list
+
+
+@dataclass(frozen=True)
+class Own:
+    """The calls of one object by name; the first for one text is the one that its users make."""
+
+    one: dict[str, Call]
+    many: dict[str, Many]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An engine with a vocabulary: how to load it for tokpar, and how to make an object of its
+    own."""
+
+    name: str
+    engine: str
+    load: Callable[[], Any]
+    own: Callable[[], Own]
+
+
+def subjects(vocab: Path, only: Sequence[str]) -> Iterator[Subject]:
+    """Those whose files and packages are there; `only`: names, or parts of them, all if empty."""
+
+    def wanted(name: str) -> bool:
+        return not only or any(part in name for part in only)
+
+    with tempfile.TemporaryDirectory() as directory:
+        yield from _huggingface(vocab, wanted, Path(directory))
+        yield from _tiktoken(vocab, wanted)
+        yield from _engines(vocab, wanted, Path(directory))
+
+
+def _huggingface(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Iterator[Subject]:
+    from tokenizers import Tokenizer
+
+    for name, file in FILES.items():
+        if (vocab / file).is_file() and wanted(f"{name}, Hugging Face"):
+            path = str(_without_cutting(vocab / file, directory))
+
+            def load(path: str = path) -> Any:
+                return tokpar.load(Tokenizer.from_file(path))
+
+            def calls(path: str = path) -> Own:
+                return _of_tokenizers(Tokenizer.from_file(path))
+
+            yield Subject(f"{name}, Hugging Face", "Hugging Face", load, calls)
+
+
+def _of_tokenizers(own: Any) -> Own:
+    """Of tokenizers 0.2x and 1.x, which has arrays, and one batch call."""
+    has_arrays = hasattr(type(own.encode("")), "ids_array")
+
+    def ids(encoding: Any) -> IdArray:
+        if has_arrays:
+            found: IdArray = encoding.ids_array
+            return found
+        return np.array(encoding.ids, dtype=np.uint32)
+
+    def many(name: str) -> Many:
+        batch = getattr(own, name)
+        return Many(lambda texts: [ids(each) for each in batch(texts)])
+
+    batches = [name for name in ("encode_batch", "encode_batch_fast") if hasattr(own, name)]
+    return Own(
+        {"encode": lambda text: ids(own.encode(text))}, {name: many(name) for name in batches}
+    )
+
+
+def _tiktoken(vocab: Path, wanted: Callable[[str], bool]) -> Iterator[Subject]:
+    for name in ("cl100k", "o200k"):
+        path = vocab / f"{name}_base.tiktoken"
+        if path.is_file() and wanted(f"{name}, tiktoken"):
+            adapter: Any = tokpar.load(path)
+            own = adapter.encoding
+
+            def calls(own: Any = own) -> Own:
+                return _of_tiktoken(own)
+
+            def load(path: Path = path) -> Any:
+                return tokpar.load(path, disallowed_special=())
+
+            yield Subject(f"{name}, tiktoken", "tiktoken", load, calls)
+
+
+def _of_tiktoken(own: Any) -> Own:
+    def to_numpy(text: str) -> IdArray:
+        ids: IdArray = own.encode_to_numpy(text, disallowed_special=())
+        return ids
+
+    def batch(texts: list[str]) -> list[IdArray]:
+        return [np.array(ids, dtype=np.uint32) for ids in own.encode_ordinary_batch(texts)]
+
+    return Own(
+        {
+            "encode_ordinary": lambda text: np.array(own.encode_ordinary(text), dtype=np.uint32),
+            "encode_to_numpy": to_numpy,
+        },
+        {
+            "encode_ordinary_batch": Many(batch),
+            "encode_to_numpy": Many(lambda texts: [to_numpy(text) for text in texts]),
+        },
+    )
+
+
+def _engines(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Iterator[Subject]:
+    engines = {"fastokens": _fastokens, "gigatoken": _gigatoken, "tokie": _tokie}
+    for engine, own in engines.items():
+        for name, file in FILES.items():
+            if not wanted(f"{name}, {engine}"):
+                continue
+            try:
+                whole = _without_cutting(vocab / file, directory)
+                calls = partial(own, import_module(engine), str(whole))
+
+                def load(path: Path = whole, engine: str = engine) -> Any:
+                    return tokpar.load(path, engine=engine, trust=True, add_special_tokens=False)
+
+                calls()
+                load()
+            except BaseException as error:  # a panic is no Exception
+                if isinstance(error, PASSING):
+                    raise
+                print(f"{name}, {engine}: left out, {error}", file=sys.stderr)
+                continue
+            yield Subject(f"{name}, {engine}", engine, load, calls)
+
+
+def _without_cutting(path: Path, directory: Path) -> Path:
+    """A copy of a tokenizer.json that stores no truncation and no padding."""
+    config = json.loads(path.read_text(encoding="utf-8")) | {"truncation": None, "padding": None}
+    copy = directory / path.name
+    copy.write_text(json.dumps(config), encoding="utf-8")
+    return copy
+
+
+def _fastokens(package: Any, path: str) -> Own:
+    own = package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8"))
+
+    def flat(texts: list[str]) -> tuple[IdArray, Any]:
+        ids, offsets = own.encode_batch_flat(texts)
+        return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.uint64)
+
+    return Own(
+        {"encode_batch_flat": lambda text: flat([text])[0]},
+        {"encode_batch_flat": Many(flat, lambda found: np.split(found[0], found[1][1:-1]))},
+    )
+
+
+def _gigatoken(package: Any, path: str) -> Own:
+    own = package.Tokenizer.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def flat(texts: list[str]) -> tuple[IdArray, Any]:
+        """The arrays below awkward's."""
+        layout = own.encode_batch(texts).layout
+        return np.asarray(layout.content.data), np.asarray(layout.offsets)
+
+    return Own(
+        {
+            "encode": own.encode,
+            "encode_batch": lambda text: np.asarray(own.encode_batch([text])[0]),
+        },
+        {"encode_batch": Many(flat, lambda found: np.split(found[0], found[1][1:-1]))},
+    )
+
+
+def _tokie(package: Any, path: str) -> Own:
+    own = package.Tokenizer.from_json(path)
+    own.no_truncation()
+    own.no_padding()
+
+    def flat(texts: list[str]) -> Any:
+        return own.encode_batch_flat(texts, add_special_tokens=False)
+
+    def rows(found: Any) -> list[IdArray]:
+        return np.split(found[0], np.cumsum(found[1].astype(np.int64))[:-1])
+
+    return Own(
+        {
+            "encode": lambda t: np.array(own.encode(t, add_special_tokens=False).ids, np.uint32),
+            "encode_batch_flat": lambda text: flat([text])[0],
+        },
+        {"encode_batch_flat": Many(flat, rows)},
+    )

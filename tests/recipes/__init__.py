@@ -1,0 +1,1 @@
+"""How files that come with tokpar were made."""

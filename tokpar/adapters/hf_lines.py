@@ -1,0 +1,106 @@
+"""Which line of the package tokenizers is installed, and the adapter that its objects need.
+
+Releases from 0.21 up to 1.0 have the API that `huggingface` uses; 1.x is another library under the
+same name, see `hf_one`. Without the package everything but Hugging Face's tokenizers works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.pure.format_two import VERSION
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from tokpar.adapters.hf_one import HuggingFaceOneTokenizer
+    from tokpar.adapters.huggingface import HuggingFaceTokenizer
+
+    FileAdapter = HuggingFaceTokenizer | HuggingFaceOneTokenizer
+
+OLDEST = (0, 21)
+_WORKING = "tokenizers 0.21 or later, 1.x included"
+_INSTALL = "pip install 'tokenizers>=0.21'"
+_INSTALL_ONE = "pip install --pre 'tokenizers>=1.0.0rc3'"
+
+
+def load(source: object, **settings: Any) -> FileAdapter | None:
+    """An adapter of a `tokenizers.Tokenizer` of either line, of a transformers fast tokenizer, or
+    of the file named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for
+    anything else.
+
+    Settings: those of `huggingface.load` and `hf_one.load`. Raises EngineError where no line that
+    tokpar knows is installed, FileFormatError for a file that the installed one does not read.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if path.suffix not in (".json", ".txt"):
+            return None
+        return _of_file(path, settings)
+    own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)  # None: then no object is of it
+    if own is None or not isinstance(getattr(source, "backend_tokenizer", source), own):
+        return None
+    return _adapter(source, settings)
+
+
+def installed() -> tuple[int, ...] | None:
+    """The release of tokenizers that is imported: (0, 23, 1); None without the package."""
+    try:
+        version = str(import_module("tokenizers").__version__)
+    except ImportError:
+        return None
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def is_of_first_line(adapter: object) -> TypeIs[HuggingFaceTokenizer]:
+    """Whether this is the adapter of a tokenizer of transformers, or of tokenizers below 1.0."""
+    module = sys.modules.get("tokpar.adapters.huggingface")
+    return module is not None and isinstance(adapter, module.HuggingFaceTokenizer)
+
+
+def _of_file(path: Path, settings: dict[str, Any]) -> FileAdapter | None:
+    try:
+        return _adapter(path, settings)
+    except FileFormatError as error:
+        if path.suffix == ".json" and _version(path) == VERSION and not _reads_two():
+            raise FileFormatError(
+                f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: {_INSTALL_ONE}; "
+                "or load it with engine='pure'"
+            ) from error
+        raise
+
+
+def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
+    release = installed()
+    if release is None:
+        raise EngineError(
+            f"Hugging Face's tokenizers need the package tokenizers: {_INSTALL}; "
+            "or load the file with engine='pure'"
+        )
+    if release < OLDEST:
+        found = import_module("tokenizers").__version__
+        raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")
+    line = "hf_one" if _reads_two() else "huggingface"
+    adapter: FileAdapter | None = import_module(f"tokpar.adapters.{line}").load(source, **settings)
+    return adapter
+
+
+def _reads_two() -> bool:
+    release = installed()
+    return release is not None and release >= (1,)
+
+
+def _version(path: Path) -> object:
+    """What a ``tokenizer.json`` calls its format; None for anything else."""
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    return config.get("version") if isinstance(config, dict) else None

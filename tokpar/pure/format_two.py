@@ -1,0 +1,123 @@
+"""Format 2.0 of a ``tokenizer.json``, which tokenizers 1.x writes, in the words of format 1.0.
+
+2.0 says the same in other places: byte-level is a flag of the model and no pre-tokenizer, Metaspace
+is a normalizer and a Split, a template lists ids and no names. What has no counterpart in 1.0 stays
+as it is, for the reader of 1.0 to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tokpar.pure.vocabulary import byte_alphabet
+
+Json = Mapping[str, Any]
+
+VERSION = "2.0"
+_METASPACE = "MetaspaceNormalizer"
+
+
+def as_format_one(config: Json) -> dict[str, Any]:
+    """A parsed file as format 1.0 would have it; one in another format than 2.0 as it is."""
+    if config.get("version") != VERSION or not isinstance(config.get("model"), Mapping):
+        return dict(config)
+    model = dict(config["model"])
+    normalizers = _flat(config.get("normalizer"), "normalizers")
+    pieces = _flat(config.get("pre_tokenizer"), "pretokenizers")
+    if _is_metaspace(normalizers):
+        normalizers, pieces = normalizers[:-1], _metaspace(normalizers[-1], pieces)
+    if model.pop("byte_level", False):
+        pieces = [*pieces, _BYTE_LEVEL]
+        model["vocab"] = _with_added(model["vocab"], config.get("added_tokens") or ())
+    return {
+        **config,
+        "version": "1.0",
+        "normalizer": _joined(normalizers, "normalizers"),
+        "pre_tokenizer": _joined(pieces, "pretokenizers"),
+        "post_processor": _named(config.get("post_processor")),
+        "model": model,
+    }
+
+
+_BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": True,
+    "use_regex": False,
+}
+
+
+def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:
+    """The vocabulary with its added tokens as they stand in a text; 1.x writes their bytes, too, in
+    the letters of byte level, and then does not find them again."""
+    letters = {byte: character for character, byte in byte_alphabet().items()}
+    renamed = {}
+    for token in added:
+        spelled = "".join(letters[byte] for byte in token["content"].encode())
+        if token["content"] not in vocab and vocab.get(spelled) == token["id"]:
+            renamed[spelled] = token["content"]
+    return {renamed.get(token, token): id_ for token, id_ in vocab.items()}
+
+
+def _flat(part: Json | None, members: str) -> list[Any]:
+    """The stages; 1.x writes no Sequence within another."""
+    if part is None:
+        return []
+    if isinstance(part, Mapping) and part.get("type") == "Sequence":
+        return list(part[members])
+    return [part]
+
+
+def _joined(stages: Sequence[Any], members: str) -> Any:
+    if len(stages) == 1:
+        return stages[0]
+    return {"type": "Sequence", members: list(stages)} if stages else None
+
+
+def _is_metaspace(normalizers: Sequence[Any]) -> bool:
+    """The last one is what a Metaspace becomes; with another pre-tokenizer in front of that it
+    drops white space."""
+    last = normalizers[-1] if normalizers else {}
+    return last.get("type") == _METASPACE and last.get("drop_whitespace") is False
+
+
+def _metaspace(normalizer: Json, pieces: Sequence[Any]) -> list[Any]:
+    mark = normalizer["replacement"]
+    behind = {
+        "type": "Split",
+        "pattern": {"String": mark},
+        "behavior": "MergedWithNext",
+        "invert": False,
+    }
+    split = bool(pieces) and pieces[0] == behind
+    metaspace = {
+        "type": "Metaspace",
+        "replacement": mark,
+        "prepend_scheme": normalizer["prepend"],
+        "split": split,
+    }
+    return [metaspace, *pieces[split:]]
+
+
+def _named(post: Json | None) -> Any:
+    """A template with a name for each special token."""
+    if post is None or post.get("type") != "TemplateProcessing":
+        return post
+    special: dict[str, Any] = {}
+    return {
+        **post,
+        "single": [_entry(entry, special) for entry in post["single"]],
+        "pair": [_entry(entry, special) for entry in post["pair"]],
+        "special_tokens": special,
+    }
+
+
+def _entry(entry: Json, special: dict[str, Any]) -> dict[str, Any]:
+    kind = entry.get("type_id", 0)
+    if "seq" in entry:
+        return {"Sequence": {"id": entry["seq"], "type_id": kind}}
+    ids = list(entry["ids"])
+    name = " ".join(map(str, ids))
+    special[name] = {"id": name, "ids": ids, "tokens": [str(id_) for id_ in ids]}
+    return {"SpecialToken": {"id": name, "type_id": kind}}
