@@ -170,7 +170,6 @@ def test_ids_are_uint32_and_finishing_leaves_them_alone() -> None:
     for text in ("", "a", "\ud800"):
         assert tokenizer.encode(text).dtype == np.uint32
         assert tokenizer.encode_whole(text).dtype == np.uint32
-    ids = tokenizer.encode("a b")
 
 
 def test_it_has_the_abilities_it_should_have() -> None:

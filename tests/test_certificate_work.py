@@ -3,15 +3,12 @@ grows with the text and the number of seams, not with their product. Characters 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,11 +19,11 @@ from tokpar.certificate import answers as answers_module
 from tokpar.certificate import region as region_module
 from tokpar.certificate.added import Occurrences
 from tokpar.certificate.scan import Scanner
-from tokpar.certificate.stored import from_json, to_json
+from tokpar.certificate.stored import to_bytes
 from tokpar.cli import main
-from tokpar.errors import FileFormatError
+from tokpar.encoding import Encoding
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.types import Cuts, Encoding, Seam, SeamRow
+from tokpar.types import Seam
 
 HUGE = [2**40, 2**63, 2**64, -(2**63), 10**30]
 
@@ -60,50 +57,20 @@ def with_witness(seam: Seam, **changes: int) -> Seam:
 # ------------------------------------------------------------------------------- numbers
 
 
-def placed(name: str, number: int) -> dict[str, Any]:
-    """The certificate as JSON with one number of the first K5 seam replaced."""
-    encoding, _ = divided()
-    data = to_json(encoding, TEXT, "cl100k_part")
-    seam = next(seam for seam in data["seams"] if seam["rule"] == "K5")
-    if name in seam:
-        seam[name] = number
-    else:
-        seam["witness"] = [[n, number if n == name else value] for n, value in seam["witness"]]
-    return data
-
-
-@pytest.mark.parametrize("number", HUGE)
-@pytest.mark.parametrize("name", ["position", "token", "start", "stop", "second"])
-def test_a_number_that_no_text_has_is_refused_with_what_was_got(name: str, number: int) -> None:
-    with pytest.raises(
-        FileFormatError, match=rf"seams\[\d+\]\..*{name}: .*below 2\*\*40, got"
-    ) as e:
-        from_json(placed(name, number))
-    assert str(e.value).endswith(str(number))
-
-
-def test_steps_whose_sum_no_text_has_are_refused() -> None:
-    cut = Seam(0, "K1", "20", (("family", "cl100k"),))
-    encoding = replace(encoded(), seams=SeamRow((), Cuts(cut, *2 * [np.arange(3)])))
-    data = to_json(encoding, TEXT, "cl100k_part")
-    data["cuts"]["position"] = [2**39, 2**39, 1]
-    with pytest.raises(FileFormatError, match=r"cuts.position: expected a sum below 2\*\*40"):
-        from_json(data)
-    data["cuts"]["position"] = [2**63, 1, 1]
-    with pytest.raises(FileFormatError, match=r"cuts.position: .*got 9223372036854775808"):
-        from_json(data)
-
-
-def test_the_command_says_it_in_one_line(
+def test_the_command_says_in_one_line_what_is_wrong_with_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text, certificate = tmp_path / "text.txt", tmp_path / "certificate.json"
+    """Numbers in files: tests/test_certificate_files.py."""
+    text, certificate = tmp_path / "text.txt", tmp_path / "certificate"
     text.write_text(TEXT, encoding="utf-8")
-    certificate.write_text(json.dumps(placed("position", 2**63)), encoding="utf-8")
-    assert main(["check", str(text), "--certificate", str(certificate)]) != 0
-    said = capsys.readouterr().err
-    assert "got 9223372036854775808" in said
-    assert "Traceback" not in said
+    encoding, _ = divided()
+    data = to_bytes(encoding, TEXT, "cl100k_part")
+    for broken in (data[: len(data) // 2], b"", b"{}", data.replace(b'"code_points":', b'"cod":')):
+        certificate.write_bytes(broken)
+        assert main(["check", str(text), "--certificate", str(certificate)]) == 2
+        said = capsys.readouterr().err
+        assert len(said.strip().splitlines()) == 1
+        assert "Traceback" not in said
 
 
 @given(

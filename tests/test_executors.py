@@ -576,7 +576,7 @@ MAIN_SPEC = """
     class Here(test_executors.Words):
         pass
     try:
-        test_executors.mapped(ProcessExecutor(2), "abc", test_executors.cut("abc", 1), Here(), False)
+        ProcessExecutor(2).map(["a", "b"], Here(), False)
     except ValueError as error:
         print(error)
 """

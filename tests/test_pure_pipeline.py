@@ -378,9 +378,7 @@ def test_drawn_tokenizers_finish_as_hf_does(
     tokenizer = drawn.build(spec)
     if is_refused(spec) or drawn.has_twins(tokenizer) or spec.extras.encode_special:
         return  # the last is a flag that is not in the file
-    finish = read_finish(
-        json.loads(tokenizer.to_str()), add_special_tokens=add_special_tokens
-    )
+    finish = read_finish(json.loads(tokenizer.to_str()), add_special_tokens=add_special_tokens)
     try:
         plain = drawn.plain_copy(tokenizer).encode(text, add_special_tokens=False).ids
         expected = tokenizer.encode(text, add_special_tokens=add_special_tokens).ids

@@ -6,8 +6,9 @@ Word characters and white space are whatever *could* be one: an engine may know 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tokpar.types import AddedToken
 
@@ -31,6 +32,39 @@ def run_around(text: str, position: int) -> tuple[int, int]:
     stop = _SPACE_RUN.match(text, position)
     assert stop is not None
     return low + kept, stop.end()
+
+
+def occurring(contents: Iterable[str], text: str) -> list[str]:
+    """Those that occur in a text. Few do: most have a character that it lacks, and the others begin
+    with one that is searched for all of them at once."""
+    known: dict[str, bool] = {}
+
+    def holds(char: str) -> bool:
+        if char not in known:
+            known[char] = char in text
+        return known[char]
+
+    groups: dict[str, list[str]] = {}
+    for content in contents:
+        if content and all(map(holds, content)):
+            groups.setdefault(content[0], []).append(content)
+    found = []
+    for first, group in groups.items():
+        if _one_occurs(first, group, text):
+            found += [content for content in group if content in text]
+    return found
+
+
+def _one_occurs(first: str, contents: Sequence[str], text: str) -> bool:
+    """Some content occurs; all begin with the character `first`."""
+    shortest = min(map(len, contents))
+    heads, whole = {content[:shortest] for content in contents}, tuple(contents)
+    place = text.find(first)
+    while place >= 0:
+        if text[place : place + shortest] in heads and text.startswith(whole, place):
+            return True
+        place = text.find(first, place + 1)
+    return False
 
 
 @dataclass(frozen=True)
@@ -60,17 +94,22 @@ class Occurrences:
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""
-        kept = [token for token in tokens if token.content]
+        kept = self.tokens = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
-        self._across: dict[str, list[str]] = {}
-        for content in self.contents:
-            for pair in {content[i : i + 2] for i in range(len(content) - 1)}:
-                self._across.setdefault(pair, []).append(content)
         self._single = sorted({token.content for token in kept if token.single_word})
         self._left = [_Stripper.of(token.content) for token in kept if token.lstrip]
         self._right = [_Stripper.of(token.content) for token in kept if token.rstrip]
         self._run = (0, -1)
         self._found: dict[tuple[str, str], int] = {}
+
+    @cached_property
+    def _across(self) -> dict[str, list[str]]:
+        """Contents by the pairs of characters in them."""
+        found: dict[str, list[str]] = {}
+        for content in self.contents:
+            for pair in {content[i : i + 2] for i in range(len(content) - 1)}:
+                found.setdefault(pair, []).append(content)
+        return found
 
     def objection(self, text: str, position: int) -> str | None:
         """Why a cut at `position` may change which added tokens match, or None if it cannot."""

@@ -10,7 +10,7 @@ import numpy as np
 from tokpar.certificate.ground import RefusedError
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, byte_starts
 
 _KEPT = 2
 """Parts remembered: the right part of one seam is the left part of the next."""
@@ -99,7 +99,7 @@ class Answers:
     def _edges(self) -> IntArray | RefusedError:
         assert self.ids is not None
         try:
-            return tiling_edges(self._locate(self.ids, self.text), 0, int(self.starts[-1]))
+            return tiling_edges(self._locate(self.ids, self.text), 0, byte_length(self.text))
         except RefusedError as refusal:
             return refusal
 

@@ -6,28 +6,37 @@ It sees the text, the tokenizer's facts and the frozen tables, never a planner o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokpar.certificate.answers import Answers
+from tokpar.certificate.everywhere import everywhere_findings
 from tokpar.certificate.ground import Between, Ground, RefusedError
 from tokpar.certificate.ids import (
     Core,
-    parts_decode,
     parts_encode,
-    places,
     serial_difference,
+    spelled,
     text_ids,
     token_counts,
 )
+from tokpar.certificate.many import surely_licensed
 from tokpar.certificate.report import CheckReport, Finding
 from tokpar.certificate.rules import Judge
 from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables
+from tokpar.certificate.written import Written
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, has_surrogate
+from tokpar.kernels import NO_INTS, IdArray, IntArray
+from tokpar.seams import Columns, Seams
 from tokpar.types import Facts, Seam
 
 _RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8")
+_CERTAIN = ("K1", "K2", "K3")
+_MOST = 1 << 62
 
 
 class Checkable(Protocol):
@@ -50,51 +59,92 @@ def check(
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
     both windows. With `full` the serial encode of the whole is compared, id by id.
     """
-    facts, seams = facts_of(tokenizer), tuple(encoding.seams)
+    facts, seams, written = facts_of(tokenizer), in_columns(encoding.seams), Written(text)
     core = text_ids(encoding.ids, text, tokenizer)
-    answers = Answers(tokenizer, text, core.ids, len(seams))
-    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
+    answers = Answers(tokenizer, text, core.ids, len(seams.planned))
+    findings = [*_other_text(encoding, text), *_seam_findings(seams, written, facts, answers)]
     licensed = not findings
-    ids_found, notes = _id_findings(core, seams, text, tokenizer, facts, full and licensed)
-    findings += ids_found
+    cuts = _cuts(seams, written) if licensed else NO_INTS
+    found, notes = _id_findings(core, seams.planned, cuts, written, answers, full and licensed)
+    findings += found
     if full:
-        difference = serial_difference(encoding.ids, text, seams, tokenizer)
+        difference = serial_difference(encoding.ids, text, seams.planned, tokenizer)
         findings += [] if difference is None else [difference]
-    return CheckReport(tuple(findings), len(seams), full, notes)
+    return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
+
+
+def in_columns(seams: Sequence[Seam]) -> Seams:
+    """Any seams as `Seams`; numbers that no text reaches stay so, and fit a column."""
+    if isinstance(seams, Seams):
+        return seams
+    return Seams.of(
+        replace(seam, position=_bounded(seam.position), token=_bounded(seam.token))
+        for seam in seams
+    )
 
 
 def seam_findings(
     seams: Sequence[Seam], text: str, facts: Facts, answers: Answers | None = None
 ) -> Iterator[Finding]:
-    """What is wrong with seams; at most one finding for each. From text and facts alone, but for
-    `answers`, without which K5, K6 and K8 license nothing."""
-    if not seams:
+    """What is wrong with seams; at most one finding for each that is planned. From text and facts
+    alone, but for `answers`, without which K5, K6 and K8 license nothing."""
+    return _seam_findings(in_columns(seams), Written(text), facts, answers)
+
+
+def _seam_findings(
+    seams: Seams, written: Written, facts: Facts, answers: Answers | None
+) -> Iterator[Finding]:
+    planned, everywhere = seams.planned, seams.everywhere
+    dense = 0 if everywhere is None else len(everywhere.regions)
+    if not len(planned) and not dense:
         return
+    got = f"{len(planned)}" if not dense else f"{len(planned)} and {dense} regions full of them"
     if facts.unprovable is not None:
-        yield Finding("facts", f"expected no seam, got {len(seams)}: {facts.unprovable}")
+        yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if has_surrogate(text):
-        yield Finding("surrogate", f"expected no seam in a text with surrogates, got {len(seams)}")
+    if written.broken:
+        yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
-    judge = Judge(Ground(text, facts, load_tables()), answers)
-    last = 0
-    for k, seam in enumerate(seams):
+    if not _well_formed(planned):
+        yield Finding("columns", "expected columns of one length, and licences for all codes")
+        return
+    ground = Ground(written.text, facts, load_tables())
+    held = np.ones(len(planned), dtype=np.bool_)
+    for finding in _planned_findings(planned, ground, answers):
+        held[finding.seam] = False
+        yield finding
+    if everywhere is not None:
+        certain = np.array([rule in _CERTAIN for rule, _, _ in planned.licences], dtype=np.bool_)
+        held &= certain[planned.codes] if len(planned) else held
+        ends = planned.positions[held]
+        yield from everywhere_findings(everywhere, np.sort(planned.positions), ends, ground)
+
+
+def _planned_findings(
+    planned: Columns, ground: Ground, answers: Answers | None
+) -> Iterator[Finding]:
+    """Those that are not licensed beyond doubt by columns are judged one by one."""
+    length = len(ground.text)
+    before = np.maximum.accumulate(np.concatenate(([0], planned.positions)))[:-1]
+    placed = (planned.positions > before) & (planned.positions < length)
+    sure = surely_licensed(planned, placed, ground)
+    judge = Judge(ground, answers)
+    for k in np.flatnonzero(~sure).tolist():
+        seam = planned.seam(k)
         try:
-            _require_place(seam, last, len(text))
-            judge.require_licence(_between(seams, k, len(text)))
+            _require_place(seam, int(before[k]), length)
+            judge.require_licence(_between(planned, k, length))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
-        last = max(last, seam.position)
 
 
-def _between(seams: Sequence[Seam], k: int, length: int) -> Between:
-    previous = seams[k - 1] if k > 0 else None
-    following = seams[k + 1] if k + 1 < len(seams) else None
+def _between(seams: Columns, k: int, length: int) -> Between:
+    previous = seams.seam(k - 1) if k > 0 else None
     return Between(
-        seams[k],
+        seams.seam(k),
         previous,
         start=0 if previous is None else previous.position,
-        stop=length if following is None else following.position,
+        stop=int(seams.positions[k + 1]) if k + 1 < len(seams) else length,
     )
 
 
@@ -110,6 +160,26 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
         raise RefusedError("unknown rule", f"expected one of {', '.join(_RULES)}, got {seam.rule}")
 
 
+def _well_formed(columns: Columns) -> bool:
+    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
+    codes = columns.codes
+    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
+
+
+def _bounded(number: int) -> int:
+    return max(-_MOST, min(_MOST, number))
+
+
+def _cuts(seams: Seams, written: Written) -> IntArray:
+    """Bytes at which the seams of `everywhere` are, whose regions were judged."""
+    if seams.everywhere is None or not len(seams.everywhere.regions):
+        return NO_INTS
+    # judged regions end at planned seams, or ends of the text
+    edges = np.concatenate(([0], seams.planned.positions, [len(written.text)]))
+    places = np.searchsorted(edges, seams.everywhere.regions)
+    return written.spaces_inside(written.at(edges)[places])
+
+
 def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
     if not isinstance(encoding, StoredCertificate):
         return
@@ -121,26 +191,21 @@ def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
 
 
 def _id_findings(
-    core: Core,
-    seams: tuple[Seam, ...],
-    text: str,
-    tokenizer: TokenizerAdapter,
-    facts: Facts,
-    again: bool,
+    core: Core, seams: Columns, cuts: IntArray, written: Written, answers: Answers, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Findings about ids, and notes on what could not be looked at."""
-    findings = list(core.findings)
+    text, tokenizer, findings = written.text, answers.tokenizer, list(core.findings)
+    if not _well_formed(seams):
+        return findings, ("limited: ids not looked at, the seams are no columns",)
     counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
     findings += counts
     if core.note is not None or core.ids is None:
         return findings, () if core.note is None else (f"limited: {core.note}",)
-    if counts or any(not 0 < seam.position < len(text) for seam in seams):
+    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
+    if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts.tiles and not has_surrogate(text):
-        findings += places(core.ids, text, seams, tokenizer)
-        findings += parts_decode(core.ids, text, seams, tokenizer)
-        return findings, ()
-    if again and seams:
-        findings += parts_encode(core.ids, text, seams, tokenizer)
-        return findings, ()
+    if facts_of(tokenizer).tiles and not written.broken:
+        return findings + list(spelled(core.ids, written, seams, cuts, answers)), ()
+    if again and (len(seams) or len(cuts)):
+        return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
     return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)

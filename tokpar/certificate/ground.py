@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from tokpar.certificate.added import Occurrences, run_around
+from tokpar.certificate.added import Occurrences, occurring, run_around
 from tokpar.certificate.normalizers import (
     Image,
     UnsureError,
@@ -49,6 +50,16 @@ class Ground:
         self.raw = Occurrences(t for t in facts.added_tokens if plain or not t.normalized)
         self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
         self._in_image: tuple[Occurrences, int] | None = None
+
+    @cached_property
+    def occurring(self) -> list[str]:
+        """Contents of the tokens searched in the text as it is that occur in it."""
+        return occurring(self.raw.contents, self.text)
+
+    @property
+    def follows_normalized_tokens(self) -> bool:
+        """Added tokens are searched in the normalized text too."""
+        return bool(self._normalized)
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""

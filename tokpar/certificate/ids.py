@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from tokpar.certificate.answers import Answers
+from tokpar.certificate.ground import RefusedError
 from tokpar.certificate.report import Finding
-from tokpar.errors import EngineError
+from tokpar.certificate.spelling import UNDECODABLE, spells
+from tokpar.certificate.written import Written
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter
-from tokpar.kernels import IdArray, byte_starts
-from tokpar.types import Rows, Seam
+from tokpar.kernels import IdArray, IntArray
+from tokpar.seams import Columns
+from tokpar.types import Rows
 
-MOST_PARTS = 8192
-"""Parts of a text that are decoded one by one, if `places` looks at every seam."""
 PROBE = 2**31
 """Ids from here on stand for "the text's own, number k" when a tokenizer's finishing is probed."""
 _HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
-_UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +53,75 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         message = f"expected at least the {inserted} ids that are inserted, got {len(ids)}"
         return Core(None, (Finding("inserted", message),))
     own = final >= PROBE
+    first = int(np.argmax(own)) if count > 0 else 0
     shown = grows and (len(final), more) == (len(ids), len(ids) + 1)
-    if not shown or not np.array_equal(final[own], _probe(count)):
+    whole = np.count_nonzero(own) == count
+    if not shown or not whole or not np.array_equal(final[first : first + count], _probe(count)):
         return Core(None, note=_HIDDEN)
-    wrong = np.flatnonzero(~own & (final != ids))
+    wrong = np.flatnonzero(~own & (final != ids)) if inserted else ()
     findings = tuple(
         Finding("inserted", f"id {k}: expected {final[k]} to be inserted, got {ids[k]}")
-        for k in wrong[:1].tolist()
+        for k in map(int, wrong[:1])
     )
-    return Core(ids[own], findings)
+    return Core(ids[first : first + count], findings)
 
 
 def _probe(count: int) -> IdArray:
-    return (PROBE + np.arange(count, dtype=np.int64)).astype(np.uint32)
+    return np.arange(PROBE, PROBE + count, dtype=np.uint32)
 
 
-def token_counts(seams: Sequence[Seam], count: int | None) -> Iterator[Finding]:
+def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
     """Counts of ids before each seam: joined, never falling, never above the ids there are."""
-    last = 0
-    for k, seam in enumerate(seams):
-        if not last <= seam.token <= (seam.token if count is None else count):
-            limit = "" if count is None else f" and {count}"
-            message = f"expected between {last}{limit} ids before it, got {seam.token}"
-            yield Finding("token", message, seam.position, k)
-        last = max(last, seam.token)
+    least = np.maximum.accumulate(np.concatenate(([0], seams.tokens)))[:-1]
+    wrong = seams.tokens < least
+    if count is not None:
+        wrong |= seams.tokens > count
+    limit = "" if count is None else f" and {count}"
+    for k in np.flatnonzero(wrong).tolist():
+        message = f"expected between {least[k]}{limit} ids before it, got {seams.tokens[k]}"
+        yield Finding("token", message, int(seams.positions[k]), k)
+
+
+def spelled(
+    ids: IdArray, written: Written, seams: Columns, cuts: IntArray, answers: Answers
+) -> Iterator[Finding]:
+    """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
+    at which the seams of `everywhere` are."""
+    tokenizer = answers.tokenizer
+    edges = None
+    if isinstance(tokenizer, Locates):
+        try:
+            edges = answers.edges()
+        except RefusedError as refusal:
+            yield Finding("ids", f"expected ids that tile the text, got others: {refusal}")
+            return
+        yield from _begins(edges, written, seams, cuts)
+    if isinstance(tokenizer, Decodes) and (
+        edges is None or not spells(ids, edges, written.codes, tokenizer)
+    ):
+        yield from parts_decode(ids, written.text, seams, tokenizer)
+
+
+def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
+    """Each seam's byte is where its token begins."""
+    expected = written.at(seams.positions)
+    for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
+        message = (
+            f"expected id {seams.tokens[k]} to begin at byte {expected[k]}, "
+            f"got byte {edges[seams.tokens[k]]}"
+        )
+        yield Finding("token", message, int(seams.positions[k]), k)
+    begins = np.zeros(len(written.codes) + 1, dtype=np.bool_)
+    begins[edges] = True
+    crossed = cuts[~begins[cuts]]
+    if len(crossed):
+        message = f"expected an id to begin at each of {len(cuts)} spaces, got none at "
+        message += f"{len(crossed)} of them, the first at byte {crossed[0]}"
+        yield Finding("token", message, written.position(int(crossed[0])))
 
 
 def parts_decode(
-    ids: IdArray, text: str, seams: Sequence[Seam], tokenizer: TokenizerAdapter
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
     """For tokens that tile the text: the ids between two seams are exactly the text between them.
 
@@ -87,63 +129,37 @@ def parts_decode(
     """
     if not isinstance(tokenizer, Decodes):
         return
-    numbers = _some(seams) if isinstance(tokenizer, Locates) else range(len(seams))
-    apart = [seams[k] for k in numbers]
-    for k, (start, stop, first, last) in enumerate(_parts(ids, text, apart)):
+    for k, (start, stop, first, last) in enumerate(
+        _parts(ids, text, seams.positions, seams.tokens)
+    ):
         part, own = text[start:stop], ids[first:last]
         if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):
             message = (
                 f"expected ids {first} to {last} to be the text from {start} to {stop}, "
                 "got ids of another text"
             )
-            near = _seam_at(k, apart)
-            yield Finding("ids", message, start, None if near is None else numbers[near])
+            # a part is reported under the seam at its right, else at its left
+            yield Finding("ids", message, start, min(k, len(seams) - 1) if len(seams) else None)
 
 
 def parts_encode(
-    ids: IdArray, text: str, seams: Sequence[Seam], tokenizer: TokenizerAdapter
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
     """For other tokens: the text between two seams, tokenized again, gives the ids between them.
     The two sides of a K8 seam, which may divide a word, are taken together."""
-    numbers = [k for k, seam in enumerate(seams) if seam.rule != "K8"]
-    apart = [seams[k] for k in numbers]
-    for k, (start, stop, first, last) in enumerate(_parts(ids, text, apart)):
-        absorbed = k > 0 and apart[k - 1].theorem == "6.4"
+    licences = [seams.licences[code] for code in seams.codes.tolist()]
+    apart = [k for k, (rule, _, _) in enumerate(licences) if rule != "K8"]
+    parts = _parts(ids, text, seams.positions[apart], seams.tokens[apart])
+    for k, (start, stop, first, last) in enumerate(parts):
+        absorbed = k > 0 and licences[apart[k - 1]][1] == "6.4"
         if not _encodes(text[start + absorbed : stop], ids[first:last], tokenizer):
             message = f"expected ids {first} to {last} from the text from {start} to {stop}"
-            seam = numbers[k] if k < len(numbers) else len(seams) - 1
-            yield Finding("ids", f"{message}, got others", start, seam)
-
-
-def places(
-    ids: IdArray, text: str, seams: Sequence[Seam], tokenizer: TokenizerAdapter
-) -> Iterator[Finding]:
-    """For tokens that tile the text: each seam's byte is where its token begins."""
-    if not isinstance(tokenizer, Locates):
-        return
-    starts = byte_starts(text)
-    try:
-        spans = tokenizer.locate(ids, text)
-    except _UNDECODABLE as error:
-        yield Finding("ids", f"expected ids that tile the text, got {error}")
-        return
-    edges = np.append(spans[:, 0], starts[-1])
-    if not np.array_equal(spans[:, 1], edges[1:]) or edges[0] != 0:
-        yield Finding("ids", f"expected tokens that tile {starts[-1]} bytes, got gaps or overlaps")
-        return
-    at = np.array([(seam.token, seam.position) for seam in seams], dtype=np.int64).reshape(-1, 2)
-    for k in np.flatnonzero(edges[at[:, 0]] != starts[at[:, 1]]).tolist():
-        seam = seams[k]
-        if True:
-            message = (
-                f"expected id {seam.token} to begin at byte {starts[seam.position]}, "
-                f"got byte {edges[seam.token]}"
-            )
-            yield Finding("token", message, seam.position, k)
+            seam = apart[k] if k < len(apart) else len(seams) - 1
+            yield Finding("ids", f"{message}, got others", start, seam if len(seams) else None)
 
 
 def serial_difference(
-    ids: IdArray, text: str, seams: Sequence[Seam], tokenizer: TokenizerAdapter
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Finding | None:
     """The first difference to the tokenizer's own serial encode, and the seam nearest to it."""
     serial = _serial(text, tokenizer)
@@ -153,10 +169,10 @@ def serial_difference(
         return None
     first = int(unequal[0]) if len(unequal) else common
     expected, got = _id_at(serial, first), _id_at(ids, first)
-    near = min(range(len(seams)), key=lambda k: abs(seams[k].token - first), default=None)
+    near = int(np.argmin(np.abs(seams.tokens - first))) if len(seams) else None
     where = "there is no seam" if near is None else f"nearest is seam {near}"
     message = f"id {first}: expected {expected} of the serial encode, got {got}; {where}"
-    return Finding("serial", message, None if near is None else seams[near].position, near)
+    return Finding("serial", message, None if near is None else int(seams.positions[near]), near)
 
 
 def _serial(text: str, tokenizer: TokenizerAdapter) -> IdArray:
@@ -170,28 +186,20 @@ def _id_at(ids: IdArray, place: int) -> str:
     return f"id {ids[place]}" if place < len(ids) else f"the end after {len(ids)} ids"
 
 
-def _parts(ids: IdArray, text: str, seams: Sequence[Seam]) -> Iterator[tuple[int, int, int, int]]:
+def _parts(
+    ids: IdArray, text: str, positions: IntArray, tokens: IntArray
+) -> Iterator[tuple[int, int, int, int]]:
     """(start, stop) in code points and (first, last) in ids of each part between seams."""
-    edges = [(0, 0), *((seam.position, seam.token) for seam in seams), (len(text), len(ids))]
-    for (start, first), (stop, last) in pairwise(edges):
+    edges = [0, *positions.tolist(), len(text)]
+    counts = [0, *tokens.tolist(), len(ids)]
+    for (start, stop), (first, last) in zip(pairwise(edges), pairwise(counts), strict=True):
         yield start, stop, first, last
-
-
-def _some(seams: Sequence[Seam]) -> Sequence[int]:
-    """Numbers of the seams between which ids are decoded: all, or of very many some. The others lie
-    in longer parts that are decoded whole, and `places` has seen that a token begins at each."""
-    return range(0, len(seams), max(1, len(seams) // MOST_PARTS))
-
-
-def _seam_at(part: int, seams: Sequence[Seam]) -> int | None:
-    """The seam a part is reported under: the one at its right, else at its left."""
-    return min(part, len(seams) - 1) if seams else None
 
 
 def _decoded(ids: IdArray, tokenizer: Decodes) -> str | None:
     try:
         return tokenizer.decode(ids.tolist())
-    except _UNDECODABLE:
+    except UNDECODABLE:
         return None
 
 

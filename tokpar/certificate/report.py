@@ -10,7 +10,8 @@ class Finding:
     """One thing that is not as it should be.
 
     `kind`: one word or two. `message`: what was expected and what was got. `position`: code points,
-    `seam`: index into the seams; None where a finding is about the whole.
+    `seam`: index into the planned seams, those made one by one; None where a finding is about the
+    whole.
     """
 
     kind: str

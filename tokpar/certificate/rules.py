@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.ground import (
@@ -41,10 +42,6 @@ class Judge:
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
         self._digits = digit_run(ground.tables) if plain else re.compile("[0-9]*")
-        self._digit_edged: str | None = next(
-            (token.content for token in ground.facts.added_tokens if self._has_digit_edge(token)),
-            None,
-        )
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
@@ -187,9 +184,9 @@ class Judge:
         if not all(map(is_ascii_fixed, edges)):
             raise RefusedError("normalizer", "both neighbours of the digits must be ASCII")
 
-    def _has_digit_edge(self, token: AddedToken) -> bool:
-        ends = token.content[:1] + token.content[-1:]
-        return not all(is_surely_no_digit(char, self._ground.tables) for char in ends)
+    @cached_property
+    def _digit_edged(self) -> str | None:
+        return digit_edged(self._ground.facts.added_tokens, self._ground.tables)
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""
@@ -275,6 +272,15 @@ def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:
     wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
     if kinds != ["Prepend", "Replace"] or settings not in (wanted, _AS_STORED):
         raise RefusedError("normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
+
+
+def digit_edged(tokens: Iterable[AddedToken], tables: Tables) -> str | None:
+    """The content of a token that begins or ends with what may be a digit, or None."""
+    for token in tokens:
+        ends = token.content[:1] + token.content[-1:]
+        if not all(is_surely_no_digit(char, tables) for char in ends):
+            return token.content
+    return None
 
 
 def is_surely_no_digit(char: str, tables: Tables) -> bool:

@@ -1,22 +1,35 @@
-"""A certificate as JSON: ids, seams and the text's digest, checkable without the program's run."""
+"""A certificate as a file: a header in JSON, then columns of numbers. Checkable without the run
+that made it; reading it runs nothing and takes memory in proportion to the file.
+
+    tokpar certificate\\n
+    length of the header, 8 bytes, little-endian
+    header: format_version, text, report, licences, everywhere, columns
+    the columns, in the header's order
+
+Where a region is cut at every place that one licence allows, the file says just that.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from tokpar.certificate.packing import MOST, Packed, checked, pack_ids, unpack
+from tokpar.certificate.packing_seams import pack_seams, unpack_seams
 from tokpar.errors import FileFormatError
-from tokpar.kernels import IdArray, IntArray, frozen_ids
-from tokpar.types import Cuts, Report, Seam, SeamRow
+from tokpar.kernels import IdArray, frozen_ids
+from tokpar.seams import Seams
+from tokpar.types import Report
 
 FORMAT = "tokpar certificate"
-FORMAT_VERSION = 1
-BELOW = 2**40
-"""All numbers of seams: far more than a text has characters, and sums of them fit 64 bits."""
+FORMAT_VERSION = 2
+MAGIC = f"{FORMAT}\n".encode()
+_LENGTH_BYTES = 8
 
 
 class Storable(Protocol):
@@ -26,7 +39,7 @@ class Storable(Protocol):
     def ids(self) -> IdArray: ...
 
     @property
-    def seams(self) -> Sequence[Seam]: ...
+    def seams(self) -> Seams: ...
 
     @property
     def report(self) -> Report: ...
@@ -40,7 +53,7 @@ class StoredCertificate:
     """
 
     ids: IdArray
-    seams: Sequence[Seam]
+    seams: Seams
     tokenizer: str
     strategy: str
     plan: str
@@ -55,11 +68,13 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def to_json(
+def to_bytes(
     encoding: Storable, text: str, tokenizer_name: str, *, tokpar_version: str = ""
-) -> dict[str, Any]:
-    """A dict that ``json.dump`` takes; `from_json` reads it back."""
-    return {
+) -> bytes:
+    """The content of a file; `from_bytes` reads it back. ValueError for numbers above 2**53."""
+    described, packed = pack_seams(encoding.seams, len(text))
+    packed = [*packed, pack_ids(encoding.ids)]
+    header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "tokpar_version": tokpar_version,
@@ -70,119 +85,81 @@ def to_json(
             "plan": encoding.report.plan,
             "chunks": encoding.report.chunks,
         },
-        **_seams_to_json(encoding.seams),
-        "ids": encoding.ids.tolist(),
+        **described,
+        "columns": [column.entry for column in packed],
     }
+    return _assembled(header, packed)
 
 
-def from_json(data: Mapping[str, Any]) -> StoredCertificate:
-    """Read what `to_json` wrote. Raises FileFormatError that names what is missing or wrong."""
-    if not isinstance(data, Mapping):
-        raise FileFormatError(f"certificate: expected an object, got {type(data).__name__}")
-    if data.get("format") != FORMAT:
-        raise FileFormatError(f"format: expected {FORMAT!r}, got {data.get('format')!r}")
-    if data.get("format_version") != FORMAT_VERSION:
-        got = data.get("format_version")
-        raise FileFormatError(f"format_version: expected {FORMAT_VERSION}, got {got!r}")
-    text, report = _field(data, "text", dict), _field(data, "report", dict)
-    seams = _field(data, "seams", list)
-    planned = tuple(_seam_from_json(seam, f"seams[{k}]") for k, seam in enumerate(seams))
+def from_bytes(data: bytes) -> StoredCertificate:
+    """Read what `to_bytes` wrote. Raises FileFormatError that names what is missing or wrong."""
+    header, rest = _header(data)
+    text, report = _field(header, "text", dict), _field(header, "report", dict)
+    length = _field(text, "code_points", int, "text.")
+    if not 0 <= length <= MOST:
+        raise FileFormatError(f"text.code_points: expected a length, got {length}")
+    entries = checked(_field(header, "columns", list), len(data) - rest)
+    columns = {}
+    for entry in entries:
+        columns[entry["name"]] = (entry, data[rest : rest + entry["bytes"]])
+        rest += entry["bytes"]
+    if "ids" not in columns:
+        raise FileFormatError("ids: missing")
     return StoredCertificate(
-        ids=_ids(_field(data, "ids", list)),
-        seams=SeamRow(planned, _cuts_from_json(data["cuts"])) if "cuts" in data else planned,
-        tokenizer=_field(data, "tokenizer", str),
+        ids=frozen_ids(_ids(*columns.pop("ids"))),
+        seams=unpack_seams(header, columns, length),
+        tokenizer=_field(header, "tokenizer", str),
         strategy=_field(report, "strategy", str, "report."),
         plan=_field(report, "plan", str, "report."),
         chunks=_field(report, "chunks", int, "report."),
         text_sha256=_field(text, "sha256", str, "text."),
-        text_length=_field(text, "code_points", int, "text."),
-        tokpar_version=_field(data, "tokpar_version", str),
+        text_length=length,
+        tokpar_version=_field(header, "tokpar_version", str),
     )
 
 
-def _seams_to_json(seams: Sequence[Seam]) -> dict[str, Any]:
-    """Seams one by one; cuts that share a rule and a witness as steps from one to the next."""
-    if not isinstance(seams, SeamRow):
-        return {"seams": [_seam_to_json(seam) for seam in seams]}
-    like = _seam_to_json(seams.cuts.seam)
-    steps = {"position": seams.cuts.positions, "token": seams.cuts.tokens}
-    return {
-        "seams": [_seam_to_json(seam) for seam in seams.planned],
-        "cuts": like | {name: np.diff(row, prepend=0).tolist() for name, row in steps.items()},
-    }
+def _assembled(header: Mapping[str, Any], packed: Sequence[Packed]) -> bytes:
+    described = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+    encoded = described.encode("utf-8", "surrogatepass")
+    length = len(encoded).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([MAGIC, length, encoded, *(column.data for column in packed)])
 
 
-def _cuts_from_json(data: object) -> Cuts:
-    if not isinstance(data, Mapping):
-        raise FileFormatError(f"cuts: expected an object, got {data!r}")
-    like = _seam_from_json({**data, "position": 0, "token": 0}, "cuts")
-    positions, tokens = (_steps(data, name) for name in ("position", "token"))
-    if len(positions) != len(tokens):
-        raise FileFormatError(f"cuts: {len(positions)} positions, but {len(tokens)} tokens")
-    return Cuts(like, positions, tokens)
+def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
+    """The header, and where the columns begin."""
+    if data[:64].lstrip()[:1] == b"{":
+        raise FileFormatError(
+            "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
+            "no longer read; encode the text again"
+        )
+    if not data.startswith(MAGIC):
+        raise FileFormatError(f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
+    first = len(MAGIC) + _LENGTH_BYTES
+    stop = first + int.from_bytes(data[len(MAGIC) : first], "little")
+    if len(data) < first or len(data) < stop:
+        raise FileFormatError(f"truncated: expected a header up to byte {stop}, got {len(data)}")
+    try:
+        header = json.loads(data[first:stop].decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"header: expected JSON ({error})") from error
+    if not isinstance(header, Mapping):
+        raise FileFormatError(f"header: expected an object, got {type(header).__name__}")
+    if header.get("format") != FORMAT:
+        raise FileFormatError(f"format: expected {FORMAT!r}, got {header.get('format')!r}")
+    version = header.get("format_version")
+    if type(version) is int and version > FORMAT_VERSION:
+        raise FileFormatError(
+            f"format_version: {version} is of a newer tokpar, this one reads {FORMAT_VERSION}"
+        )
+    if version != FORMAT_VERSION or type(version) is not int:
+        raise FileFormatError(f"format_version: expected {FORMAT_VERSION}, got {version!r}")
+    return header, stop
 
 
-def _steps(data: Mapping[str, Any], name: str) -> IntArray:
-    steps = _field(data, name, list, "cuts.")
-    for step in steps:
-        if type(step) is not int or not 0 <= step < BELOW:
-            raise FileFormatError(f"cuts.{name}: expected whole numbers below 2**40, got {step!r}")
-    total = sum(steps)
-    if total >= BELOW:
-        raise FileFormatError(f"cuts.{name}: expected a sum below 2**40, got {total}")
-    row: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
-    return row
-
-
-def _seam_to_json(seam: Seam) -> dict[str, Any]:
-    return {
-        "position": seam.position,
-        "rule": seam.rule,
-        "theorem": seam.theorem,
-        "witness": [list(pair) for pair in seam.witness],
-        "token": seam.token,
-    }
-
-
-def _seam_from_json(data: object, where: str) -> Seam:
-    if not isinstance(data, Mapping):
-        raise FileFormatError(f"{where}: expected an object, got {data!r}")
-    rule = data.get("rule", "")
-    if rule not in (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8"):
-        raise FileFormatError(f"{where}.rule: expected a rule or null, got {rule!r}")
-    return Seam(
-        position=_number(data, "position", f"{where}."),
-        rule=rule,
-        theorem=_field(data, "theorem", str, f"{where}."),
-        witness=tuple(_pair(pair, where) for pair in _field(data, "witness", list, f"{where}.")),
-        token=_number(data, "token", f"{where}."),
-    )
-
-
-def _pair(data: object, where: str) -> tuple[str, int | str]:
-    match data:
-        case [str(name), str(value)]:
-            return name, value
-        case [str(name), int(value)] if type(value) is int:
-            return name, _small(value, f"{where}.witness.{name}")
-    raise FileFormatError(f"{where}.witness: expected [name, value] pairs, got {data!r}")
-
-
-def _number(data: Mapping[str, Any], name: str, where: str) -> int:
-    return _small(_field(data, name, int, where), where + name)
-
-
-def _small(number: int, where: str) -> int:
-    if not -BELOW < number < BELOW:
-        raise FileFormatError(f"{where}: expected a whole number below 2**40, got {number}")
-    return number
-
-
-def _ids(values: list[Any]) -> IdArray:
-    for value in values:
-        if type(value) is not int or not 0 <= value < 2**32:
-            raise FileFormatError(f"ids: expected whole numbers below 2**32, got {value!r}")
-    return frozen_ids(np.array(values, dtype=np.uint32))
+def _ids(entry: Mapping[str, Any], data: bytes) -> IdArray:
+    if entry["dtype"] != "<u4" or entry["coding"] != "plain":
+        raise FileFormatError("ids: expected plain numbers of type <u4")
+    return np.asarray(unpack(entry, data), dtype=np.uint32)
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:

@@ -8,7 +8,6 @@ fully. Exit code 1 if anything is wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from tokpar.cli.options import (
 )
 from tokpar.cli.output import plural, print_json
 from tokpar.cli.source import declare_source, read_source
-from tokpar.errors import FileFormatError, TokparError
+from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
     from tokpar.certificate.report import CheckReport
@@ -72,14 +71,12 @@ def _say_whose(written_for: str, name: str, quiet: bool) -> None:
 
 def read_certificate(path: Path) -> StoredCertificate:
     """The certificate in a file. Raises OSError, FileFormatError."""
-    from tokpar.certificate.stored import from_json
+    from tokpar.certificate.stored import from_bytes
 
     try:
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except TokparError as error:
+        return from_bytes(path.read_bytes())
+    except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    except ValueError as error:
-        raise FileFormatError(f"{path}: expected a certificate in JSON ({error})") from error
 
 
 def describe(report: CheckReport) -> dict[str, Any]:

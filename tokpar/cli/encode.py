@@ -81,10 +81,10 @@ def _write(
         _write_ids(arguments.out, encoding.ids)
     if arguments.certificate is not None:
         from tokpar import __version__
-        from tokpar.certificate.stored import to_json
+        from tokpar.certificate.stored import to_bytes
 
-        certificate = to_json(encoding, source.text, tokenizer.name, tokpar_version=__version__)
-        arguments.certificate.write_text(json.dumps(certificate) + "\n", encoding="utf-8")
+        certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
+        arguments.certificate.write_bytes(certificate)
 
 
 def _write_ids(path: Path, ids: IdArray) -> None:

@@ -1,0 +1,124 @@
+"""Regions that are cut at every place one licence allows: each is judged once, as a whole.
+
+Strictly inside a region every place looks alike: before it a character that is no white space,
+behind it an ASCII space. What theorem 6.1 asks for holds at all of them if no added token shares
+a character with the region or touches it: one that swallows white space across a place inside
+swallows it across an end of the region too, and that is a seam of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tokpar.certificate.ground import Ground, RefusedError, witness_values
+from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES
+from tokpar.certificate.report import Finding
+from tokpar.kernels import IntArray
+from tokpar.seams import Everywhere
+from tokpar.types import Seam
+
+
+def everywhere_findings(
+    everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: Ground
+) -> Iterator[Finding]:
+    """What is wrong with regions. `planned`: where the seams made one by one are, ascending;
+    `certain`: those that are certified cuts."""
+    regions = everywhere.regions
+    if not len(regions):
+        return
+    if regions.ndim != 2 or regions.shape[1] != 2 or regions.dtype.kind != "i":
+        yield Finding("region", f"expected pairs of whole numbers, got shape {regions.shape}")
+        return
+    try:
+        _require_licence(everywhere.licence, ground)
+    except RefusedError as refusal:
+        yield Finding(refusal.kind, f"a cut at every space: {refusal}", int(regions[0, 0]))
+        return
+    misplaced = list(_misplaced(regions, planned, certain, len(ground.text)))
+    yield from misplaced
+    if not misplaced:
+        yield from _near_added_tokens(regions, ground)
+
+
+def _require_licence(licence: Seam, ground: Ground) -> None:
+    """The two licences that look at nothing but a character before a place and a space behind it,
+    under normalizers that keep both."""
+    facts, stages = ground.facts, [stage.kind for stage in ground.facts.normalizers]
+    if facts.prefix_space:
+        raise RefusedError("prefix", "a space would be put before the text (6.3)")
+    if ground.follows_normalized_tokens:
+        raise RefusedError("added token", "tokens searched in the normalized text: not judged")
+    key = (licence.rule, licence.theorem)
+    if key == ("K1", "20"):
+        if facts.scheme != "regex":
+            raise RefusedError("scheme", f"the rule is for regex, not {facts.scheme}")
+        name, *sides = witness_values(licence, "family", "left", "right")
+        if sides != ["non-space", "space"]:
+            raise RefusedError("witness", f"expected non-space|space, got {sides}")
+        if ground.family(name).universal not in ("not_newline", "any"):
+            raise RefusedError("witness", f"no universal cut is claimed for {name!r}")
+        kept = KEEP_NON_SPACES
+    elif key == ("K3", "4.8"):
+        if facts.scheme not in ("bert", "metaspace"):
+            raise RefusedError("scheme", f"the rule is for bert or metaspace, not {facts.scheme}")
+        name, *sides = witness_values(licence, "family", "left", "right")
+        if sides != ["any", "space"]:
+            raise RefusedError("witness", f"expected any|space, got {sides}")
+        if name != facts.scheme or facts.family not in (None, facts.scheme):
+            raise RefusedError("family", f"the scheme is {facts.scheme!r}, not {name!r}")
+        kept = KEEP_ASCII_SPACES
+    else:
+        raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} does not hold at every space")
+    changing = [kind for kind in stages if kind not in kept]
+    if changing:
+        raise RefusedError(
+            "normalizer", f"stage {changing[0]} may change a space, or what is before"
+        )
+
+
+def _misplaced(
+    regions: IntArray, planned: IntArray, certain: IntArray, length: int
+) -> Iterator[Finding]:
+    """Regions ascend, lie in the text, and are all of what lies between two neighbouring seams that
+    are certified cuts, or the text's ends."""
+    starts, stops = regions[:, 0], regions[:, 1]
+    before = np.concatenate(([0], np.maximum.accumulate(stops)[:-1]))
+    ends = np.concatenate(([0], certain, [length]))
+    first = np.searchsorted(planned, starts, side="right")
+    inside = np.searchsorted(planned, stops) > first
+    faults = (
+        (starts >= stops, "expected a start below its stop"),
+        (starts < before, "expected a start at or behind the stop of the region before"),
+        (stops > length, f"expected a stop within the {length} characters of the text"),
+        (inside, "expected no seam inside"),
+        (~np.isin(starts, ends), "expected a start at a certified cut or the text's start"),
+        (~np.isin(stops, ends), "expected a stop at a certified cut or the text's end"),
+    )
+    wrong = np.zeros(len(regions), dtype=bool)
+    for fault, expected in faults:
+        for k in np.flatnonzero(fault & ~wrong).tolist():
+            start, stop = regions[k].tolist()
+            yield Finding("region", f"region {k}, [{start}, {stop}): {expected}", start)
+        wrong |= fault
+
+
+def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
+    """One finding for each token and each region that holds or touches it."""
+    text, places = ground.text, regions.tolist()
+    stops = regions[:, 1]
+    for content in ground.occurring:
+        found = text.find(content, max(0, places[0][0] - len(content)))
+        while found >= 0:
+            k = int(np.searchsorted(stops, found))
+            if k == len(places):
+                break
+            start, stop = places[k]
+            if found + len(content) >= start:
+                message = f"added token {content!r} at {found} touches region {k}, "
+                yield Finding("added token", f"{message}[{start}, {stop})", found)
+                if k + 1 == len(places):
+                    break
+                start = max(places[k + 1][0], stop + 1)
+            found = text.find(content, max(found + 1, start - len(content)))

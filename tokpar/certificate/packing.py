@@ -1,0 +1,165 @@
+"""Columns of whole numbers as bytes: differences, in the smallest type that holds them, by zlib.
+
+Data only. What a header says of a column is checked before a byte of it is unpacked.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.errors import FileFormatError
+from tokpar.kernels import IntArray
+
+TYPES = ("<i1", "<i2", "<i4", "<i8", "<u4")
+CODINGS = ("plain", "steps", "behind")
+"""As they are; each less the one before; each less the seam's position."""
+COMPRESSIONS = ("none", "zlib")
+MOST_COLUMNS = 64
+MOST = 1 << 53
+"""No number of a certificate is above this, so that sums of differences are exact."""
+_SHRINKS = 128
+_ALWAYS = 1 << 16
+
+
+def most_unpacked(stored: int) -> int:
+    """The most bytes that so many stored ones may become: memory stays bounded by the file."""
+    return _SHRINKS * stored + _ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One column: what the header says of it, and its bytes."""
+
+    entry: dict[str, Any]
+    data: bytes
+
+
+def pack_ids(ids: NDArray[np.uint32]) -> Packed:
+    """The ids as they are: they hardly shrink, and are read at once."""
+    data = ids.astype("<u4", copy=False).tobytes()
+    return Packed(_entry("ids", "<u4", "plain", "none", len(ids), len(data)), data)
+
+
+def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Packed:
+    """The smallest of the ways to write a column. `positions`: of the seams it belongs to."""
+    if len(values) and int(np.abs(values).max()) > MOST:
+        raise ValueError(f"{name}: expected numbers up to 2**53")
+    ways = {"steps": np.diff(values, prepend=0)}
+    if positions is not None:
+        ways["behind"] = values - positions
+    return min((_packed(name, coding, way) for coding, way in ways.items()), key=_size)
+
+
+def unpack(
+    entry: Mapping[str, Any], data: bytes, positions: IntArray | None = None
+) -> NDArray[Any]:
+    """The column of an entry that `checked` has passed; int64, but uint32 for ids."""
+    name, dtype = entry["name"], np.dtype(entry["dtype"])
+    size = entry["count"] * dtype.itemsize
+    if entry["compression"] == "zlib":
+        data = _inflated(name, data, size)
+    if len(data) != size:
+        raise FileFormatError(f"{name}: expected {size} bytes, got {len(data)}")
+    values = np.frombuffer(data, dtype=dtype)
+    if entry["dtype"] == "<u4":
+        return values.astype(np.uint32, copy=False)
+    values = values.astype(np.int64)
+    if entry["coding"] == "steps":
+        reached = np.cumsum(values.astype(np.float64))
+        values = np.cumsum(values)
+    else:
+        reached = values.astype(np.float64)
+    if len(reached) and float(np.abs(reached).max()) > MOST:
+        raise FileFormatError(f"{name}: expected numbers up to 2**53")
+    if entry["coding"] == "behind":
+        if positions is None or len(positions) != len(values):
+            raise FileFormatError(f"{name}: there are no positions that it could be behind")
+        values = values + positions
+    return values
+
+
+def checked(entries: object, stored: int) -> list[Mapping[str, Any]]:
+    """The directory of columns that take `stored` bytes, each entry known to be sound."""
+    if not isinstance(entries, list) or len(entries) > MOST_COLUMNS:
+        raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
+    for k, entry in enumerate(entries):
+        _require_entry(entry, f"columns[{k}]")
+    names = [entry["name"] for entry in entries]
+    if len({*names}) != len(names):
+        raise FileFormatError("columns: expected names that differ")
+    total = sum(entry["bytes"] for entry in entries)
+    if total != stored:
+        raise FileFormatError(f"columns: expected {total} bytes behind the header, got {stored}")
+    return entries
+
+
+def _require_entry(entry: object, where: str) -> None:
+    if not isinstance(entry, Mapping) or type(entry.get("name")) is not str:
+        raise FileFormatError(f"{where}: expected an object with a name, got {entry!r}")
+    where = f"{where} ({entry['name']})"
+    known: dict[str, Sequence[str]] = {
+        "dtype": TYPES, "coding": CODINGS, "compression": COMPRESSIONS
+    }  # fmt: skip
+    for name, values in known.items():
+        if entry.get(name) not in values:
+            raise FileFormatError(
+                f"{where}.{name}: expected one of {', '.join(values)}, got {entry.get(name)!r}"
+            )
+    for name in ("count", "bytes"):
+        if type(entry.get(name)) is not int or not 0 <= entry[name] <= MOST:
+            raise FileFormatError(f"{where}.{name}: expected a size, got {entry.get(name)!r}")
+    size = entry["count"] * np.dtype(entry["dtype"]).itemsize
+    if entry["compression"] == "none" and size != entry["bytes"]:
+        raise FileFormatError(f"{where}: {entry['count']} numbers take {size} bytes, not "
+                              f"{entry['bytes']}")  # fmt: skip
+    if size > most_unpacked(entry["bytes"]):
+        raise FileFormatError(f"{where}: {entry['bytes']} bytes never become {size}")
+
+
+def _packed(name: str, coding: str, values: IntArray) -> Packed:
+    dtype = next(kind for kind in TYPES if _fits(values, kind))
+    data = values.astype(dtype).tobytes()
+    smaller = zlib.compress(data, 6)
+    if len(smaller) < len(data) <= most_unpacked(len(smaller)):
+        return Packed(_entry(name, dtype, coding, "zlib", len(values), len(smaller)), smaller)
+    return Packed(_entry(name, dtype, coding, "none", len(values), len(data)), data)
+
+
+def _fits(values: IntArray, kind: str) -> bool:
+    limits = np.iinfo(kind)
+    return not len(values) or bool(values.min() >= limits.min and values.max() <= limits.max)
+
+
+def _size(packed: Packed) -> int:
+    return len(packed.data)
+
+
+def _entry(
+    name: str, dtype: str, coding: str, compression: str, count: int, size: int
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "dtype": dtype,
+        "coding": coding,
+        "compression": compression,
+        "count": count,
+        "bytes": size,
+    }
+
+
+def _inflated(name: str, data: bytes, size: int) -> bytes:
+    """`size` bytes, and not one more, however many the stream holds."""
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(data, size + 1)
+    except zlib.error as error:
+        raise FileFormatError(f"{name}: {error}") from error
+    if len(found) != size or not stream.eof or stream.unused_data:
+        raise FileFormatError(f"{name}: expected zlib data of {size} bytes")
+    return found

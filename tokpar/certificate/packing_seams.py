@@ -1,0 +1,202 @@
+"""Seams as columns of a file: what many of them share is said once, their numbers are packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from tokpar.certificate.packing import Packed, pack, unpack
+from tokpar.errors import FileFormatError
+from tokpar.kernels import IntArray
+from tokpar.seams import Columns, Everywhere, Licence, Seams
+from tokpar.types import Rule, Seam
+
+Unread = dict[str, tuple[Mapping[str, Any], bytes]]
+Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
+"""A licence without its numbers: None stands for one."""
+_KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8")
+
+
+def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
+    """What a header says of the seams of a text of `length` code points, and their columns."""
+    planned = seams.planned
+    shapes: dict[Shape, int] = {}
+    numbers = [shapes.setdefault(_shape(licence), len(shapes)) for licence in planned.licences]
+    codes = np.array(numbers, dtype=np.int64)[planned.codes]
+    packed = [
+        pack("positions", planned.positions),
+        pack("tokens", planned.tokens, planned.positions),
+        pack("codes", codes),
+    ]
+    for shape, code in shapes.items():
+        rows = np.flatnonzero(codes == code)
+        of_rows = [planned.licences[each][2] for each in planned.codes[rows].tolist()]
+        for k in _numbered(shape):
+            values = np.array([int(witness[k][1]) for witness in of_rows], dtype=np.int64)
+            packed.append(pack(f"witness {code}.{k}", values, planned.positions[rows]))
+    described: dict[str, Any] = {"licences": list(map(_described, shapes)), "everywhere": None}
+    if seams.everywhere is not None:
+        own, columns = _pack_everywhere(seams.everywhere, planned.positions, length)
+        described["everywhere"] = own
+        packed += columns
+    return described, packed
+
+
+def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Seams:
+    """The seams that a header describes. Raises FileFormatError."""
+    shapes = [
+        _shape_from(entry, f"licences[{k}]") for k, entry in enumerate(_list(header, "licences"))
+    ]
+    everywhere_entry = header.get("everywhere")
+    positions = _take(columns, "positions")
+    tokens, codes = _take(columns, "tokens", positions), _take(columns, "codes", positions)
+    if not len(positions) == len(tokens) == len(codes):
+        raise FileFormatError(
+            f"seams: {len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
+        )
+    if len(positions) and (positions[0] < 0 or (np.diff(positions) < 1).any()):
+        raise FileFormatError("positions: expected numbers from 0 on, each above the one before")
+    if (tokens < -1).any():
+        raise FileFormatError("tokens: expected numbers from -1 on")
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(shapes):
+        raise FileFormatError(f"codes: expected numbers of the {len(shapes)} licences")
+    planned = _columns(shapes, positions, tokens, codes, columns)
+    everywhere = _unpack_everywhere(everywhere_entry, positions, length, columns)
+    if columns:
+        raise FileFormatError(f"columns: nothing is known of {min(columns)!r}")
+    return Seams(planned, everywhere)
+
+
+def _columns(
+    shapes: Sequence[Shape], positions: IntArray, tokens: IntArray, codes: IntArray, unread: Unread
+) -> Columns:
+    """Shapes and their numbers as licences, those that are equal once."""
+    known: dict[Licence, int] = {}
+    numbers = np.zeros(len(codes), dtype=np.int64)
+    for code, shape in enumerate(shapes):
+        rows = np.flatnonzero(codes == code)
+        own = {k: _take(unread, f"witness {code}.{k}", positions[rows]) for k in _numbered(shape)}
+        for k, values in own.items():
+            if len(values) != len(rows):
+                raise FileFormatError(
+                    f"witness {code}.{k}: expected {len(rows)} numbers, got {len(values)}"
+                )
+        rule, theorem, pairs = shape
+        fields = [
+            own[k].tolist() if k in own else repeat(value, len(rows))
+            for k, (_, value) in enumerate(pairs)
+        ]
+        names = [name for name, _ in pairs]
+        if own:
+            witnesses = [tuple(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
+            numbers[rows] = [
+                known.setdefault((rule, theorem, each), len(known)) for each in witnesses
+            ]
+        elif len(rows):
+            numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
+    return Columns(positions, tokens, numbers, tuple(known))
+
+
+def _pack_everywhere(
+    everywhere: Everywhere, positions: IntArray, length: int
+) -> tuple[dict[str, Any], list[Packed]]:
+    """Ends of regions as numbers of the seams they are at, 0 for the text's start."""
+    regions = everywhere.regions.reshape(-1, 2)
+    edges = np.concatenate(([0], positions, [length]))
+    places = np.searchsorted(edges, regions)
+    at_edges = bool((edges[np.minimum(places, len(edges) - 1)] == regions).all())
+    starts, stops = (places if at_edges else regions).T
+    licence = everywhere.licence
+    described = {
+        "rule": licence.rule,
+        "theorem": licence.theorem,
+        "witness": [list(pair) for pair in licence.witness],
+        "ends": "seams" if at_edges else "code points",
+    }
+    return described, [pack("region starts", starts), pack("region stops", stops, starts)]
+
+
+def _unpack_everywhere(
+    entry: object, positions: IntArray, length: int, columns: Unread
+) -> Everywhere | None:
+    if entry is None:
+        return None
+    shape = _shape_from(entry, "everywhere", numbers=True)
+    assert isinstance(entry, Mapping)
+    ends = entry.get("ends")
+    if ends not in ("seams", "code points"):
+        raise FileFormatError(f"everywhere.ends: expected seams or code points, got {ends!r}")
+    starts = _take(columns, "region starts")
+    stops = _take(columns, "region stops", starts)
+    if len(starts) != len(stops):
+        raise FileFormatError(f"regions: {len(starts)} starts, but {len(stops)} stops")
+    regions = np.stack([starts, stops], axis=1)
+    if ends == "seams":
+        edges = np.concatenate(([0], positions, [length]))
+        if len(regions) and not 0 <= int(regions.min()) <= int(regions.max()) < len(edges):
+            raise FileFormatError(f"regions: expected numbers of the {len(edges)} edges")
+        regions = edges[regions]
+    rule, theorem, witness = shape
+    return Everywhere(Seam(0, rule, theorem, witness), regions)
+
+
+def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntArray:
+    if name not in columns:
+        raise FileFormatError(f"{name}: missing")
+    entry, data = columns.pop(name)
+    if entry["dtype"] == "<u4":
+        raise FileFormatError(f"{name}: expected a signed type, got <u4")
+    return unpack(entry, data, positions)
+
+
+def _shape(licence: Licence) -> Shape:
+    rule, theorem, witness = licence
+    for name, value in witness:
+        if type(value) not in (int, str):
+            raise ValueError(f"witness {name}: expected a whole number or a name, got {value!r}")
+    pairs = tuple((name, value if isinstance(value, str) else None) for name, value in witness)
+    return rule, theorem, pairs
+
+
+def _numbered(shape: Shape) -> list[int]:
+    """Which of its values are numbers, in columns of their own."""
+    return [k for k, (_, value) in enumerate(shape[2]) if value is None]
+
+
+def _described(shape: Shape) -> dict[str, Any]:
+    rule, theorem, pairs = shape
+    return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in pairs]}
+
+
+def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
+    """A licence that a header describes; with `numbers` they stand there themselves."""
+    if not isinstance(data, Mapping):
+        raise FileFormatError(f"{where}: expected an object, got {data!r}")
+    rule, theorem = data.get("rule", ""), data.get("theorem")
+    if rule not in _KNOWN_RULES:
+        raise FileFormatError(f"{where}.rule: expected a rule or null, got {rule!r}")
+    if not isinstance(theorem, str):
+        raise FileFormatError(f"{where}.theorem: expected str, got {theorem!r}")
+    witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
+    return rule, theorem, witness
+
+
+def _pair(data: object, where: str, numbers: bool) -> tuple[str, Any]:
+    match data:
+        case [str(name), str(value)]:
+            return name, value
+        case [str(name), None] if not numbers:
+            return name, None
+        case [str(name), int(number)] if numbers and type(number) is int:
+            return name, number
+    raise FileFormatError(f"{where}.witness: expected [name, value] pairs, got {data!r}")
+
+
+def _list(data: Mapping[str, Any], name: str, where: str = "") -> list[Any]:
+    if not isinstance(data.get(name), list):
+        raise FileFormatError(f"{where}{name}: expected a list, got {data.get(name)!r}")
+    found: list[Any] = data[name]
+    return found

@@ -1,0 +1,143 @@
+"""Do the ids spell the text? For tokens that tile it, many millions at a time.
+
+Wherever an id stands, the text has the same bytes: that is compared in columns, eight bytes at a
+time. What is left is one place for each distinct id, and there the decoder is asked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.certificate.written import Bytes
+from tokpar.errors import EngineError
+from tokpar.interfaces import Decodes
+from tokpar.kernels import IdArray, IntArray
+
+UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
+_WORD = 8
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
+_MOST_IDS = 1 << 26
+"""No vocabulary has more; tables of this length are still small."""
+
+
+def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> bool:
+    """Every id is, by the tokenizer's decoder, the bytes between its edges. False also where that
+    cannot be told: the decoder changes what it joins, or some id has no bytes.
+
+    `edges`: where each id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it.
+    """
+    if not len(ids):
+        return not len(codes)
+    lengths = np.diff(edges)
+    if int(ids.max()) >= _MOST_IDS or int(lengths.min()) < 1:
+        return False
+    numbers = ids.astype(np.int64)  # once; numpy would do it for each look into a table
+    where = np.full(int(ids.max()) + 1, -1, dtype=np.int64)
+    where[numbers] = np.arange(len(ids))
+    examples = where[where >= 0]
+    if not _alike(numbers, edges[:-1], lengths, examples, codes):
+        return False
+    return _Examples(ids, edges, codes, tokenizer).decode(examples)
+
+
+def _alike(
+    ids: IntArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
+) -> bool:
+    """Each id has the bytes of its example."""
+    padded = codes.tobytes() + bytes(_WORD)
+    words: NDArray[np.uint64] = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
+    table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
+    table[ids[examples]] = lengths[examples]
+    if not np.array_equal(table.take(ids), lengths):
+        return False
+    table = table.view(np.uint64)
+    while len(ids):
+        table[ids[examples]] = _masked(words, starts[examples], lengths[examples])
+        if not np.array_equal(table.take(ids), _masked(words, starts, lengths)):
+            return False
+        examples = examples[lengths[examples] > _WORD]
+        longer = np.flatnonzero(lengths > _WORD)
+        renumbered = np.searchsorted(longer, examples)
+        ids, starts, lengths = ids[longer], starts[longer] + _WORD, lengths[longer] - _WORD
+        examples = renumbered
+    return True
+
+
+def _masked(words: NDArray[np.uint64], starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
+    """The first bytes, up to eight, of each stretch as one number."""
+    masked: NDArray[np.uint64] = words[starts] & _MASKS.take(lengths, mode="clip")
+    return masked
+
+
+def _within(starts: IntArray, lengths: IntArray) -> IntArray:
+    """All places in these stretches: [4, 9], [2, 1] -> [4, 5, 9]."""
+    before = np.cumsum(lengths) - lengths
+    places: IntArray = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return places
+
+
+class _Examples:
+    """Asks the decoder about one place of each id."""
+
+    def __init__(self, ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> None:
+        self._ids = ids
+        self._edges = edges
+        self._codes = codes
+        self._text = codes.tobytes()
+        self._tokenizer = tokenizer
+
+    def decode(self, examples: IntArray) -> bool:
+        """Each is what the decoder makes of its id; one that is part of a character together with
+        its neighbours."""
+        whole = self._apart(self._edges[examples]) & self._apart(self._edges[examples + 1])
+        parts = {self._around(place) for place in examples[~whole].tolist()}
+        return self._decode_whole(examples[whole]) and all(self._decoded(*part) for part in parts)
+
+    def _apart(self, edges: IntArray) -> NDArray[np.bool_]:
+        """No character of the text lies across."""
+        following = self._codes[np.minimum(edges, len(self._codes) - 1)]
+        found: NDArray[np.bool_] = (edges == len(self._codes)) | (following & 0xC0 != 0x80)
+        return found
+
+    def _around(self, place: int) -> tuple[int, int]:
+        first, last = place, place + 1
+        while not self._apart(self._edges[first : first + 1])[0]:
+            first -= 1
+        while not self._apart(self._edges[last : last + 1])[0]:
+            last += 1
+        return first, last
+
+    def _decode_whole(self, examples: IntArray) -> bool:
+        """All in one call, with an id between that keeps them apart: one ASCII character that few
+        of them hold. Those that do are decoded alone."""
+        starts, lengths = self._edges[examples], self._edges[examples + 1] - self._edges[examples]
+        owner = np.repeat(np.arange(len(examples)), lengths)
+        codes = self._codes[_within(starts, lengths)]
+        letters = np.flatnonzero(lengths == 1)
+        if not len(letters):
+            return all(self._decoded(place, place + 1) for place in examples.tolist())
+        counts = np.bincount(codes, minlength=256)
+        letter = letters[np.argmin(counts[self._codes[starts[letters]]])]
+        between = self._codes[starts[letter]]
+        holding = np.zeros(len(examples), dtype=np.bool_)
+        holding[owner[codes == between]] = True
+        joined = examples[~holding]
+        row = np.full(2 * len(joined) + 1, self._ids[examples[letter]], dtype=np.uint32)
+        row[1::2] = self._ids[joined]
+        # each with the byte before it, in whose place the separator is written
+        sizes = lengths[~holding] + 1
+        expected = np.append(self._codes[_within(starts[~holding] - 1, sizes)], between)
+        expected[np.cumsum(sizes) - sizes] = between
+        alone = examples[holding].tolist()
+        return self._says(row, expected.tobytes()) and all(self._decoded(k, k + 1) for k in alone)
+
+    def _decoded(self, first: int, last: int) -> bool:
+        start, stop = int(self._edges[first]), int(self._edges[last])
+        return self._says(self._ids[first:last], self._text[start:stop])
+
+    def _says(self, ids: IdArray, expected: bytes) -> bool:
+        try:
+            return self._tokenizer.decode(ids.tolist()) == expected.decode()
+        except UNDECODABLE:
+            return False
