@@ -550,11 +550,11 @@ class ForbidsWithoutRefusing(Toy):
         return self.told(forbidden=frozenset({"<s>"}))
 
 
-class Flat:
+class Bulky:
     """No batch call."""
 
-    name = "flat"
-    facts = Facts(engine="none", model="none", unprovable="not known", flat=True)
+    name = "bulky"
+    facts = Facts(engine="none", model="none", unprovable="not known", bulky=True)
 
     def encode(self, text: str) -> IdArray:
         return np.array([ord(letter) for letter in text], dtype=np.uint32)
@@ -665,7 +665,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ForbidsInAList": (told(forbidden=[]), "facts"),
     "AgreesInNumbers": (told(agreement=1.0), "facts"),
     "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
-    "IsFlatWithoutABatchCall": (lambda: Flat(), "facts"),
+    "IsBulkyWithoutABatchCall": (Bulky, "facts"),
     "RemembersByLength": (RemembersByLength, "remembered"),
     "RemembersTooFew": (RemembersTooFew, "remembered"),
 }

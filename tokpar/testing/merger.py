@@ -16,7 +16,7 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, offsets_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.mending import Method, fused, in_order
+from tokpar.mending import Method, fused, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter, chunks_between
@@ -159,7 +159,7 @@ def merged(
         wrong = joins_complaint(joins, chunks, pieces, text, tokenizer)
         if wrong is not None:
             return wrong
-        joins = in_order(joins)
+        joins = sound_joins(joins, chunks, pieces)
         sound = [join for join in joins if join is not None]
         if len(sound) == len(joins):
             return joined_complaint(sound, pieces, text, tokenizer)
