@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +22,7 @@ import pytest
 import tokpar
 from tests.test_documented_examples import PAGES as EXAMPLES
 from tests.test_documented_examples import blocks, public_names
-from tokpar import agreement, errors, explain, hooks, interfaces, pure, testing, types
+from tokpar import agreement, errors, explain, hooks, interfaces, plugin, pure, testing, types
 
 ROOT = Path(__file__).parent.parent
 API = ROOT / "docs" / "api"
@@ -66,14 +66,21 @@ def definition(name: str) -> Definition:
     for found in definitions(module, above):
         if found.name == name:
             return found
-    for node in above.body:
-        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+    for node in imported_at_top(above):
+        for alias in node.names:
             if (alias.asname or alias.name) == attribute:
-                assert isinstance(node, ast.ImportFrom)
                 return definition(f"{node.module}.{alias.name}")
     if (tree := parsed(name)) is None:
         raise KeyError(name)
     return Definition(name, ast.get_docstring(tree), tree)
+
+
+def imported_at_top(tree: ast.Module) -> Iterator[ast.ImportFrom]:
+    """What a module imports, also for type checkers only: it may get those names when asked."""
+    inner = (node.body for node in tree.body if isinstance(node, ast.If))
+    for node in chain(tree.body, *inner):
+        if isinstance(node, ast.ImportFrom):
+            yield node
 
 
 def definitions(module: str, tree: ast.Module) -> Iterator[Definition]:
@@ -124,7 +131,7 @@ def defined_in(module: ModuleType) -> set[str]:
 
 def public() -> Iterator[str]:
     """Every name that must be on the pages, as its users would write it."""
-    for package in (tokpar, testing, agreement, explain):
+    for package in (tokpar, plugin, testing, agreement, explain):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for module in (interfaces, errors, types):
         yield from defined_in(module)

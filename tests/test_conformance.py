@@ -41,6 +41,7 @@ from tokpar.testing import (
     check_tokenizer,
 )
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
+from tokpar.types import Rows
 
 EXAMPLES = drawn(15)
 VOCAB = Path(__file__).parent / "vocab"
@@ -214,8 +215,10 @@ def test_a_failure_reads_like_this() -> None:
 class Encodes(Toy):
     """The toy without what is applied to the whole."""
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        return ids
+    around = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return rows
 
 
 def test_every_failed_check_is_named_at_once() -> None:

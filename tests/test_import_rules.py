@@ -27,9 +27,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mending", "results"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
-    frozenset({"loading"}),
+    frozenset({"combining", "loading"}),
     frozenset({"encoder"}),
-    frozenset({""}),  # tokpar/__init__.py
+    frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
     frozenset({"bench", "explain", "testing"}),
     frozenset({"cli", "__main__"}),
 )
@@ -171,6 +171,9 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
         ("tokpar.methods.auto", "from tokpar.executors import serial"),
         ("tokpar.methods.auto", "if True:\n    from tokpar.pure.bpe import f"),
         ("tokpar.pipeline", "from tokpar.registry import strategies"),
+        ("tokpar.mending", "from tokpar.pipeline import encode"),
+        ("tokpar.builtins", "from tokpar.plugin import hookimpl"),
+        ("tokpar.methods.cut", "from tokpar import plugin"),
         ("tokpar.encoder", "import tokpar"),
         ("tokpar.encoder", "import pluggy"),
         (
@@ -243,6 +246,26 @@ def test_importing_tokpar_takes_less_than_150_milliseconds() -> None:
 def test_importing_tokpar_imports_no_engine() -> None:
     loaded = run("import sys, tokpar; print(*sys.modules)").split()
     assert sorted(set(HEAVY) & set(loaded)) == []
+
+
+def test_importing_what_plugins_need_imports_no_engine_but_for_engines() -> None:
+    loaded = run("import sys, tokpar.plugin; print(*sys.modules)").split()
+    assert sorted(set(HEAVY) & set(loaded)) == []
+    lazily = run("import sys; from tokpar.plugin import Engine, JsonFile; print(*sys.modules)")
+    assert "tokenizers" in lazily.split()
+
+
+def test_tokpar_plugin_gives_what_it_lists_and_no_more() -> None:
+    from tokpar import plugin
+
+    listed = {name: getattr(plugin, name) for name in plugin.__all__}
+    given = {name for name in vars(plugin) if not name.startswith("_")}
+    values = {name for name in given if not isinstance(vars(plugin)[name], ModuleType)}
+    assert values - set(listed) == {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    by_kind = sorted(listed, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert plugin.__all__ == by_kind
+    with pytest.raises(AttributeError, match="no attribute 'engines'"):
+        plugin.engines  # noqa: B018
 
 
 @needs_package

@@ -15,9 +15,10 @@ from tokenizers import Tokenizer
 
 from tests.tokenizers_drawn import PATTERNS, Added, ByteLevelSpec, Extras, build, byte_characters
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, SpanArray, has_surrogate, spans_from_lengths
+from tokpar.kernels import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.pure.added import AddedTokens
-from tokpar.types import AddedToken, Facts, Piece
+from tokpar.spans import alone
+from tokpar.types import AddedToken, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]
 PLAIN = (Added("<s>"), Added("zq", single_word=True), Added("a<s", normalized=True))
@@ -124,27 +125,28 @@ class Toy:
     def encode(self, text: str) -> IdArray:
         return np.array(self.id_list(text), dtype=np.uint32)
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         found = [self.encode(text) for text in texts]
-        return [
-            Piece(ids, self.locate(ids, text) if spans else None)
-            for ids, text in zip(found, texts, strict=True)
-        ]
+        return Rows.of_pieces(
+            [
+                Piece(ids, self.locate(ids, text) if spans else None)
+                for ids, text in zip(found, texts, strict=True)
+            ]
+        )
 
     def encode_whole(self, text: str) -> IdArray:
         self.check_text(text)
-        return self.finish(self.encode(text), text)
+        return alone(self, self.encode(text), text)
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        return np.concatenate([np.zeros(1, np.uint32), ids])
+    around: Any = None
 
-    def finish_batch(self, ids: Sequence[IdArray], texts: Sequence[str]) -> list[IdArray]:
-        longest = max(map(len, ids), default=0)
-        padding = [np.ones(longest - len(some), np.uint32) for some in ids]
-        return [
-            np.concatenate([self.finish(some, text), pad])
-            for some, text, pad in zip(ids, texts, padding, strict=True)
-        ]
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        longest = int(np.diff(rows.offsets).max(initial=0)) + 1
+        final = np.ones((len(rows), longest), dtype=np.uint32)
+        for k, row in enumerate(final):
+            row[0] = 0
+            row[1 : 1 + len(rows[k])] = rows[k]
+        return Rows(final.ravel(), offsets_of([longest] * len(rows)))
 
     def check_text(self, text: str) -> None:
         if has_surrogate(text):

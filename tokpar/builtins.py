@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tokpar.hooks import ExecutorKind, hookimpl
+from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
     Executor,
@@ -41,6 +41,18 @@ def tokpar_executors() -> list[ExecutorKind]:
         ExecutorKind("serial", _serial, lambda tokenizer: True),
         ExecutorKind("threads", _threads, lambda tokenizer: facts_of(tokenizer).releases_gil),
     ]
+
+
+@hookimpl
+def tokpar_splitters() -> list[SplitterKind]:
+    splitters = import_module("tokpar.methods.parts").SPLITTERS
+    return [SplitterKind(name, build) for name, build in splitters.items()]
+
+
+@hookimpl
+def tokpar_mergers() -> list[MergerKind]:
+    mergers = import_module("tokpar.methods.parts").MERGERS
+    return [MergerKind(name, build) for name, build in mergers.items()]
 
 
 @hookimpl

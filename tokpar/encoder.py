@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
 from tokpar.certificate.report import CheckReport
+from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import LossyError, OptionError
+from tokpar.errors import OptionError
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import (
     Decodes,
     EncodesWhole,
     Executor,
     HasSpec,
-    Strategy,
     TokenizerAdapter,
     facts_of,
 )
@@ -28,7 +28,7 @@ from tokpar.kernels import IdArray
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
 from tokpar.methods.sizes import fit_for, fitting_executor
-from tokpar.registry import PluginRecord, StrategyRecord, build_strategy, registry
+from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
 
 if TYPE_CHECKING:
@@ -40,14 +40,15 @@ class Encoder:
     """A tokenizer, a strategy and an executor, kept for many texts.
 
     Thread-safe; survives a fork; a context manager, because it may hold a pool of workers.
-    `tokenizer`: anything `load` takes. `options` belong to the strategy.
+    `tokenizer`: anything `load` takes. `strategy`: a registered name, or a splitter and a merger,
+    names or objects. `options` belong to the strategy or its two parts.
     """
 
     def __init__(
         self,
         tokenizer: object = DEFAULT_TOKENIZER,
         *,
-        strategy: str = "auto",
+        strategy: StrategyName = "auto",
         executor: str | Executor = "auto",
         workers: int | None = None,
         allow_approximate: bool = False,
@@ -61,24 +62,21 @@ class Encoder:
             **options,
         }
         self._workers = worker_count(workers)
-        record = registry().strategy(strategy)
-        if not allow_approximate:
-            _require_lossless(record, options)
-        self._strategy = record.name
-        self._splitter, self._merger = build_strategy(record, options)
+        parts = chosen(strategy, options, allow_approximate)
+        self._strategy = parts.name
+        self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
         self._lock = threading.Lock()
         self._given_executor = executor if not isinstance(executor, str) else None
         self._executor_name = executor if isinstance(executor, str) else ""
         self._check_executor()
         self._tokenizer = load(tokenizer)
-        tuned = record.lossless and not options
         own = self._tokenizer
         never = _never_split(own)
         self._smallest_split = 0
-        if tuned:
+        if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
-        self._short = serial_report(record.name, never or TOO_SHORT, own)
+        self._short = serial_report(parts.name, never or TOO_SHORT, own)
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
 
     @property
@@ -220,20 +218,6 @@ def _itself(tokenizer: TokenizerAdapter) -> TokenizerAdapter:
     return tokenizer
 
 
-def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
-    chosen = [
-        f"{name}={value!r}" for name, value in record.approximate_if if options.get(name) == value
-    ]
-    if record.lossless and not chosen:
-        return
-    what = " with ".join([f"strategy {record.name!r}", *chosen])
-    use = f"strategy={record.name!r} without {chosen[0]}" if record.lossless else "strategy='auto'"
-    raise LossyError(
-        f"{what} is approximate: its ids can differ from the serial ones; use {use} for the exact "
-        "ids, or pass allow_approximate=True"
-    )
-
-
 def _never_split(tokenizer: TokenizerAdapter) -> str | None:
     """Why no text of a tokenizer that cannot change is ever cut; None if one may be."""
     why = facts_of(tokenizer).unprovable
@@ -255,7 +239,7 @@ def encode(
     text: str,
     tokenizer: object = DEFAULT_TOKENIZER,
     *,
-    strategy: str = "auto",
+    strategy: StrategyName = "auto",
     executor: str | Executor = "auto",
     workers: int | None = None,
     allow_approximate: bool = False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -115,6 +115,10 @@ class Registry:
         found: MergerKind = self._find("merger", name)
         return found
 
+    def kinds_of(self, name: str) -> list[str]:
+        """What is registered under a name: "splitter", "strategy" ..., by name."""
+        return [kind for kind, table in sorted(self._tables.items()) if name in table]
+
     def tokenizer_sources(self) -> list[TokenizerSource]:
         """All of them, tokpar's own first, then by name."""
         rows = self._tables["tokenizer"].values()
@@ -129,7 +133,7 @@ class Registry:
                 source=strategy.source,
                 conditions=strategy.conditions,
                 owner=plugin.owner,
-                options=_shown_options(strategy),
+                options=_shown_options(strategy.build),
             )
             for strategy, plugin in self._tables["strategy"].values()
         ]
@@ -197,18 +201,33 @@ def _version() -> str:
 
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
     """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
-    allowed = _options(strategy.build)
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in allowed.values())
-    unknown = [] if open_ended else sorted(options.keys() - allowed.keys())
-    if unknown:
-        shown = ", ".join(_shown_options(strategy)) or "(none)"
-        raise OptionError(
-            f"strategy {strategy.name!r} has no option {unknown[0]!r}; its options: {shown}"
-        )
-    missing = [n for n, each in allowed.items() if _required(each) and n not in options]
-    if missing:
-        raise OptionError(f"strategy {strategy.name!r} needs the option {missing[0]!r}")
+    label = f"strategy {strategy.name!r}"
+    require_options(label, [strategy.build], options)
     return strategy.build(**options)
+
+
+def require_options(
+    label: str, builds: Sequence[Callable[..., Any]], options: Mapping[str, Any]
+) -> None:
+    """Raises OptionError, which shows the options there are, for one that none of `builds` has,
+    and for one that is missing."""
+    allowed = [own_options(build, options) for build in builds]
+    unknown = sorted(options.keys() - {name for own in allowed for name in own})
+    if unknown:
+        shown = dict.fromkeys(each for build in builds for each in _shown_options(build))
+        said = ", ".join(shown) or "(none)"
+        raise OptionError(f"{label} has no option {unknown[0]!r}; its options: {said}")
+    for build in builds:
+        missing = [n for n, each in _options(build).items() if _required(each) and n not in options]
+        if missing:
+            raise OptionError(f"{label} needs the option {missing[0]!r}")
+
+
+def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that `build` takes."""
+    taken = _options(build)
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    return {name: value for name, value in options.items() if open_ended or name in taken}
 
 
 @lru_cache(maxsize=256)
@@ -221,8 +240,8 @@ def _required(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and not variable
 
 
-def _shown_options(strategy: Strategy) -> tuple[str, ...]:
-    return tuple(_shown(each) for each in _options(strategy.build).values())
+def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(_shown(each) for each in _options(build).values())
 
 
 def _shown(parameter: inspect.Parameter) -> str:

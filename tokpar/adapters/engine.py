@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
-from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.kernels import IdArray, SpanArray, has_surrogate
 from tokpar.types import Facts, Piece, Rows
 
@@ -54,6 +54,11 @@ class Engine:
     least: str
     of_json: Callable[[Any, JsonFile], Calls]
     of_ranks: Callable[[Any, RankFile], Calls] | None = None
+
+
+def engine_source(engine: Engine) -> TokenizerSource:
+    """The source that a plugin offers: files are loaded by `load_engine`, if asked for by name."""
+    return TokenizerSource(engine.name, partial(load_engine, engine), automatic=False)
 
 
 def load_engine(

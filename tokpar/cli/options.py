@@ -51,13 +51,15 @@ def declare_strategy(parser: argparse.ArgumentParser) -> None:
     """How the text is split."""
     group = parser.add_argument_group("strategy")
     add = group.add_argument
-    add("--strategy", default="auto", metavar="NAME", help="see `tokpar strategies`")
+    add(
+        "--strategy", default="auto", metavar="NAME|SPLITTER+MERGER", help="see `tokpar strategies`"
+    )
     add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
     add(
         "--option",
         action="append",
         metavar="NAME=VALUE",
-        help="an option of the strategy; repeatable",
+        help="an option of the strategy, or of its splitter or merger; repeatable",
     )
     add("--allow-approximate", action="store_true", help="accept ids that may be wrong")
 
@@ -87,11 +89,16 @@ def tokenizer_of(arguments: argparse.Namespace) -> Any:
 
 def strategy_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """--option and --chunk-chars as keyword arguments of the strategy."""
-    pairs = [_pair("--option", item) for item in arguments.option or ()]
-    options = {name: _value(value) for name, value in pairs}
+    options = options_of(arguments)
     if arguments.chunk_chars is not None:
         options["chunk_chars"] = arguments.chunk_chars
     return options
+
+
+def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """--option, repeated, as keyword arguments."""
+    pairs = [_pair("--option", item) for item in arguments.option or ()]
+    return {name: _value(value) for name, value in pairs}
 
 
 @contextmanager

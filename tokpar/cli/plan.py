@@ -35,15 +35,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.registry import build_strategy, registry
+    from tokpar.combining import chosen
 
-    record = registry().strategy(arguments.strategy)
-    splitter, _ = build_strategy(record, strategy_options(arguments))
+    strategy = chosen(arguments.strategy, strategy_options(arguments), allow_approximate=True)
     tokenizer = tokenizer_of(arguments)
     source = read_source(arguments.file)
-    split = splitter.split(source.text, tokenizer, 0)
+    split = strategy.splitter.split(source.text, tokenizer, 0)
     if arguments.json:
-        print_json(describe(source, split, record.name))
+        print_json(describe(source, split, strategy.name))
     else:
         _print(source, split, None if arguments.all else SHOWN)
     return 0

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import SURROGATE, chunks_between
+from tokpar.methods.cut import SURROGATE, chunks_between, join_at_cut
 from tokpar.methods.options import require_choice, require_count
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Join, Piece, Seam, Split
@@ -72,11 +73,11 @@ class ConcatenatingMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
-        joins: list[Join | None] = []
-        for left, chunk in zip(pieces, chunks[1:], strict=False):
-            assert chunk.cut is not None
-            joins.append(Join(chunk.cut, len(left.ids), 0))
-        return joins
+        return [
+            join_at_cut(left, right, piece)
+            or Join(Seam(right.core_start, None, ""), len(piece.ids), 0)
+            for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
+        ]
 
 
 def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> Iterator[int]:

@@ -5,30 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-
+from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
-    Detaches,
     EncodesWhole,
-    Finishes,
-    FinishesBatch,
     Locates,
-    Refreshes,
-    ReleasesGil,
+    Remembers,
     TokenizerAdapter,
+    facts_of,
 )
-from tokpar.kernels import IdArray
-from tokpar.spans import numbered
-from tokpar.testing.checks import Check, Complaint, named, outcome
-from tokpar.testing.compare import array_complaint, ids_differ, ids_of, spans_complaint, whole_ids
-
-FIRST = int(numbered(1)[0])
+from tokpar.loading import Detaches, Refreshes
+from tokpar.testing.checks import Check, Complaint, outcome
+from tokpar.testing.compare import array_complaint, ids_differ, ids_of, spans_complaint
+from tokpar.testing.finishing import finish_checks
 
 
 def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Check]:
-    """One check for each ability the tokenizer has; `source` is what it was loaded from."""
+    """One check or more for each ability the tokenizer has; `source` is what it was loaded from."""
     if isinstance(tokenizer, Locates):
         yield Check(
             "locate",
@@ -37,30 +31,16 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         )
     if isinstance(tokenizer, Decodes):
         yield Check("decode", "decode gives a str, the same each time", partial(decode, tokenizer))
-    if isinstance(tokenizer, Finishes):
+    yield from finish_checks(tokenizer)
+    if isinstance(tokenizer, ChecksText):
+        yield from _refusal_checks(tokenizer)
+    if isinstance(tokenizer, Remembers) and tokenizer.remembers:
         yield Check(
-            "finish",
-            "finish selects, inserts and pads; it never looks at the values of the ids",
-            partial(finish, tokenizer),
-        )
-    if isinstance(tokenizer, FinishesBatch):
-        yield Check(
-            "finish_batch",
-            "finish_batch gives one array per text and never looks at the values of the ids",
-            partial(finish_batch, tokenizer),
+            "remembered",
+            "of texts that may be cut at every space it gives the ids of encode, or None",
+            partial(remembered, tokenizer),
             together=True,
         )
-    if isinstance(tokenizer, EncodesWhole):
-        yield Check(
-            "encode_whole",
-            "encode_whole(text) is finish(encode(text), text)",
-            partial(encode_whole, tokenizer),
-        )
-    if isinstance(tokenizer, ChecksText):
-        contract = "check_text refuses what the engine's own call refuses, with the same error"
-        look = partial(check_text, tokenizer)
-        yield Check("check_text", contract, look)
-        yield Check("check_text: lone surrogates", contract, look, pool="surrogates")
     if isinstance(tokenizer, Refreshes):
         yield Check(
             "refreshed",
@@ -74,12 +54,25 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
             "detached().attached(source) encodes as before",
             partial(detached, tokenizer, source),
         )
-    if isinstance(tokenizer, ReleasesGil):
+
+
+def _refusal_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
+    contract = "check_text refuses what the engine's own call refuses, with the same error"
+    look = partial(check_text, tokenizer)
+    yield Check("check_text", contract, look)
+    yield Check("check_text: lone surrogates", contract, look, pool="surrogates")
+    said = (
+        "what check_text refuses is a single character, which encode refuses, too, or one of the "
+        "contents in facts.forbidden"
+    )
+    parts = partial(refused_part, tokenizer)
+    yield Check("check_text: parts", said, parts)
+    yield Check("check_text: parts, lone surrogates", said, parts, pool="surrogates")
+    if facts_of(tokenizer).forbidden:
         yield Check(
-            "releases_gil",
-            "releases_gil is True; that threads do no harm is checked for every tokenizer",
-            partial(releases_gil, tokenizer),
-            together=True,
+            "facts.forbidden",
+            "check_text refuses each of the contents wherever it stands",
+            partial(forbidden, tokenizer),
         )
 
 
@@ -98,63 +91,6 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return Complaint("decode of a list and of the array", repr(once), repr(again))
 
 
-def finish(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    assert isinstance(tokenizer, Finishes)
-    ids = ids_of(tokenizer, text)
-    origin = outcome(partial(tokenizer.finish, numbered(len(ids)), text))
-    if isinstance(origin, LookupError):  # allowed: it can finish the ids of the text only
-        return None
-    final = outcome(partial(tokenizer.finish, ids, text))
-    return _laid_out(ids, final, origin, text, tokenizer)
-
-
-def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    assert isinstance(tokenizer, FinishesBatch)
-    usual = [t for t in texts if not isinstance(outcome(partial(ids_of, tokenizer, t)), Exception)]
-    ids = [ids_of(tokenizer, text) for text in usual]
-    final = outcome(partial(tokenizer.finish_batch, ids, usual))
-    origin = outcome(partial(tokenizer.finish_batch, [numbered(len(i)) for i in ids], usual))
-    if isinstance(origin, LookupError) or isinstance(final, Exception):
-        return None
-    if isinstance(origin, Exception) or len(final) != len(usual):
-        return Complaint("not one array per text", str(len(usual)), str(origin))
-    for text, some, row, places in zip(usual, ids, final, origin, strict=True):
-        wrong = _laid_out(some, row, places, text, tokenizer)
-        if wrong is not None:
-            return wrong
-    return None
-
-
-def _laid_out(
-    ids: IdArray, final: object, origin: object, text: str, tokenizer: TokenizerAdapter
-) -> Complaint | None:
-    """What is wrong with final ids, by what finishing made of numbers in their place."""
-    if isinstance(final, Exception) or isinstance(origin, Exception):
-        if type(final) is type(origin):
-            return None
-        return Complaint(
-            "ids and numbers in their place end differently", repr(final), repr(origin)
-        )
-    wrong = array_complaint(final, "finish") or array_complaint(origin, "finish")
-    if wrong is not None:
-        return wrong
-    assert isinstance(origin, np.ndarray)
-    assert isinstance(final, np.ndarray)
-    expected = origin.copy()
-    core = origin >= FIRST
-    expected[core] = ids[origin[core] - FIRST]
-    return named(ids_differ(expected, final, text, tokenizer), "numbers in place of ids tell")
-
-
-def encode_whole(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    assert isinstance(tokenizer, EncodesWhole)
-    got = outcome(partial(tokenizer.encode_whole, text))
-    if isinstance(got, Exception):  # what may be refused is check_text's business
-        return None
-    expected = whole_ids(tokenizer, text)
-    return array_complaint(got, "encode_whole") or ids_differ(expected, got, text, tokenizer)
-
-
 def check_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     assert isinstance(tokenizer, ChecksText)
     call = tokenizer.encode_whole if isinstance(tokenizer, EncodesWhole) else tokenizer.encode
@@ -166,6 +102,57 @@ def check_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
         return None
     expected = repr(own) if isinstance(own, Exception) else "no error"
     return Complaint("the engine's own call ends otherwise", expected, repr(said))
+
+
+def refused_part(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """A stream is checked chunk by chunk, and a text that is not cut only for forbidden contents:
+    nothing else may be refused."""
+    assert isinstance(tokenizer, ChecksText)
+    if any(content in text for content in facts_of(tokenizer).forbidden):
+        return None
+    if not isinstance(outcome(partial(tokenizer.check_text, text)), Exception):
+        return None
+    if not any(isinstance(outcome(partial(tokenizer.check_text, c)), Exception) for c in text):
+        return Complaint("refused as a whole", "a character or a forbidden content that is refused")
+    own = outcome(partial(tokenizer.encode, text))
+    if isinstance(own, Exception):
+        return None
+    return Complaint("encode takes what check_text refuses", "an error", f"{len(own)} ids")
+
+
+def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    assert isinstance(tokenizer, ChecksText)
+    for content in facts_of(tokenizer).forbidden:
+        for some in (content, f"{text}{content}", f"{content}{text}"):
+            said = outcome(partial(tokenizer.check_text, some))
+            if not isinstance(said, Exception):
+                return Complaint(f"not refused: {content!r}", "an error", repr(said), some)
+    return None
+
+
+def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """Asked twice, since the second time everything is known; and with several workers."""
+    assert isinstance(tokenizer, Remembers)
+    finder = finder_for(facts_of(tokenizer))
+    usual = [
+        text
+        for text in texts
+        if finder.refusal_for(text) is None
+        and finder.spaces_safe(text, 0, len(text))
+        and not isinstance(outcome(partial(ids_of, tokenizer, text)), Exception)
+    ]
+    for workers in (1, 1, 2):
+        found = tokenizer.remembered(usual, workers)
+        if len(found) != len(usual):
+            return Complaint("not one answer per text", str(len(usual)), str(len(found)))
+        for text, got in zip(usual, found, strict=True):
+            if got is None:
+                continue
+            expected = ids_of(tokenizer, text)
+            wrong = array_complaint(got, "remembered") or ids_differ(expected, got, text, tokenizer)
+            if wrong is not None:
+                return wrong
+    return None
 
 
 def refreshed(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
@@ -182,10 +169,3 @@ def detached(tokenizer: TokenizerAdapter, source: object, text: str) -> Complain
     expected = ids_of(tokenizer, text)
     again = tokenizer.detached().attached(source)
     return ids_differ(expected, ids_of(again, text), text, tokenizer)
-
-
-def releases_gil(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    assert isinstance(tokenizer, ReleasesGil)
-    if tokenizer.releases_gil is True:
-        return None
-    return Complaint("leave it out otherwise", "True", repr(tokenizer.releases_gil))

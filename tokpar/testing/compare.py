@@ -8,10 +8,11 @@ import numpy as np
 
 from tokpar.agreement.differing import around, first_difference, position_of
 from tokpar.errors import TokparError
-from tokpar.interfaces import Finishes, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, byte_starts
-from tokpar.testing.checks import Complaint, SetAsideError
-from tokpar.types import Piece
+from tokpar.spans import alone
+from tokpar.testing.checks import Complaint, SetAsideError, named
+from tokpar.types import Piece, Rows
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
@@ -26,10 +27,8 @@ def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
 def whole_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
     """The finished ids: special tokens, truncation and padding applied once."""
     ids = ids_of(tokenizer, text)
-    if not isinstance(tokenizer, Finishes):
-        return ids
     try:
-        return np.asarray(tokenizer.finish(ids, text))
+        return alone(tokenizer, ids, text)
     except (ValueError, TokparError) as refusal:
         raise SetAsideError from refusal
 
@@ -80,34 +79,57 @@ def spans_complaint(spans: object, ids: IdArray, text: str) -> Complaint | None:
     return Complaint(f"span of id {k:,}", order, str(spans[max(0, k - 1) : k + 1].tolist()))
 
 
-def pieces_differ(
-    expected: Sequence[Piece],
-    got: Sequence[Piece],
-    texts: Sequence[str],
-    tokenizer: TokenizerAdapter,
-    spans: bool,
-) -> Complaint | None:
-    """What is wrong with pieces of these texts, ids and, if they were asked for, spans."""
-    if len(got) != len(texts):
-        return Complaint("not one piece per text", str(len(texts)), str(len(got)))
-    for k, (text, right, piece) in enumerate(zip(texts, expected, got, strict=True)):
-        wrong = array_complaint(piece.ids, f"piece {k:,}") or ids_differ(
-            right.ids, piece.ids, text, tokenizer
-        )
-        if wrong is None and spans:
-            wrong = spans_differ(right, piece, text)
-        if wrong is not None:
-            return Complaint(f"piece {k:,}: {wrong.what}", wrong.expected, wrong.got, text)
+def rows_complaint(rows: object, texts: int, what: str) -> Complaint | None:
+    """None for well-formed `Rows` of so many texts."""
+    if not isinstance(rows, Rows):
+        return Complaint(f"{what} gave something else", "Rows", repr(rows)[:200])
+    wrong = array_complaint(rows.ids, what)
+    if wrong is not None:
+        return wrong
+    offsets = rows.offsets
+    if not isinstance(offsets, np.ndarray) or offsets.dtype != np.int64 or offsets.ndim != 1:
+        kind = getattr(offsets, "dtype", type(offsets).__name__)
+        return Complaint(f"{what} gave other offsets", "int64, shape (rows + 1,)", str(kind))
+    if len(offsets) != texts + 1:
+        return Complaint(f"{what}: not one row per text", str(texts), str(len(offsets) - 1))
+    ends = (int(offsets[0]), int(offsets[-1]))
+    if ends != (0, len(rows.ids)) or (np.diff(offsets) < 0).any():
+        expected = f"from 0 to {len(rows.ids)}, none below the one before"
+        return Complaint(f"{what}: the offsets do not tile the ids", expected, str(offsets[:8]))
     return None
 
 
-def spans_differ(right: Piece, piece: Piece, text: str) -> Complaint | None:
-    """What is wrong with the spans of a piece whose ids are right; `right` may have none."""
-    if piece.spans is None:
-        return Complaint("spans were asked for", f"{len(piece.ids)} spans", "None", text)
-    wrong = spans_complaint(piece.spans, piece.ids, text)
-    if wrong is None and right.spans is not None and not np.array_equal(right.spans, piece.spans):
-        return Complaint(
-            "other spans than locate gives", str(right.spans.tolist()), str(piece.spans.tolist())
-        )
+def rows_differ(
+    expected: Sequence[Piece],
+    got: object,
+    texts: Sequence[str],
+    tokenizer: TokenizerAdapter,
+    spans: bool = False,
+) -> Complaint | None:
+    """What is wrong with the rows of these texts, ids and, if they were asked for, spans."""
+    wrong = rows_complaint(got, len(texts), "rows")
+    if wrong is not None:
+        return wrong
+    assert isinstance(got, Rows)
+    if spans and got.spans is None:
+        return Complaint("spans were asked for", f"{len(got.ids)} spans", "None")
+    for k, (text, right) in enumerate(zip(texts, expected, strict=True)):
+        wrong = ids_differ(right.ids, got[k], text, tokenizer)
+        if wrong is None and spans:
+            wrong = spans_differ(right, got, k, text)
+        if wrong is not None:
+            return named(wrong, f"row {k:,}")
+    return None
+
+
+def spans_differ(right: Piece, got: Rows, k: int, text: str) -> Complaint | None:
+    """What is wrong with the spans of row `k`, whose ids are right; `right` may have none."""
+    if not isinstance(got.spans, np.ndarray) or len(got.spans) != len(got.ids):
+        shape = getattr(got.spans, "shape", type(got.spans).__name__)
+        return Complaint("not one span per id", str((len(got.ids), 2)), str(shape), text)
+    spans = got.spans[got.offsets[k] : got.offsets[k + 1]]
+    wrong = spans_complaint(spans, got[k], text)
+    if wrong is None and right.spans is not None and not np.array_equal(right.spans, spans):
+        expected = str(right.spans.tolist())
+        return Complaint("other spans than locate gives", expected, str(spans.tolist()), text)
     return wrong

@@ -4,7 +4,7 @@ all lossless strategies with chunks so small that seams are everywhere."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,21 +14,20 @@ from tokpar.certificate.checker import check
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.interfaces import (
-    ChecksText,
-    Plan,
-    Strategy,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import ChecksText, Finishes, Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.pipeline import encode, encode_serial
+from tokpar.mending import Method
+from tokpar.pipeline import encode, encode_batch
 from tokpar.registry import build_strategy, registry
+from tokpar.results import in_one_call
 from tokpar.testing.checks import Check, Complaint, SetAsideError, named, outcome
-from tokpar.testing.compare import ids_differ, ids_of, whole_ids
+from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
+from tokpar.types import Report, Rows
 
 NEAR = 60
 """Code points of a text in which every place is tried."""
+BATCHED = 4
+"""Of so many texts one goes into the batch; each is encoded alone, too."""
 SMALL: dict[str, tuple[Any, ...]] = {
     "chunk_chars": (1, 7, 40),
     "overlap_chars": (3, 5, 24),
@@ -48,7 +47,7 @@ def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
             partial(certified_cuts, tokenizer),
         )
     for strategy in lossless_strategies():
-        yield from strategy_checks(strategy, tokenizer, small_options(strategy))
+        yield from strategy_checks(strategy, tokenizer, small_options(strategy.build))
 
 
 def strategy_checks(
@@ -59,6 +58,12 @@ def strategy_checks(
         f"strategy {strategy.name}",
         "the ids are those of the serial call, and the certificate passes tokpar.check",
         partial(lossless, strategy, tokenizer, options),
+    )
+    yield Check(
+        f"strategy {strategy.name}: batch",
+        "of texts that are encoded together each has the ids that it has alone",
+        partial(batch, strategy, tokenizer, options[0]),
+        together=True,
     )
     yield Check(
         f"strategy {strategy.name}: long texts",
@@ -80,9 +85,10 @@ def lossless_strategies() -> list[Strategy]:
     return [registry().strategy(name) for name in names]
 
 
-def small_options(strategy: Strategy) -> list[dict[str, Any]]:
-    """Up to three sets of options of a strategy that make many seams in a short text."""
-    names = [name for name in inspect.signature(strategy.build).parameters if name in SMALL]
+def small_options(build: Callable[..., object]) -> list[dict[str, Any]]:
+    """Up to three sets of options, of a strategy or a splitter, that make many seams in a short
+    text."""
+    names = [name for name in inspect.signature(build).parameters if name in SMALL]
     return [{name: SMALL[name][k] for name in names} for k in range(3)] if names else [{}]
 
 
@@ -121,11 +127,37 @@ def lossless(
 
 
 def encoded(
-    strategy: Strategy, tokenizer: TokenizerAdapter, options: dict[str, Any], text: str
+    strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
     """The encoding of a text by the pipeline, chunk by chunk in this thread."""
+    return encode(text, tokenizer, _method(strategy, options))
+
+
+def _method(strategy: Strategy, options: Mapping[str, Any]) -> Method:
     splitter, merger = build_strategy(strategy, options)
-    return encode(text, tokenizer, splitter, SerialExecutor(), merger, strategy=strategy.name)
+    return Method(splitter, SerialExecutor(), merger, strategy.name)
+
+
+def batch(
+    strategy: Strategy,
+    tokenizer: TokenizerAdapter,
+    options: Mapping[str, Any],
+    texts: Sequence[str],
+) -> Complaint | None:
+    """Padded as the tokenizer's own batch."""
+    some = texts[::BATCHED] if len(texts) > BATCHED else texts
+    usual = [text for text in some if not isinstance(_own(tokenizer, text), Exception)]
+    found = encode_batch(usual, tokenizer, _method(strategy, options))
+    own = Rows.of(ids_of(tokenizer, text) for text in usual)
+    expected = tokenizer.finish(own, usual) if isinstance(tokenizer, Finishes) else own
+    wrong = rows_complaint(found.rows, len(usual), "encode_batch")
+    for k, text in enumerate(usual):
+        wrong = wrong or ids_differ(expected[k], found.rows[k], text, tokenizer)
+        if wrong is None and not found[k].lossless:
+            wrong = Complaint("a seam without a rule", text=text)
+        if wrong is not None:
+            return named(wrong, f"text {k}, {dict(options) or 'default options'}")
+    return None
 
 
 def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
@@ -153,7 +185,7 @@ def surrogates(
 ) -> Complaint | None:
     if not has_surrogate(text):
         raise SetAsideError
-    expected = outcome(lambda: _serial(tokenizer, text))
+    expected = _own(tokenizer, text)
     for some in options:
         got = outcome(partial(encoded, strategy, tokenizer, some, text))
         if isinstance(expected, Exception) or isinstance(got, Exception):
@@ -164,7 +196,12 @@ def surrogates(
     return None
 
 
-def _serial(tokenizer: TokenizerAdapter, text: str) -> Encoding:
-    if isinstance(tokenizer, ChecksText):
-        tokenizer.check_text(text)
-    return encode_serial(text, tokenizer, plan=Plan("serial", "to compare with"))
+def _own(tokenizer: TokenizerAdapter, text: str) -> Any:
+    """The encoding of the serial call, or the error it ends with."""
+
+    def call() -> Encoding:
+        if isinstance(tokenizer, ChecksText):
+            tokenizer.check_text(text)
+        return in_one_call(text, tokenizer, Report("serial", why="to compare with"))
+
+    return outcome(call)

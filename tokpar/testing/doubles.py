@@ -12,7 +12,7 @@ import numpy as np
 
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, SpanArray, byte_starts
-from tokpar.types import Piece
+from tokpar.types import Piece, Rows
 
 FAILS = "\x07"
 
@@ -26,6 +26,14 @@ class Unknown:
 
     def encode(self, text: str) -> IdArray:
         return np.array([ord(character) + len(text) for character in text], dtype=np.uint32)
+
+
+@dataclass(frozen=True)
+class Whole(Unknown):
+    """The same with a batch call."""
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return Rows.of(map(self.encode, texts))
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,14 @@ class Letters:
         starts = byte_starts(text)
         return np.stack([starts[:-1], starts[1:]], axis=1)
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         found = [self.encode(text) for text in texts]
-        return [
-            Piece(ids, self.locate(ids, text) if spans else None)
-            for ids, text in zip(found, texts, strict=True)
-        ]
+        return Rows.of_pieces(
+            [
+                Piece(ids, self.locate(ids, text) if spans else None)
+                for ids, text in zip(found, texts, strict=True)
+            ]
+        )
 
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], dict[str, Any]]:
         return Letters, {"seconds": self.seconds}

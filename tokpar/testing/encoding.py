@@ -22,9 +22,9 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.testing.checks import Check, Complaint, SetAsideError, named, outcome
-from tokpar.testing.compare import array_complaint, ids_differ, ids_of, pieces_differ, whole_ids
+from tokpar.testing.compare import array_complaint, ids_differ, ids_of, rows_differ, whole_ids
 from tokpar.testing.racing import at_once
-from tokpar.types import Chunk, Piece
+from tokpar.types import Piece
 
 THREADS = 4
 PLAIN = ("", "a", " ", "\n", "the quick brown fox", "Hello, world! 123")
@@ -64,7 +64,7 @@ def copy_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     if isinstance(tokenizer, EncodesMany):
         yield Check(
             "encode_many",
-            "encode_many gives one piece per text, in order, each as encode of that text alone",
+            "encode_many gives one row per text, in order, each as encode of that text alone",
             partial(encode_many, tokenizer),
             together=True,
         )
@@ -156,12 +156,12 @@ def threads(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | No
 def encode_many(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     assert isinstance(tokenizer, EncodesMany)
     usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
-    if len(tokenizer.encode_many([], False)):
-        return Complaint("no texts", "no pieces", "some")
-    alone = [Piece(ids_of(tokenizer, text), _spans(tokenizer, text)) for text in usual]
-    calls = [tokenizer.encode_many(usual, spans) for spans in (False, True)]
-    for spans, pieces in zip((False, True), calls, strict=True):
-        wrong = pieces_differ(alone, pieces, usual, tokenizer, spans)
+    turned = usual[::-1]
+    calls = ((), False), (usual, False), (usual, True), (turned, False)
+    results = [tokenizer.encode_many(some, spans) for some, spans in calls]
+    for (some, spans), rows in zip(calls, results, strict=True):
+        alone = [Piece(ids_of(tokenizer, text), _spans(tokenizer, text)) for text in some]
+        wrong = rows_differ(alone, rows, some, tokenizer, spans)
         if wrong is not None:
             return named(wrong, f"spans={spans}")
     return None
@@ -182,14 +182,10 @@ def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
 def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """In a worker of the executor "processes"."""
     usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
-    chunks, start = [], 0
-    for text in usual:
-        chunks.append(Chunk(start, start + len(text), start, start + len(text)))
-        start += len(text)
     with ProcessExecutor(1) as executor:
-        pieces = executor.map("".join(usual), chunks, tokenizer, False)
+        rows = executor.map(usual, tokenizer, False)
     alone = [Piece(ids_of(tokenizer, text)) for text in usual]
-    return pieces_differ(alone, pieces, usual, tokenizer, False)
+    return rows_differ(alone, rows, usual, tokenizer)
 
 
 def like_reference(

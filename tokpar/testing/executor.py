@@ -1,25 +1,33 @@
-"""`check_executor`: one piece per chunk, in order, whatever fails and whoever asks at once."""
+"""`check_executor`: one row per text, in order, whatever fails and whoever asks at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.executors.serial import SerialExecutor
-from tokpar.interfaces import EncodesMany, Executor, Locates, TokenizerAdapter
+from tokpar.executors.serial import encode_piece
+from tokpar.interfaces import (
+    Divides,
+    EncodesMany,
+    Executor,
+    Locates,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, named, outcome, require
-from tokpar.testing.compare import pieces_differ
-from tokpar.testing.doubles import FAILS, Letters
+from tokpar.testing.compare import rows_differ
+from tokpar.testing.doubles import FAILS, Letters, Whole
 from tokpar.testing.pools import pools
 from tokpar.testing.racing import at_once
-from tokpar.types import Chunk, Piece
+from tokpar.types import Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
 LONGER = 40
-"""The first chunk of the joined texts has as many times the usual length, so that a pool that
-gives pieces as they come gives it last."""
+"""The first text has as many times the usual length, so that a pool that gives rows as they come
+gives it last."""
 
 
 def check_executor(
@@ -44,28 +52,26 @@ def check_executor(
 
 def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator[Check]:
     """All checks; `close` comes last."""
-    contract = "map gives one piece per chunk, in order, each as encode of its slice alone"
-    ids, spans = (
-        partial(pieces, executor, tokenizer, False),
-        partial(pieces, executor, tokenizer, True),
-    )
+    contract = "map gives Rows, one row per text, in order, each as encode of it alone"
+    ids, spans = (partial(rows, executor, tokenizer, each) for each in (False, True))
     yield Check("map", contract, ids, together=True)
     if isinstance(tokenizer, (Locates, EncodesMany)):
-        said = "with spans=True pieces have spans, UTF-8 bytes from the start of the chunk"
+        said = "with spans=True rows have spans, UTF-8 bytes from the start of each text"
         yield Check("map: spans", said, spans, together=True)
     yield Check(
-        "map: few chunks",
-        "no chunk gives no piece, and one chunk one",
-        partial(few_chunks, executor, tokenizer),
+        "map: few texts",
+        "no text gives no row, and one text one",
+        partial(few_texts, executor, tokenizer),
     )
     yield Check(
-        "map: slices",
-        "a chunk is [start, stop) of the text, with its overlap; two may be the same slice",
-        partial(slices, executor, tokenizer),
+        "map: equal texts",
+        "several texts may be equal, or parts of one another",
+        partial(equal_texts, executor, tokenizer),
     )
     yield Check(
         "map: errors",
-        "the first error in the order of the chunks is raised again, as it is or as EngineError",
+        "the first error in the order of the texts is raised as an EngineError that names the row, "
+        "and a place in it",
         partial(errors, executor),
         together=True,
     )
@@ -82,6 +88,13 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
         together=True,
         repeatable=False,
     )
+    if isinstance(executor, Divides):
+        yield Check(
+            "divide",
+            "divide gives rows as map does, and which texts were divided: divisible ones only",
+            partial(divide, executor, tokenizer),
+            together=True,
+        )
     if hasattr(executor, "close"):
         yield Check(
             "close",
@@ -92,94 +105,116 @@ def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator
         )
 
 
-def chunked(texts: Sequence[str]) -> tuple[str, list[Chunk]]:
-    """One text of all, a chunk for each of them; the first is long."""
-    parts = [" ".join(texts[:LONGER]), *texts]
-    chunks, start = [], 0
-    for part in parts:
-        chunks.append(Chunk(start, start + len(part), start, start + len(part)))
-        start += len(part)
-    return "".join(parts), chunks
+def slices(texts: Sequence[str]) -> list[str]:
+    """The texts, and a long one in front."""
+    return [" ".join(texts[:LONGER]), *texts]
 
 
-def pieces(
+def rows(
     executor: Executor, tokenizer: TokenizerAdapter, spans: bool, texts: Sequence[str]
 ) -> Complaint | None:
-    text, chunks = chunked(texts)
-    return mapped_wrong(executor, tokenizer, text, chunks, spans)
+    return mapped_wrong(executor, tokenizer, slices(texts), spans)
 
 
 def mapped_wrong(
-    executor: Executor,
-    tokenizer: TokenizerAdapter,
-    text: str,
-    chunks: Sequence[Chunk],
-    spans: bool = False,
+    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str], spans: bool = False
 ) -> Complaint | None:
-    """What is wrong with the pieces of these chunks: those of the serial executor are right."""
-    parts = [text[chunk.start : chunk.stop] for chunk in chunks]
-    expected = SerialExecutor().map(text, chunks, tokenizer, spans)
-    got = executor.map(text, chunks, tokenizer, spans)
-    if not isinstance(got, list) or not all(isinstance(piece, Piece) for piece in got):
-        return Complaint("map gave something else", "a list of Piece", repr(got)[:200])
-    return pieces_differ(expected, got, parts, tokenizer, spans)
+    """What is wrong with the rows of these texts: those of single calls are right."""
+    expected = [encode_piece(text, tokenizer, spans) for text in texts]
+    got = executor.map(texts, tokenizer, spans)
+    return rows_differ(expected, got, texts, tokenizer, spans)
 
 
-def few_chunks(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    whole = [Chunk(0, len(text), 0, len(text))]
-    return mapped_wrong(executor, tokenizer, text, []) or mapped_wrong(
-        executor, tokenizer, text, whole
-    )
+def few_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    return mapped_wrong(executor, tokenizer, []) or mapped_wrong(executor, tokenizer, [text])
 
 
-def slices(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    middle, length = len(text) // 2, len(text)
-    left = Chunk(0, min(length, middle + 3), 0, middle)
-    right = Chunk(max(0, middle - 2), length, middle, length)
-    return mapped_wrong(executor, tokenizer, text, [left, left, right, left])
+def equal_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    middle = len(text) // 2
+    left, right = text[: middle + 3], text[max(0, middle - 2) :]
+    return mapped_wrong(executor, tokenizer, [left, left, right, left])
 
 
 def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
-    """Two chunks fail; what is raised must be about the first of them."""
-    parts = ["ab" * 50, f"first {FAILS}", *texts[:20], f"second {FAILS}", "cd"]
-    text, chunks = chunked([part for part in parts if part])
-    chunks = chunks[1:]
-    got = outcome(lambda: executor.map(text, chunks, Letters(), False))
-    expected = "EngineError or ValueError: cannot encode 'first \\x07'"
-    if not isinstance(got, (EngineError, ValueError)):
+    """Two texts fail; what is raised must be about the first of them."""
+    usual = [text for text in texts if FAILS not in text][:20]
+    parts = ["ab" * 50, *usual, f"first {FAILS}", *usual, f"second {FAILS}", "cd"]
+    row = 1 + len(usual)
+    got = outcome(lambda: executor.map(parts, Letters(), False))
+    expected = f"EngineError in row {row}: cannot encode 'first \\x07'"
+    if not isinstance(got, EngineError):
         return Complaint("the error did not come through", expected, repr(got)[:200])
     if "'first " not in str(got):
         return Complaint("another error", expected, repr(got))
-    return None
+    if got.row != row:
+        return Complaint("another row", expected, f"row {got.row}")
+    if 0 <= got.start < got.stop <= len(parts[row]):
+        return None
+    place = f"a place in its {len(parts[row])} code points"
+    return Complaint("no place in the text", place, f"[{got.start}, {got.stop})")
 
 
 def after_errors(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    bad = [Chunk(0, 1, 0, 1)]
     for _ in range(3):
-        outcome(lambda: executor.map(FAILS, bad, Letters(), False))
-    return pieces(executor, tokenizer, False, texts)
+        outcome(lambda: executor.map([FAILS], Letters(), False))
+    return rows(executor, tokenizer, False, texts)
 
 
 def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
-    """Each thread with chunks of its own, several times."""
+    """Each thread with texts of its own, several times."""
     tokenizer = Letters(SECONDS)
     usual = [text for text in texts if FAILS not in text]
-    jobs = [chunked([*usual[n:], *usual[:n]]) for n in range(THREADS)]
+    jobs = [slices([*usual[n:], *usual[:n]]) for n in range(THREADS)]
 
-    def work(number: int) -> list[list[Piece]]:
-        return [executor.map(*jobs[number], tokenizer, False) for _ in range(CALLS)]
+    def work(number: int) -> list[Rows]:
+        return [executor.map(jobs[number], tokenizer, False) for _ in range(CALLS)]
 
-    for (text, chunks), results in zip(jobs, at_once(work, THREADS), strict=True):
+    for own, results in zip(jobs, at_once(work, THREADS), strict=True):
         if isinstance(results, Exception):
             return Complaint(f"a thread raised {type(results).__name__}: {results}")
-        parts = [text[chunk.start : chunk.stop] for chunk in chunks]
-        expected = SerialExecutor().map(text, chunks, tokenizer, False)
+        expected = [encode_piece(text, Letters(), False) for text in own]
         for got in results:
-            wrong = pieces_differ(expected, got, parts, tokenizer, False)
+            wrong = rows_differ(expected, got, own, tokenizer)
             if wrong is not None:
                 return named(wrong, f"with {THREADS} threads")
+    return None
+
+
+def divide(
+    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
+) -> Complaint | None:
+    """Of a tokenizer whose ids depend on the whole text nothing is divisible."""
+    finder = finder_for(facts_of(tokenizer))
+    own = [
+        finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
+        for text in texts
+    ]
+    some = [may and k % 3 != 0 for k, may in enumerate(own)]
+    for subject, may in ((tokenizer, own), (tokenizer, some), (Whole(), [False] * len(texts))):
+        wrong = _divided_wrong(executor, subject, texts, may)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _divided_wrong(
+    executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str], may: Sequence[bool]
+) -> Complaint | None:
+    assert isinstance(executor, Divides)
+    if not isinstance(executor.undivided, str) or not executor.undivided:
+        return Complaint("undivided is no name", "a str", repr(executor.undivided))
+    got, flags = executor.divide(texts, may, tokenizer)
+    expected = [encode_piece(text, tokenizer, False) for text in texts]
+    wrong = rows_differ(expected, got, texts, tokenizer)
+    if wrong is not None:
+        return named(wrong, "divided")
+    if len(flags) != len(texts):
+        return Complaint("not one answer per text", str(len(texts)), str(len(flags)))
+    for text, allowed, did in zip(texts, may, flags, strict=True):
+        if did and not allowed:
+            return Complaint("divided what is not divisible", "False", "True", text)
     return None
 
 
@@ -190,7 +225,7 @@ def close(
     executor.close()
     executor.close()
     try:
-        return named(pieces(executor, tokenizer, False, texts[:20]), "after close")
+        return named(rows(executor, tokenizer, False, texts[:20]), "after close")
     except EngineError:
         raise
     except RuntimeError:

@@ -11,7 +11,15 @@ import numpy as np
 
 from tokpar.agreement.differing import shown, token
 from tokpar.cuts.tables import family_named, recognise
-from tokpar.interfaces import Decodes, HasFacts, Locates, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    ChecksText,
+    Decodes,
+    EncodesMany,
+    HasFacts,
+    Locates,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.added import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError
@@ -94,6 +102,12 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (facts.undivided is not None or facts.longest_token > 0, "undivided=None: longest_token"),
         (facts.undivided is not None or facts.model == "BPE", "undivided=None is for BPE"),
         (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
+        (isinstance(facts.releases_gil, bool), "releases_gil is a bool"),
+        (isinstance(facts.bulky, bool), "bulky is a bool"),
+        (not facts.bulky or isinstance(tokenizer, EncodesMany), "bulky=True needs encode_many"),
+        (isinstance(facts.agreement, str), "agreement is a str"),
+        (isinstance(facts.forbidden, frozenset), "forbidden is a frozenset"),
+        (not facts.forbidden or isinstance(tokenizer, ChecksText), "forbidden needs check_text"),
     )
     broken = [said for holds, said in rules if not holds]
     return Complaint("they contradict one another", got="; ".join(broken)) if broken else None

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
+from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.interfaces import (
-    Finishes,
-    MatchesSpans,
-    Merger,
-    Repairs,
-    Splitter,
-    TokenizerAdapter,
-    facts_of,
-)
-from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate, offsets_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
+from tokpar.mending import Method, fused, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter, chunks_between
 from tokpar.methods.lopt import LoptSplitter
+from tokpar.seams import Seams
+from tokpar.spans import alone
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
-from tokpar.testing.compare import array_complaint, ids_differ, ids_of
+from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.cutting import certificate_complaint
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.types import Chunk, Encoding, Joined, Piece, Report, Seam, Unjoined
+from tokpar.types import Chunk, Join, Piece, Report, Seam, Split
+
+MOST_ROUNDS = 8
+"""So often the chunks at open seams are fused, and the merger is asked again."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,25 @@ class Anywhere:
     size: int
     overlap: int = 0
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
+        seams = [_seam(text, tokenizer, place) for place in places]
         if not self.overlap:
-            return chunks_between(text, [_seam(text, tokenizer, place) for place in places])
+            return Split(chunks_between(text, seams))
         edges = [0, *places, len(text)]
-        return [
-            Chunk(max(0, start - self.overlap), min(len(text), stop + self.overlap), start, stop)
-            for start, stop in pairwise(edges)
-        ]
+        cuts = [None, *seams]
+        return Split(
+            [
+                Chunk(
+                    max(0, start - self.overlap),
+                    min(len(text), stop + self.overlap),
+                    start,
+                    stop,
+                    cut=cut,
+                )
+                for (start, stop), cut in zip(pairwise(edges), cuts, strict=True)
+            ]
+        )
 
 
 def _seam(text: str, tokenizer: TokenizerAdapter, place: int) -> Seam:
@@ -86,7 +96,7 @@ def check_merger(
     fail_fast: bool = False,
 ) -> None:
     """Raise ConformanceError, which names each failed check with its smallest text, unless the
-    merger gives the serial ids and seams that `tokpar.check` licenses, or Unjoined.
+    merger's joins give the serial ids at seams that `tokpar.check` licenses, and None elsewhere.
 
     It is given pieces of chunks by `splitter`; None: by several, of which some propose cuts that
     nothing licenses, with and without overlap. `texts`, `examples`, `watch`: as in
@@ -104,36 +114,32 @@ def merger_checks(
     for splitter in splitters:
         yield Check(
             f"merge: {splitter}",
-            "Joined holds the serial ids and licensed seams; Unjoined names seams that there are",
+            "a list of a Join or None for each neighbouring pair; the joins give the serial ids, "
+            "at licensed seams where both chunks reach",
             partial(merged, merger, tokenizer, splitter),
         )
     yield Check(
         "merge: one piece",
-        "one piece is joined as it is, without a seam",
+        "one chunk has no pair, and no join",
         partial(one_piece, merger, tokenizer),
     )
-    if isinstance(merger, Repairs):
+    if isinstance(merger, Mends):
         yield Check(
-            "repaired",
-            "chunks after a repair tile the text, and there are no more of them than twice before",
-            partial(repaired, merger, tokenizer),
+            "mended",
+            "mended chunks tile the text, are others, and no more of them than twice before",
+            partial(mended, merger, tokenizer),
         )
 
 
 def given(
-    merger: Merger, tokenizer: TokenizerAdapter, splitter: Splitter, text: str
-) -> tuple[list[Chunk], list[Piece]]:
-    """Chunks and pieces as the pipeline would hand them over; run chunks are filled in."""
-    if has_surrogate(text):
-        raise SetAsideError
-    ids_of(tokenizer, text)
-    chunks = splitter.split(text, tokenizer, 0)
-    wanted = isinstance(merger, MatchesSpans) and merger.matches_spans
-    spans = wanted and not facts_of(tokenizer).tiles
-    encoded = iter(
-        SerialExecutor().map(text, [c for c in chunks if c.run is None], tokenizer, spans)
-    )
-    return chunks, [next(encoded) if c.run is None else _run(c.run) for c in chunks]
+    merger: Merger, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], text: str
+) -> list[Piece]:
+    """Pieces as the pipeline would hand them over; run chunks are filled in."""
+    spans = Method(SPLITTERS[0], SerialExecutor(), merger).spans(tokenizer)
+    texts = [text[chunk.start : chunk.stop] for chunk in chunks if chunk.run is None]
+    rows = SerialExecutor().map(texts, tokenizer, spans)
+    encoded = map(rows.piece, range(len(rows)))
+    return [next(encoded) if chunk.run is None else _run(chunk.run) for chunk in chunks]
 
 
 def _run(run: tuple[int, int]) -> Piece:
@@ -144,56 +150,106 @@ def _run(run: tuple[int, int]) -> Piece:
 def merged(
     merger: Merger, tokenizer: TokenizerAdapter, splitter: Splitter, text: str
 ) -> Complaint | None:
-    chunks, pieces = given(merger, tokenizer, splitter, text)
-    found = merger.merge(text, chunks, pieces, tokenizer)
-    if isinstance(found, Joined):
-        return joined_complaint(found, text, tokenizer, len(chunks))
-    if not isinstance(found, Unjoined):
-        return Complaint("merge gave something else", "Joined or Unjoined", repr(found))
-    failed = list(found.failed)
-    if failed and failed == sorted(set(failed)) and failed[0] > 0 and failed[-1] < len(chunks):
-        return None if found.why else Complaint("Unjoined does not say why")
-    expected = f"ascending numbers from 1 to {len(chunks) - 1}, at least one"
-    return Complaint("Unjoined names seams that there are not", expected, str(failed))
+    """As in the pipeline, chunks at open seams are fused until all are joined."""
+    _require_usual(tokenizer, text)
+    chunks = list(splitter.split(text, tokenizer, 0).chunks)
+    for _ in range(MOST_ROUNDS):
+        pieces = given(merger, tokenizer, chunks, text)
+        joins = merger.merge(text, chunks, pieces, tokenizer)
+        wrong = joins_complaint(joins, chunks, pieces, text, tokenizer)
+        if wrong is not None:
+            return wrong
+        joins = sound_joins(joins, chunks, pieces)
+        sound = [join for join in joins if join is not None]
+        if len(sound) == len(joins):
+            return joined_complaint(sound, pieces, text, tokenizer)
+        chunks = fused(chunks, [i for i, join in enumerate(joins, start=1) if join is None])
+    return None
+
+
+def _require_usual(tokenizer: TokenizerAdapter, text: str) -> None:
+    if has_surrogate(text):
+        raise SetAsideError
+    ids_of(tokenizer, text)
+
+
+def joins_complaint(
+    joins: object,
+    chunks: Sequence[Chunk],
+    pieces: Sequence[Piece],
+    text: str,
+    tokenizer: TokenizerAdapter,
+) -> Complaint | None:
+    """What is wrong with a merger's answer, whatever becomes of it."""
+    if not isinstance(joins, list) or not all(isinstance(each, Join | None) for each in joins):
+        return Complaint("merge gave something else", "a list of Join or None", repr(joins)[:200])
+    pairs = len(chunks) - 1
+    if len(joins) != pairs:
+        return Complaint("not one join, or None, for each pair", str(pairs), str(len(joins)))
+    for i, join in enumerate(joins, start=1):
+        if join is None:
+            continue
+        left, right, place = chunks[i - 1], chunks[i], join.seam.position
+        if not min(right.start, right.core_start) <= place <= left.stop:
+            reach = f"from {min(right.start, right.core_start)} to {left.stop}"
+            return Complaint(f"join {i:,} lies where not both chunks reach", reach, repr(join))
+        sizes = (len(pieces[i - 1].ids), len(pieces[i].ids))
+        if not (0 <= join.left <= sizes[0] and 0 <= join.right <= sizes[1]):
+            return Complaint(f"join {i:,} counts ids that there are not", str(sizes), repr(join))
+    return _unlicensed([join.seam for join in joins if join is not None], text, tokenizer)
+
+
+def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
+    """Even where others are open; K4 to K8 need the ids of the whole."""
+    if any(seam.rule is None for seam in seams):
+        bare = next(seam for seam in seams if seam.rule is None)
+        return Complaint("a join without a rule: None is for what nothing licenses", got=repr(bare))
+    known = [seam for seam in seams if seam.rule not in ("K4", "K5", "K6", "K8")]
+    for finding in seam_findings(known, text, facts_of(tokenizer)):
+        got = "" if finding.seam is None else repr(known[finding.seam])
+        return Complaint(f"the seam is not licensed: {finding.message}", got=got)
+    return None
 
 
 def joined_complaint(
-    joined: Joined, text: str, tokenizer: TokenizerAdapter, chunks: int
+    joins: Sequence[Join], pieces: Sequence[Piece], text: str, tokenizer: TokenizerAdapter
 ) -> Complaint | None:
-    """What is wrong with joined ids, and with the seams they were joined at."""
-    expected: IdArray = ids_of(tokenizer, text)
-    wrong = array_complaint(joined.ids, "Joined.ids")
-    wrong = wrong or ids_differ(expected, joined.ids, text, tokenizer)
+    """What is wrong with the ids that all joins together give, and with their seams."""
+    first = [0, *(join.right for join in joins)]
+    last = [*(join.left for join in joins), len(pieces[-1].ids)]
+    kept = [p.ids[a:b] for p, a, b in zip(pieces, first, last, strict=True)]
+    ids = np.concatenate(kept)
+    wrong = ids_differ(ids_of(tokenizer, text), ids, text, tokenizer)
     if wrong is not None:
         return wrong
-    if len(joined.seams) >= chunks:
-        return Complaint("too many seams", f"at most {chunks - 1}", str(len(joined.seams)))
-    final = tokenizer.finish(joined.ids, text) if isinstance(tokenizer, Finishes) else joined.ids
-    encoding = Encoding(final, tuple(joined.seams), Report("kit"), _no_spans)
+    before = offsets_of(map(len, kept)).tolist()[1:-1]
+    seams = [replace(j.seam, token=n) for j, n in zip(joins, before, strict=True)]
+    encoding = Encoding(alone(tokenizer, ids, text), Seams.of(seams), Report("kit"))
     return certificate_complaint(encoding, text, tokenizer)
 
 
 def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     whole = [Chunk(0, len(text), 0, len(text))]
-    found = merger.merge(text, whole, [Piece(ids_of(tokenizer, text))], tokenizer)
-    if isinstance(found, Joined) and not found.seams:
-        return ids_differ(ids_of(tokenizer, text), found.ids, text, tokenizer)
-    return Complaint("one piece is not joined", "Joined without seams", repr(found))
+    found = merger.merge(text, whole, given(merger, tokenizer, whole, text), tokenizer)
+    return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
-def repaired(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    assert isinstance(merger, Repairs)
-    for splitter in (Anywhere(5, 4), BlocksSplitter(12, 10, plan_cuts=True)):
-        chunks, pieces = given(merger, tokenizer, splitter, text)
-        found = merger.merge(text, chunks, pieces, tokenizer)
-        if not isinstance(found, Unjoined) or found.restart:
+def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    assert isinstance(merger, Mends)
+    _require_usual(tokenizer, text)
+    for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
+        chunks = splitter.split(text, tokenizer, 0).chunks
+        pieces = given(merger, tokenizer, chunks, text)
+        joins = merger.merge(text, chunks, pieces, tokenizer)
+        failed = [i for i, join in enumerate(joins, start=1) if join is None]
+        after = merger.mended(text, chunks, failed, tokenizer) if failed else None
+        if after is None:
             continue
-        after = merger.repaired(text, chunks, found.failed, tokenizer)
         wrong = chunks_complaint(after, text)
         if wrong is not None or len(after) > 2 * len(chunks):
             return wrong or Complaint("too many chunks", str(2 * len(chunks)), str(len(after)))
+        if list(after) == list(chunks):
+            return Complaint(
+                "the same chunks again", "others, without the open seams", repr(failed)
+            )
     return None
-
-
-def _no_spans() -> SpanArray:
-    raise LookupError("not located")

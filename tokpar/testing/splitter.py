@@ -1,18 +1,20 @@
-"""`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one."""
+"""`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one; and
+what is said of them is true."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tokpar.certificate.checker import seam_findings
-from tokpar.interfaces import Explains, Plan, Splitter, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
+from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
 from tokpar.testing.doubles import Unknown
 from tokpar.testing.pools import pools
-from tokpar.types import Chunk
+from tokpar.types import Chunk, Split, stands_apart
 
 MOST_ATTEMPTS = 64
 
@@ -41,7 +43,7 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
     """All checks of a splitter with one tokenizer."""
     yield Check(
         "split",
-        "the cores tile the text in order, each chunk holds its core and lies in the text",
+        "a Split whose cores tile the text in order, each chunk around its core and in the text",
         partial(well_formed, splitter, tokenizer),
     )
     yield Check(
@@ -53,6 +55,17 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
         "split: cuts",
         "a cut that names rule K1, K2 or K3 is one that the certificate's checker licenses",
         partial(licensed, splitter, tokenizer),
+    )
+    yield Check(
+        "split: divisible",
+        "a chunk marked as divisible stands apart, and the split's licence holds before every "
+        "space, behind anything but white space, inside it",
+        partial(divisible, splitter, tokenizer),
+    )
+    yield Check(
+        "split: words",
+        "plan and why are told in words, and serial_regions are ascending parts of the text",
+        partial(words, splitter, tokenizer),
     )
     yield Check(
         "split: lone surrogates",
@@ -71,16 +84,21 @@ def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator
         partial(again, splitter, tokenizer),
         together=True,
     )
-    if isinstance(splitter, Explains):
-        yield Check("explain", "explain gives a Plan", partial(explain, splitter, tokenizer))
 
 
 def well_formed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    chunks = splitter.split(text, tokenizer, 0)
-    wrong = chunks_complaint(chunks, text)
+    split = splitter.split(text, tokenizer, 0)
+    wrong = split_complaint(split, text)
     if wrong is None and facts_of(tokenizer).unprovable is not None:
-        wrong = _finding(chunks, text, tokenizer)
+        wrong = _finding(split, text, tokenizer)
     return wrong
+
+
+def split_complaint(split: object, text: str) -> Complaint | None:
+    """What is wrong with a split, or with the places of its chunks."""
+    if not isinstance(split, Split):
+        return Complaint("split gave something else", "a Split", repr(split)[:200])
+    return chunks_complaint(split.chunks, text)
 
 
 def chunks_complaint(chunks: Sequence[Chunk], text: str) -> Complaint | None:
@@ -114,9 +132,9 @@ def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Comp
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
-def _finding(chunks: Sequence[Chunk], text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
+def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
     """What the independent checker has against the licensed cuts; K4 to K8 need ids as well."""
-    cuts = [chunk.cut for chunk in chunks if chunk.cut is not None]
+    cuts = [chunk.cut for chunk in split.chunks if chunk.cut is not None]
     seams = [cut for cut in cuts if cut.rule in ("K1", "K2", "K3")]
     for finding in seam_findings(seams, text, facts_of(tokenizer)):
         got = "" if finding.seam is None else repr(seams[finding.seam])
@@ -124,10 +142,37 @@ def _finding(chunks: Sequence[Chunk], text: str, tokenizer: TokenizerAdapter) ->
     return None
 
 
+def divisible(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    split = splitter.split(text, tokenizer, 0)
+    for k, chunk in enumerate(split.chunks):
+        if not chunk.divisible:
+            continue
+        if split.licence is None:
+            return _place(k, chunk, "a licence of the split, for a chunk to be divisible")
+        if not stands_apart(split.chunks, k, len(text)):
+            return _place(k, chunk, "a divisible chunk between certified cuts, without overlap")
+        places = spaces_behind_text(text, chunk.start, chunk.stop).tolist()
+        seams = [replace(split.licence, position=place) for place in places]
+        for finding in seam_findings(seams, text, facts_of(tokenizer)):
+            return Complaint(f"chunk {k:,} is not divisible: {finding.message}", got=repr(chunk))
+    return None
+
+
+def words(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    split = splitter.split(text, tokenizer, 0)
+    told = (split.plan, split.why)
+    if not all(isinstance(each, str) for each in told):
+        return Complaint("no plan in words", "two str", repr(told))
+    edges = [0, *(edge for region in split.serial_regions for edge in region), len(text)]
+    if edges == sorted(edges):
+        return None
+    return Complaint("serial_regions", "[start, stop) in order", repr(split.serial_regions))
+
+
 def surrogates(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     if not has_surrogate(text):
         raise SetAsideError
-    chunks = splitter.split(text, tokenizer, 0)
+    chunks = splitter.split(text, tokenizer, 0).chunks
     if len(chunks) == 1:
         return chunks_complaint(chunks, text)
     return Complaint("cut", "1 chunk", f"{len(chunks)} chunks")
@@ -135,29 +180,21 @@ def surrogates(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Co
 
 def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     for attempt in range(MOST_ATTEMPTS):
-        chunks = splitter.split(text, tokenizer, attempt)
-        wrong = chunks_complaint(chunks, text)
+        split = splitter.split(text, tokenizer, attempt)
+        wrong = split_complaint(split, text)
         if wrong is not None:
             return Complaint(f"attempt {attempt}, {wrong.what}", wrong.expected, wrong.got)
-        if len(chunks) == 1:
+        if len(split.chunks) == 1:
             return None
-    return Complaint("it goes on for ever", "1 chunk in the end", f"{len(chunks)} chunks")
+    return Complaint("it goes on for ever", "1 chunk in the end", f"{len(split.chunks)} chunks")
 
 
 def again(
     splitter: Splitter, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
     first = [splitter.split(text, tokenizer, 0) for text in texts]
-    for text, chunks in zip(reversed(texts), reversed(first), strict=True):
+    for text, split in zip(reversed(texts), reversed(first), strict=True):
         got = splitter.split(text, tokenizer, 0)
-        if got != chunks:
-            return Complaint("another call", repr(chunks), repr(got), text)
+        if got != split:
+            return Complaint("another call", repr(split), repr(got), text)
     return None
-
-
-def explain(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    assert isinstance(splitter, Explains)
-    plan = splitter.explain(text, splitter.split(text, tokenizer, 0), tokenizer)
-    if isinstance(plan, Plan) and plan.plan:
-        return None
-    return Complaint("no plan in words", "a Plan", repr(plan))

@@ -43,7 +43,7 @@ def check_strategy(
     """
     record = registry().strategy(strategy) if isinstance(strategy, str) else strategy
     adapter = load(tokenizer)
-    chosen = small_options(record) if options is None else list(options)
+    chosen = small_options(record.build) if options is None else list(options)
     checks = checks_of(record, adapter, chosen)
     require(f"strategy {record.name}", checks, pools(adapter, texts, examples), watch, fail_fast)
 

@@ -3,22 +3,42 @@ be and still be right. docs/plugins.md builds them up; copy from here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tokpar.cuts.finder import finder_for
-from tokpar.errors import FileFormatError, OptionError
-from tokpar.executors.serial import check_spans, encode_part
-from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
-from tokpar.interfaces import Strategy, TokenizerAdapter, TokenizerSource, facts_of
-from tokpar.kernels import IdArray, SpanArray, byte_starts
-from tokpar.methods.cut import chunks_between, meet_at_cut
-from tokpar.types import Chunk, Joined, Piece, Unjoined
+from tokpar.plugin import (
+    Chunk,
+    ExecutorKind,
+    FileFormatError,
+    IdArray,
+    Join,
+    MergerKind,
+    OptionError,
+    Piece,
+    Rows,
+    Seam,
+    SpanArray,
+    Split,
+    SplitterKind,
+    Strategy,
+    TokenizerAdapter,
+    TokenizerSource,
+    byte_starts,
+    check_spans,
+    chunks_between,
+    encode_piece,
+    facts_of,
+    finder_for,
+    hookimpl,
+    join_at_cut,
+    require_count,
+)
 
 
 @dataclass(frozen=True)
@@ -61,22 +81,28 @@ class LineSplitter:
 
     chunk_chars: int = 8192
 
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> list[Chunk]:
+    def __post_init__(self) -> None:
+        require_count("chunk_chars", self.chunk_chars)
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        refused = finder_for(facts_of(tokenizer)).refusal_for(text)
+        if attempt > 0 or refused is not None:
+            return Split.whole(text, refused or "the merger asked for one chunk")
+        seams = list(self._seams(text, tokenizer))
+        return Split(chunks_between(text, seams), f"{len(seams)} cuts at ends of lines")
+
+    def _seams(self, text: str, tokenizer: TokenizerAdapter) -> Iterator[Seam]:
         finder = finder_for(facts_of(tokenizer))
-        seams = []
-        if attempt == 0 and finder.refusal_for(text) is None:
-            place = text.find("\n", self.chunk_chars - 1) + 1
-            while place:
-                seam = finder.certify(text, place)
-                if seam is not None:
-                    seams.append(seam)
-                place = text.find("\n", place - 1 + (self.chunk_chars if seam else 1)) + 1
-        return chunks_between(text, seams)
+        place = text.find("\n", self.chunk_chars - 1) + 1
+        while place:
+            seam = finder.certify(text, place)
+            if seam is not None:
+                yield seam
+            place = text.find("\n", place - 1 + (self.chunk_chars if seam else 1)) + 1
 
 
-@dataclass(frozen=True)
 class EdgeMerger:
-    """Concatenates where the splitter named a rule; the other seams are left for repair."""
+    """Joins where the splitter named a rule, and chunks meet; leaves the other seams open."""
 
     def merge(
         self,
@@ -84,14 +110,9 @@ class EdgeMerger:
         chunks: Sequence[Chunk],
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
-    ) -> Joined | Unjoined:
-        open_ = [i for i in range(1, len(chunks)) if not meet_at_cut(chunks[i - 1], chunks[i])]
-        if open_:
-            return Unjoined(tuple(open_), "no rule licenses the seam")
-        before = np.cumsum([len(piece.ids) for piece in pieces])
-        cuts = [chunk.cut for chunk in chunks if chunk.cut is not None]
-        seams = [replace(cut, token=int(n)) for cut, n in zip(cuts, before, strict=False)]
-        return Joined(np.concatenate([piece.ids for piece in pieces]), tuple(seams))
+    ) -> list[Join | None]:
+        pairs = zip(pairwise(chunks), pieces, strict=False)
+        return [join_at_cut(left, right, piece) for (left, right), piece in pairs]
 
 
 @dataclass(frozen=True)
@@ -101,22 +122,18 @@ class PoolExecutor:
     workers: int | None = None
     name: str = "pool"
 
-    def map(
-        self, text: str, chunks: Sequence[Chunk], tokenizer: TokenizerAdapter, spans: bool
-    ) -> list[Piece]:
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         check_spans(tokenizer, spans)
 
-        def encode(chunk: Chunk) -> Piece:
-            return encode_part(text[chunk.start : chunk.stop], chunk.start, tokenizer, spans)
+        def encode(row: int) -> Piece:
+            return encode_piece(texts[row], tokenizer, spans, row)
 
         with ThreadPoolExecutor(self.workers) as pool:
-            return list(pool.map(encode, chunks))
+            return Rows.of_pieces(list(pool.map(encode, range(len(texts)))))
 
 
 def build(*, chunk_chars: int = 8192) -> tuple[LineSplitter, EdgeMerger]:
     """`chunk_chars`: least size of a chunk in code points."""
-    if chunk_chars < 1:
-        raise OptionError(f"chunk_chars must be at least 1, got {chunk_chars}")
     return LineSplitter(chunk_chars), EdgeMerger()
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine
-from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.kernels import IdArray
-from tokpar.types import Rows
+from tokpar.plugin import (
+    Calls,
+    Engine,
+    IdArray,
+    JsonFile,
+    RankFile,
+    Rows,
+    TokenizerSource,
+    engine_source,
+    hookimpl,
+)
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -35,10 +39,9 @@ def of_json(fastokens: Any, file: JsonFile) -> Calls:
 
 
 def of_ranks(fastokens: Any, file: RankFile) -> Calls:
-    special: Mapping[str, int] = file.special
     return calls(
         fastokens.Tokenizer.from_tiktoken(
-            str(file.path), pattern=file.pattern, special_tokens=dict(special)
+            str(file.path), pattern=file.pattern, special_tokens=dict(file.special)
         )
     )
 
@@ -50,11 +53,6 @@ def calls(tokenizer: Any) -> Calls:
 FASTOKENS = Engine("fastokens", "0.3.5", of_json, of_ranks)
 
 
-def load(source: object, **settings: Any) -> EngineTokenizer | None:
-    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
-    return load_engine(FASTOKENS, source, **settings)
-
-
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource("fastokens", load, automatic=False)]
+    return [engine_source(FASTOKENS)]

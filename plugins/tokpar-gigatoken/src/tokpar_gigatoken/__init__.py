@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine, unhonoured
-from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.errors import OptionError
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.kernels import IdArray
-from tokpar.pure.known import KNOWN_ENCODINGS
-from tokpar.types import Rows
+from tokpar.plugin import (
+    KNOWN_ENCODINGS,
+    Calls,
+    Engine,
+    IdArray,
+    JsonFile,
+    OptionError,
+    RankFile,
+    Rows,
+    TokenizerSource,
+    engine_source,
+    hookimpl,
+    unhonoured,
+)
 
 LONG = 5 << 19
 """From so many UTF-8 bytes on the batch call is not the slower one. Below, where it divides
@@ -91,11 +97,6 @@ def calls(tokenizer: Any) -> Calls:
 GIGATOKEN = Engine("gigatoken", "0.10.0", of_json, of_ranks)
 
 
-def load(source: object, **settings: Any) -> EngineTokenizer | None:
-    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
-    return load_engine(GIGATOKEN, source, **settings)
-
-
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource("gigatoken", load, automatic=False)]
+    return [engine_source(GIGATOKEN)]

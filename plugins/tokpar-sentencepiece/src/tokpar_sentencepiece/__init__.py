@@ -19,11 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.errors import FileFormatError, OptionError
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.kernels import IdArray, SpanArray
-from tokpar.types import Facts, Piece, Scheme
+from tokpar.plugin import (
+    Facts,
+    FileFormatError,
+    IdArray,
+    OptionError,
+    Piece,
+    Rows,
+    Scheme,
+    SpanArray,
+    TokenizerSource,
+    hookimpl,
+)
 
 NEEDED = (0, 2, 3)
 """The first version whose `encode` has no settings that cannot be read back."""
@@ -167,6 +174,7 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
         family="metaspace" if why is None and scheme == "metaspace" else None,
         longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
         unprovable=why,
+        releases_gil=True,
     )
 
 
@@ -174,7 +182,6 @@ class SentencePieceTokenizer:
     """The adapter; see `load`. `settings`: a value for each name of SETTINGS."""
 
     name = "sentencepiece"
-    releases_gil = True
 
     def __init__(self, processor: Any, settings: Mapping[str, Any]) -> None:
         self._processor = processor
@@ -202,12 +209,12 @@ class SentencePieceTokenizer:
         """The library's own call with the settings."""
         return _ids(self._processor.encode(text, return_type="numpy", **self._settings))
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """The library's batch call, which encodes each text by itself."""
         if spans:
-            return [Piece(*self._mapping(text)) for text in texts]
+            return Rows.of_pieces([Piece(*self._mapping(text)) for text in texts])
         rows = self._processor.encode(list(texts), return_type="numpy", **self._bare)
-        return [Piece(_ids(row)) for row in rows]
+        return Rows.of(map(_ids, rows))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans as the library tells them: a byte piece has an empty one, but the last
@@ -223,10 +230,11 @@ class SentencePieceTokenizer:
         spans = np.array(found["offsets"], dtype=np.int64).reshape(-1, 2)
         return np.array(found["ids"], dtype=np.uint32), spans
 
-    def finish(self, ids: IdArray, text: str) -> IdArray:
-        """Reversed, then BOS and EOS, as the library does it."""
-        body = ids[::-1] if self._settings["reverse"] else ids
-        return np.concatenate([self._before, body, self._after])
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Each reversed, then BOS and EOS, as the library does it."""
+        step = -1 if self._settings["reverse"] else 1
+        around = ((self._before, rows[k][::step], self._after) for k in range(len(rows)))
+        return Rows.of(np.concatenate(parts) for parts in around)
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:

@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.engine import Calls, Engine, EngineTokenizer, load_engine, unhonoured
-from tokpar.adapters.engine_files import JsonFile
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import TokenizerSource
-from tokpar.kernels import IdArray, offsets_of
-from tokpar.types import Rows
+from tokpar.plugin import (
+    Calls,
+    Engine,
+    IdArray,
+    JsonFile,
+    Rows,
+    TokenizerSource,
+    engine_source,
+    hookimpl,
+    offsets_of,
+    unhonoured,
+)
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -43,11 +49,6 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
 TOKIE = Engine("tokie", "0.1.4", of_json)
 
 
-def load(source: object, **settings: Any) -> EngineTokenizer | None:
-    """The tokenizer of a file, as `tokpar.adapters.engine.load_engine`; None for anything else."""
-    return load_engine(TOKIE, source, **settings)
-
-
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource("tokie", load, automatic=False)]
+    return [engine_source(TOKIE)]

@@ -1,0 +1,79 @@
+"""A splitter and a merger of which nothing is promised: what no rule licenses is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
+from tokpar.methods.cut import licensed
+from tokpar.types import Chunk, Join, Piece, Split
+
+
+@dataclass(frozen=True)
+class LicensedSplitter:
+    """The chunks of a splitter, marked as divisible where tokpar finds them to be."""
+
+    splitter: Splitter
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = self.splitter.split(text, tokenizer, attempt)
+        if any(chunk.divisible for chunk in split.chunks):
+            chunks = [replace(chunk, divisible=False) for chunk in split.chunks]
+            split = replace(split, chunks=chunks, licence=None)
+        return split if has_surrogate(text) else licensed(split, text, tokenizer)
+
+
+def licensed_merger(merger: Merger) -> Merger:
+    """The merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
+    no certified cut. That a join counts its ids right, and every other rule, is its own word."""
+    return LicensedMending(merger) if isinstance(merger, Mends) else Licensed(merger)
+
+
+@dataclass(frozen=True)
+class Licensed:
+    """See `licensed_merger`."""
+
+    merger: Merger
+
+    @property
+    def matches_spans(self) -> bool:
+        return isinstance(self.merger, MatchesSpans) and self.merger.matches_spans
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        joins = self.merger.merge(text, chunks, pieces, tokenizer)
+        if has_surrogate(text) or facts_of(tokenizer).unprovable is not None:
+            return [None] * len(joins)
+        return [join if join and _is_licensed(join, text, tokenizer) else None for join in joins]
+
+
+@dataclass(frozen=True)
+class LicensedMending(Licensed):
+    """Of a merger that mends."""
+
+    def mended(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        failed: Sequence[int],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Chunk] | None:
+        assert isinstance(self.merger, Mends)
+        return self.merger.mended(text, chunks, failed, tokenizer)
+
+
+def _is_licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> bool:
+    if join.seam.rule not in ("K1", "K2", "K3"):
+        return join.seam.rule is not None
+    finder = finder_for(facts_of(tokenizer))
+    if finder.refusal_for(text) is not None:
+        return False
+    return finder.certify(text, join.seam.position) is not None

@@ -1,0 +1,143 @@
+"""All that a plugin needs, in one import: ``from tokpar.plugin import hookimpl, TokenizerSource``.
+
+Hooks and what they offer; the values that go from text to ids; what a part must be able to do; what
+licenses a cut; help for executors, options and engines of other packages. Imports no engine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.errors import (
+    EngineError,
+    FileFormatError,
+    OptionError,
+    PluginError,
+    TokparError,
+    UnknownNameError,
+    WorkerError,
+)
+from tokpar.executors.serial import check_spans, encode_piece, encode_rows
+from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.interfaces import (
+    Executor,
+    Merger,
+    Splitter,
+    Strategy,
+    TokenizerAdapter,
+    TokenizerSource,
+    facts_of,
+)
+from tokpar.kernels import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    byte_starts,
+    has_surrogate,
+    offsets_of,
+    spans_from_lengths,
+)
+from tokpar.methods.cut import chunks_between, join_at_cut, licensed, meet_at_cut
+from tokpar.methods.options import require_choice, require_count
+from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.registry import registry
+from tokpar.types import (
+    AddedToken,
+    Chunk,
+    Facts,
+    Join,
+    NormalizerStage,
+    Piece,
+    Rows,
+    Rule,
+    Scheme,
+    Seam,
+    Split,
+    Witness,
+)
+
+if TYPE_CHECKING:
+    from tokpar.adapters.engine import (
+        Calls,
+        Engine,
+        EngineTokenizer,
+        engine_source,
+        load_engine,
+        unhonoured,
+    )
+    from tokpar.adapters.engine_files import JsonFile, RankFile
+
+__all__ = [
+    "KNOWN_ENCODINGS",
+    "AddedToken",
+    "Calls",
+    "Chunk",
+    "CutFinder",
+    "Engine",
+    "EngineError",
+    "EngineTokenizer",
+    "Executor",
+    "ExecutorKind",
+    "Facts",
+    "FileFormatError",
+    "IdArray",
+    "IntArray",
+    "Join",
+    "JsonFile",
+    "Merger",
+    "MergerKind",
+    "NormalizerStage",
+    "OptionError",
+    "Piece",
+    "PluginError",
+    "RankFile",
+    "Rows",
+    "Rule",
+    "Scheme",
+    "Seam",
+    "SpanArray",
+    "Split",
+    "Splitter",
+    "SplitterKind",
+    "Strategy",
+    "TokenizerAdapter",
+    "TokenizerSource",
+    "TokparError",
+    "UnknownNameError",
+    "Witness",
+    "WorkerError",
+    "byte_starts",
+    "check_spans",
+    "chunks_between",
+    "encode_piece",
+    "encode_rows",
+    "engine_source",
+    "facts_of",
+    "finder_for",
+    "has_surrogate",
+    "hookimpl",
+    "join_at_cut",
+    "licensed",
+    "load_engine",
+    "meet_at_cut",
+    "offsets_of",
+    "registry",
+    "require_choice",
+    "require_count",
+    "spans_from_lengths",
+    "unhonoured",
+]
+
+_OF_ENGINES = dict.fromkeys(
+    ("Calls", "Engine", "EngineTokenizer", "engine_source", "load_engine", "unhonoured"),
+    "tokpar.adapters.engine",
+) | dict.fromkeys(("JsonFile", "RankFile"), "tokpar.adapters.engine_files")
+"""What brings along tokenizers and tiktoken: imported when a plugin asks for it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_ENGINES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_OF_ENGINES[name]), name)
