@@ -33,6 +33,7 @@ from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
 from tokpar.registry import registry
+from tokpar.types import Rows
 from tokpar.testing import check_tokenizer
 
 DEFAULT = DATA / "default.json"
@@ -61,7 +62,7 @@ def calls(ids: Callable[[str], list[int]]) -> Calls:
     def encode(text: str) -> IdArray:
         return np.array(ids(text), dtype=np.uint32)
 
-    return Calls(encode, lambda texts: [encode(text) for text in texts])
+    return Calls(encode, lambda texts: Rows.of(map(encode, texts)))
 
 
 ENGINE = Engine("tokenizers", "0.1", of_json, of_ranks)
@@ -283,7 +284,7 @@ def test_a_flag_that_is_not_honoured_is_named_with_its_token() -> None:
     [
         ({"trust": 1}, "trust must be True or False, got 1"),
         ({"cut": "yes"}, "cut must be True or False, got 'yes'"),
-        ({"speed": 9}, "unknown setting 'speed'; known: add_special_tokens, cut, trust"),
+        ({"speed": 9}, "unknown setting 'speed'; known: add_special_tokens, truncation, padding, cut, trust"),
         ({"add_special_tokens": None}, "add_special_tokens must be True or False, got None"),
     ],
 )

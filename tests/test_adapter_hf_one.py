@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement.hostile import hostile_texts
 
 import tokpar
 from tests.conftest import chosen_profile

@@ -27,7 +27,7 @@ from tokpar.cuts.known import O200K, QWEN2
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
-from tokpar.types import AddedToken, Facts, Piece
+from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"
 FOLDED_BY_HAND = ("[sS]", "[tT]", "[rR][eE]", "[vV][eE]", "[mM]", "[lL][lL]", "[dD]")
@@ -61,9 +61,9 @@ class Points:
 class Batched(Points):
     """Forgets the last text of a batch of more than one."""
 
-    def encode_many(self, texts: list[str], spans: bool) -> list[Piece]:
+    def encode_many(self, texts: list[str], spans: bool) -> Rows:
         last = len(texts) - 1
-        return [Piece(self.encode("" if 0 < k == last else text)) for k, text in enumerate(texts)]
+        return Rows.of(self.encode("" if 0 < k == last else text) for k, text in enumerate(texts))
 
 
 @dataclass(frozen=True)

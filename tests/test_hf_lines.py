@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokpar.data.hostile import hostile_texts
+from tokpar.agreement.hostile import hostile_texts
 
 import tokpar
 from tokpar.adapters import hf_lines

@@ -152,7 +152,7 @@ def test_the_tokenizer_of_the_example_is_loaded_by_its_file(
         tokpar.load(bad)
     with pytest.raises(tokpar.errors.OptionError, match="takes no settings"):
         tokpar.load(letters, lowercase=True)
-    with pytest.raises(tokpar.errors.OptionError, match="chunk_chars must be at least 1"):
+    with pytest.raises(tokpar.errors.OptionError, match="chunk_chars must be an int of at least 1, got 0"):
         tokpar.encode("a", strategy="lines", chunk_chars=0)
 
 

@@ -36,6 +36,8 @@ from tokpar.pure.pretokenize import read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced import Traced
 from tokpar.types import AddedToken
+from tokpar.spans import alone
+from tokpar.types import Rows
 
 VOCAB = Path(__file__).parent / "vocab"
 EVERY = "".join(generate_classes.CHARACTERS)
@@ -472,7 +474,7 @@ def test_named_tokenizers_give_the_ids_of_hf(name: str, text: str) -> None:
     assert ids.dtype == np.uint32
     assert ids.tolist() == plain.ids
     assert pure(name).encode_whole(text).tolist() == native(name).encode(text).ids
-    assert pure(name).finish(ids, text).tolist() == native(name).encode(text).ids
+    assert alone(pure(name), ids, text).tolist() == native(name).encode(text).ids
     decoded = native(name).decode(plain.ids, skip_special_tokens=False)
     assert pure(name).decode(ids.tolist()) == decoded
 
@@ -555,9 +557,9 @@ def test_the_truncation_and_padding_of_a_file_can_be_left_out() -> None:
     assert len(whole.encode_whole(text)) == 202
     assert len(plain.encode_whole(text)) == len(pure("bert_part").encode_whole(text)) == 128
     expected = native("bert_part").encode_batch(["a b", text])
-    ids = [plain.encode(each) for each in ("a b", text)]
-    again = pure("bert_part").finish_batch(ids, ["a b", text])  # type: ignore[union-attr]
-    assert [each.tolist() for each in again] == [each.ids for each in expected]
+    texts = ["a b", text]
+    again = pure("bert_part").finish(Rows.of(map(plain.encode, texts)), texts)  # type: ignore[union-attr]
+    assert [again[k].tolist() for k in range(2)] == [each.ids for each in expected]
 
 
 def test_other_ids_cannot_be_located_and_unknown_ones_not_decoded() -> None:

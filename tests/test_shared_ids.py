@@ -21,7 +21,9 @@ from tokpar.adapters.engine_files import JsonFile
 from tokpar.adapters.hf_facts import facts_from_json
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import facts_of
-from tokpar.types import AddedToken, Encoding, Report, Seam
+from tokpar.encoding import Encoding
+from tokpar.seams import Seams
+from tokpar.types import AddedToken, Report, Seam
 
 ALPHABET = {char: byte for byte, char in enumerate(byte_characters())}
 MORE = {"ab": 256, "xy": 256, "abc": 257}
@@ -45,7 +47,7 @@ def tokenizer_of(config: dict[str, Any]) -> Tokenizer:
 
 def by_hand(ids: Sequence[int], *seams: Seam) -> Encoding:
     array = np.array(ids, dtype=np.uint32)
-    return Encoding(array, seams, Report("by hand"), locate=lambda: np.empty((0, 2)))
+    return Encoding(array, Seams.of(seams), Report("by hand"))
 
 
 def test_the_library_itself_loses_one_of_the_two_when_it_writes_them() -> None:
