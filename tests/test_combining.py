@@ -22,9 +22,10 @@ from tokpar.combining import chosen
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter, chunks_between
-from tokpar.methods.licensed import LicensedSplitter
+from tokpar.methods.licensed import LicensedSplitter, licensed_merger
 from tokpar.methods.parts import MERGERS, SPLITTERS
 from tokpar.testing.cutting import small_options
+from tokpar.testing.merger import Anywhere
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300
@@ -101,6 +102,23 @@ def test_what_no_rule_licenses_is_joined_with_consent_only() -> None:
     assert not rough.lossless
     assert {seam.rule for seam in rough.seams} == {None}
     assert rough != exact
+
+
+@pytest.mark.parametrize("merger", ["match", "runs"])
+def test_two_seams_at_one_place_are_one(merger: str) -> None:
+    """Three chunks overlap there, and both pairs agree on it."""
+    text = "aaaaaa 1      a aaaaaa aa     a" * 3
+    found = tokpar.encode(text, strategy=(Anywhere(5, 4), merger))
+    assert found == tokpar.encode(text, strategy="serial")
+    assert tokpar.check(found, text).ok
+    twice = [Join(replace(K1, position=3), 3, 0)] * 2
+
+    class Twice:
+        def merge(self, *arguments: Any) -> list[Join | None]:
+            return [*twice]
+
+    joins = licensed_merger(Twice()).merge("one two", (), (), tokpar.load())
+    assert [join is None for join in joins] == [False, True]
 
 
 def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:

@@ -215,7 +215,7 @@ class DropsTheLast:
 
 
 FAILURE = """\
-drops does not conform: 1 of 18 checks failed
+drops does not conform: 1 of 24 checks failed
 
 reference: the ids are those of toy, for code points that all engines classify alike \
 (correction 0'.1)
@@ -512,7 +512,7 @@ def test_conform_checks_all_parts_of_a_name(capsys: pytest.CaptureFixture[str]) 
     parts = ["merger cut", "splitter cut", "strategy cut"]
     assert checked(capsys, "cut") == [f"{part} conforms" for part in parts]
     assert checked(capsys, "cut", "--kind", "splitter") == ["splitter cut conforms"]
-    assert checked(capsys, "threads") == ["executor threads conforms"]
+    assert checked(capsys, "native") == ["executor native conforms"]
     assert checked(capsys, "lopt", "--option", "chunk_chars=9", "--option", "overlap_chars=12") == [
         "splitter lopt conforms",
         "strategy lopt conforms",

@@ -54,7 +54,15 @@ class Licensed:
         joins = self.merger.merge(text, chunks, pieces, tokenizer)
         if has_surrogate(text) or facts_of(tokenizer).unprovable is not None:
             return [None] * len(joins)
-        return [None if join is None else _licensed(join, text, tokenizer) for join in joins]
+        kept: list[Join | None] = []
+        last = 0
+        for join in joins:
+            found = None if join is None else _licensed(join, text, tokenizer)
+            if found is not None and found.seam.position <= last:  # two seams at one place are none
+                found = None
+            kept.append(found)
+            last = last if found is None else found.seam.position
+        return kept
 
 
 @dataclass(frozen=True)
