@@ -40,11 +40,12 @@ from tests.test_certificate import (
     regex_tokenizer,
     witness,
 )
+from tests.test_certificate_inside import forced_case
 from tokpar.certificate import added, everywhere, many
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.ids import spelled
+from tokpar.certificate.ids import spelled, token_counts
 from tokpar.certificate.rules import Judge
 from tokpar.certificate.spelling import spells
 from tokpar.certificate.stored import from_bytes, to_bytes
@@ -376,6 +377,15 @@ def test_any_of_the_regions_between_seams_will_do() -> None:
         assert regions_case(regions) == set()
 
 
+def test_a_seam_of_a_wrong_witness_ends_no_region() -> None:
+    tokenizer, text, encoding = dense_case()
+    planned = [encoding.seams.planned.seam(k) for k in range(3)]
+    planned[1] = dataclasses.replace(planned[1], witness=())
+    seams = Seams(Columns.of(planned), encoding.seams.everywhere)
+    found = check(with_seams(encoding, seams), text, tokenizer).findings
+    assert {(f.kind, f.position) for f in found} == {("witness", B), ("region", A), ("region", B)}
+
+
 def test_regions_of_another_shape_are_found() -> None:
     tokenizer, text, encoding = dense_case()
     for regions in (np.array([3, 4]), np.array([[1, 2, 3]]), np.array([[0.0, float(A)]])):
@@ -383,8 +393,21 @@ def test_regions_of_another_shape_are_found() -> None:
         assert kinds(check(with_seams(encoding, seams), text, tokenizer)) == {"region"}
 
 
+def test_seams_inside_a_pre_token_end_no_region() -> None:
+    """They are licensed themselves."""
+    tokenizer, text, encoding = forced_case()
+    planned, length = encoding.seams.planned, len(text)
+    assert {rule for rule, _, _ in planned.licences} == {"K4"}
+    assert check(encoding, text, tokenizer).ok
+    edges = [0, *planned.positions.tolist(), length]
+    for k, region in enumerate(pairwise(edges)):
+        seams = Seams(planned, Everywhere(UNIVERSAL, np.array([region])))
+        found = check(with_seams(encoding, seams), text, tokenizer).findings
+        assert [(f.kind, f.position) for f in found] == [("region", edges[k])]
+
+
 @pytest.mark.parametrize("rule", ["K4", "K5", "K6", "K8", None])
-def test_a_region_must_end_at_certified_cuts(rule: Any) -> None:
+def test_a_seam_that_is_refused_ends_no_region(rule: Any) -> None:
     tokenizer, text, encoding = dense_case()
     planned = [encoding.seams.planned.seam(k) for k in range(3)]
     planned[1] = dataclasses.replace(planned[1], rule=rule)
@@ -672,16 +695,35 @@ def test_ids_spell_exactly_the_text_that_their_bytes_are(
 
 @pytest.mark.parametrize("at", range(17))
 def test_a_token_of_many_bytes_is_compared_to_its_last_one(at: int) -> None:
-    """The second token differs in one byte from what the text has; both are in the text before."""
+    """The second token differs in one byte from what the text has; both stand elsewhere, too."""
     word = b"abcdefghijklmnopq"
     other = word[:at] + b"X" + word[at + 1 :]
     tokens = [word, other, b" "]
-    whole = b" ".join([word, other, word])
-    ids = np.array([0, 2, 1, 2, 1], dtype=np.uint32)
+    whole = b" ".join([word, other, word, other, word])
+    ids = np.array([0, 2, 1, 2, 1, 2, 1, 2, 0], dtype=np.uint32)
     edges = np.cumsum([0, *(len(tokens[k]) for k in ids)])
     codes = np.frombuffer(whole, dtype=np.uint8)
     assert not spells(ids, edges, codes, Plain(tokens))
-    assert spells(np.array([0, 2, 1, 2, 0], dtype=np.uint32), edges, codes, Plain(tokens))
+    ids[4] = 0
+    assert spells(ids, edges, codes, Plain(tokens))
+
+
+def test_an_id_has_one_length() -> None:
+    """The bytes behind the shorter one are zeros, as those that a mask leaves."""
+    codes = np.frombuffer(b"ab\0ab", dtype=np.uint8)
+    ids = np.array([0, 0], dtype=np.uint32)
+    assert not spells(ids, np.array([0, 3, 5]), codes, Plain([b"ab"]))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "wrong"),
+    [([0, 0, 3], []), ([2, 1, 3], [1]), ([-1, 0, 0], [0]), ([4, 1, 3], [0, 1, 2])],
+)
+def test_counts_never_fall_nor_pass_the_ids_there_are(tokens: list[int], wrong: list[int]) -> None:
+    columns = Columns(
+        np.arange(3), np.array(tokens), np.zeros(3, dtype=np.int64), (("K1", "", ()),)
+    )
+    assert [finding.seam for finding in token_counts(columns, 3)] == wrong
 
 
 def test_a_decoder_that_adds_something_is_asked_part_by_part() -> None:
