@@ -33,8 +33,8 @@ from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
 from tokpar.registry import registry
-from tokpar.types import Rows
 from tokpar.testing import check_tokenizer
+from tokpar.types import Rows
 
 DEFAULT = DATA / "default.json"
 CL100K = {"name": "cl100k_base"}
@@ -284,7 +284,10 @@ def test_a_flag_that_is_not_honoured_is_named_with_its_token() -> None:
     [
         ({"trust": 1}, "trust must be True or False, got 1"),
         ({"cut": "yes"}, "cut must be True or False, got 'yes'"),
-        ({"speed": 9}, "unknown setting 'speed'; known: add_special_tokens, truncation, padding, cut, trust"),
+        (
+            {"speed": 9},
+            "unknown setting 'speed'; known: add_special_tokens, truncation, padding, cut, trust",
+        ),
         ({"add_special_tokens": None}, "add_special_tokens must be True or False, got None"),
     ],
 )

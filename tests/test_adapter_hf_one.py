@@ -17,17 +17,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokpar.agreement.hostile import hostile_texts
 
 import tokpar
 from tests.conftest import chosen_profile
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.cli import main
 from tokpar.cuts.tables import load_atoms, load_families
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.interfaces import RemembersSegments
+from tokpar.interfaces import Remembers
 from tokpar.testing import check_tokenizer
 
 RELEASE = hf_lines.installed()
@@ -287,7 +287,7 @@ def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
 
 
 def test_its_words_are_kept_by_nobody_but_itself() -> None:
-    assert not isinstance(load(own("bert_part")), RemembersSegments)
+    assert not isinstance(load(own("bert_part")), Remembers)
 
 
 def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:

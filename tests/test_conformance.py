@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, normalizers
 
 import tokpar
+import tokpar.registry as registry_module
 from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
@@ -29,8 +30,11 @@ from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.hooks import hookimpl
+from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
+from tokpar.methods.licensed import licensed_merger
+from tokpar.methods.parts import MERGERS, SPLITTERS
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
     ConformanceError,
@@ -40,6 +44,7 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
+from tokpar.testing.cutting import small_options
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
 from tokpar.types import Rows
 
@@ -145,6 +150,21 @@ def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
 
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_the_splitters_by_name_conform(name: str) -> None:
+    build = registry().splitter_kind(name).build
+    for options in small_options(build):
+        check_splitter(build(**options), examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("tokenizer", ["default", "bert_part", "llama_style"])
+@pytest.mark.parametrize("name", MERGERS)
+def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
+    """As one of two parts that are combined, also with splitters that it was not made for."""
+    merger = licensed_merger(registry().merger_kind(name).build())
+    check_merger(merger, named_tokenizers()[tokenizer], examples=EXAMPLES)
+
+
 @pytest.mark.parametrize("name", ["delimiter", "overlap"])
 def test_the_approximate_mergers_do_not(name: str) -> None:
     with pytest.raises(ConformanceError, match="merge: "):
@@ -195,7 +215,7 @@ class DropsTheLast:
 
 
 FAILURE = """\
-drops does not conform: 1 of 18 checks failed
+drops does not conform: 1 of 24 checks failed
 
 reference: the ids are those of toy, for code points that all engines classify alike \
 (correction 0'.1)
@@ -452,7 +472,12 @@ def test_conform_encodes_the_texts_of_a_corpus(
     [
         (("nonsense",), "unknown tokenizer 'nonsense'"),
         (("pure", "--engine", "pure"), "'pure' is an engine"),
-        (("default", "--tokenizer", "default"), "--tokenizer goes with the name of an engine"),
+        (("default", "--tokenizer", "default"), "--tokenizer goes with the name of a part"),
+        (("cut", "--kind", "executor"), "'cut' is no executor and no plugin with one"),
+        (("cut", "--option", "size=3"), "merger 'cut' has no option 'size'"),
+        (("threads", "--option", "size=3"), "executor 'threads' has no option 'size'"),
+        (("threads", "--tokenizer", "default", "--engine", "pure"), "'threads' does not suit pure"),
+        (("incremental", "--tokenizer", "gone.json"), "gone.json"),
         (("default", "--reference", "warp"), "unknown engine 'warp'"),
         (("default", "--examples", "-1"), "--examples must be at least 0, got -1"),
         (("default", "gone.txt"), "gone.txt"),
@@ -476,4 +501,69 @@ def test_a_corpus_row_without_a_text_is_named(
     assert f'{path}:2: expected a JSON object with a str as "text"' in err
 
 
-# ------------------------------------------------------------------------------- the example plugin
+def checked(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    """What `tokpar conform` says has passed, up to the number of checks."""
+    code, out, err = run(capsys, *arguments, "--examples", 0)
+    assert (code, err) == (0, "")
+    return [line.partition(":")[0] for line in out.splitlines()]
+
+
+def test_conform_checks_all_parts_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = ["merger cut", "splitter cut", "strategy cut"]
+    assert checked(capsys, "cut") == [f"{part} conforms" for part in parts]
+    assert checked(capsys, "cut", "--kind", "splitter") == ["splitter cut conforms"]
+    assert checked(capsys, "native") == ["executor native conforms"]
+    assert checked(capsys, "lopt", "--option", "chunk_chars=9", "--option", "overlap_chars=12") == [
+        "splitter lopt conforms",
+        "strategy lopt conforms",
+    ]
+
+
+def test_conform_checks_parts_with_the_tokenizer_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tokenizer = path_of("bert_part")
+    code, out, _ = run(capsys, "cut", "--tokenizer", tokenizer, "--json", "--examples", 0)
+    got = json.loads(out)
+    assert code == 0
+    assert [(part["kind"], part[part["kind"]]) for part in got] == [
+        ("merger", "cut"),
+        ("splitter", "cut"),
+        ("strategy", "cut"),
+    ]
+    assert all(part["conforms"] and part["checks"] for part in got)
+
+
+def test_conform_tells_the_mergers_that_join_without_a_rule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
+    assert code == 1
+    assert "a join without a rule: None is for what nothing licenses" in out
+
+
+class OwnFiles:
+    """The sources of two tokenizers: of one that needs no file, and of one that does."""
+
+    @hookimpl
+    def tokpar_tokenizers(self) -> list[TokenizerSource]:
+        hashes = TokenizerSource(
+            "hashes", lambda source: WordHash() if source == "hashes" else None
+        )
+        return [hashes, TokenizerSource("filed", lambda source: None)]
+
+
+@pytest.fixture
+def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
+    registry_module.registry().register(OwnFiles(), name="own files")
+
+
+@pytest.mark.usefixtures("own_files")
+def test_conform_finds_a_tokenizer_that_goes_by_its_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert checked(capsys, "hashes") == ["word hash conforms"]
+    code, _, err = run(capsys, "filed")
+    assert code == 2
+    assert "'filed' does not read the bundled file: give --tokenizer PATH" in err

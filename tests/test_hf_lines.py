@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokpar.agreement.hostile import hostile_texts
 
 import tokpar
 from tokpar.adapters import hf_lines
 from tokpar.adapters.hf_facts import facts_from_json
 from tokpar.adapters.hf_finish import around_of
+from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import as_format_one
 

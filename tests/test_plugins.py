@@ -32,7 +32,9 @@ from tokpar.testing import (
 ROOT = Path(__file__).parent.parent
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
+TUTORIAL = ROOT / "docs" / "plugins.md"
 MOST_LINES = 10
+MOST_ABILITIES = 10
 TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 
 
@@ -42,6 +44,12 @@ TEXT = "one two\nthree four\n\n    five, 678 nine\n" * 2000
 def code_lines(source: str) -> list[str]:
     """Without empty ones."""
     return [line for line in source.splitlines() if line.strip()]
+
+
+def imports_of_tokpar(source: str) -> list[str]:
+    """The modules of tokpar that a module imports from."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return [node.module for node in nodes if (node.module or "").startswith("tokpar")]
 
 
 def modules_of(plugin: Path) -> list[Path]:
@@ -60,6 +68,18 @@ def test_a_plugin_is_one_module_that_its_pyproject_announces(plugin: Path) -> No
     module = plugin.name.replace("-", "_")
     assert re.findall(r'^[\w-]+ = "(.*)"$', table, re.MULTILINE) == [module]
     assert modules_of(plugin) == [plugin / "src" / module / "__init__.py"]
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_a_plugin_imports_of_tokpar_what_is_for_plugins_in_one_line(plugin: Path) -> None:
+    (module,) = modules_of(plugin)
+    assert imports_of_tokpar(module.read_text(encoding="utf-8")) == ["tokpar.plugin"]
+
+
+@pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
+def test_the_pages_for_authors_import_from_one_place(page: Path) -> None:
+    imported = set(imports_of_tokpar(fenced(page)))
+    assert imported <= {"tokpar.plugin", "tokpar.testing"}
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -129,6 +149,41 @@ def test_the_example_conforms(example: ModuleType) -> None:
     check_strategy("lines", examples=5)
 
 
+def test_conform_finds_the_example_and_each_of_its_parts_by_name(
+    example: ModuleType, letters: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def conform(*arguments: str) -> list[str]:
+        assert main(["conform", *arguments, "--examples", "0"]) == 0
+        return [line.partition(" conforms")[0] for line in capsys.readouterr().out.splitlines()]
+
+    assert conform("lines") == ["splitter lines", "strategy lines"]
+    assert conform("edges") == ["merger edges"]
+    assert conform("pool") == ["executor pool"]
+    assert conform("letters", "--tokenizer", letters) == ["letters"]
+    assert conform("example", "--tokenizer", letters) == [
+        "executor pool",
+        "merger edges",
+        "splitter lines",
+        "strategy lines",
+        "letters",
+    ]
+
+
+@pytest.mark.parametrize("merger", ["edges", "certified"])
+def test_the_parts_of_the_example_are_combined_by_name(
+    example: ModuleType, merger: str, text_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoding = tokpar.encode(TEXT, strategy=("lines", merger), chunk_chars=100)
+    assert encoding == tokpar.encode(TEXT, strategy="serial")
+    assert len(encoding.seams) > 500
+    assert encoding.report.strategy == f"lines+{merger}"
+    arguments = ["--strategy", f"lines+{merger}", "--chunk-chars", "100", "--json", text_file]
+    assert main(["encode", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["ids"] == encoding.ids.tolist()
+    assert said["seams"] == len(encoding.seams)
+
+
 def test_the_example_splits_at_ends_of_lines(example: ModuleType) -> None:
     encoding = tokpar.encode(TEXT, strategy="lines", executor="pool", workers=2, chunk_chars=100)
     assert encoding == tokpar.encode(TEXT, strategy="serial")
@@ -152,7 +207,7 @@ def test_the_tokenizer_of_the_example_is_loaded_by_its_file(
         tokpar.load(bad)
     with pytest.raises(tokpar.errors.OptionError, match="takes no settings"):
         tokpar.load(letters, lowercase=True)
-    with pytest.raises(tokpar.errors.OptionError, match="chunk_chars must be an int of at least 1, got 0"):
+    with pytest.raises(tokpar.errors.OptionError, match="chunk_chars must be an int of at least 1"):
         tokpar.encode("a", strategy="lines", chunk_chars=0)
 
 
@@ -224,6 +279,15 @@ def protocols() -> list[str]:
     classes: dict[str, Any] = dict(inspect.getmembers(interfaces, inspect.isclass))
     own = [each for each in classes.values() if each.__module__ == interfaces.__name__]
     return [each.__name__ for each in own if getattr(each, "_is_runtime_protocol", False)]
+
+
+def test_an_adapter_has_few_abilities_and_one_table_tells_what_each_is_for() -> None:
+    """The others are abilities of a merger or an executor."""
+    page = ROOT / "docs" / "hooks" / "tokenizers.md"
+    rows = re.findall(r"^\| `(\w+)`:", page.read_text(encoding="utf-8"), re.MULTILINE)
+    of_others = {"Divides", "MatchesSpans", "Mends"}
+    assert sorted(rows) == sorted(set(protocols()) - of_others)
+    assert len(rows) <= MOST_ABILITIES
 
 
 def test_the_pages_name_every_ability() -> None:

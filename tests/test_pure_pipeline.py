@@ -35,9 +35,8 @@ from tokpar.pure.postprocess import read_finish
 from tokpar.pure.pretokenize import read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced import Traced
-from tokpar.types import AddedToken
 from tokpar.spans import alone
-from tokpar.types import Rows
+from tokpar.types import AddedToken, Rows
 
 VOCAB = Path(__file__).parent / "vocab"
 EVERY = "".join(generate_classes.CHARACTERS)

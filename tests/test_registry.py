@@ -196,13 +196,9 @@ def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
 
 def test_each_executor_suits_tokenizers_with_the_ability_it_needs() -> None:
     plain = SimpleNamespace(name="plain", encode=len)
+    facts = Facts("none", "none", unprovable="not known", releases_gil=True)
     able = SimpleNamespace(
-        name="able",
-        encode=len,
-        encode_many=len,
-        spec=len,
-        locate=len,
-        facts=Facts(engine="able", model="able", releases_gil=True),
+        name="able", encode=len, encode_many=len, facts=facts, spec=len, locate=len
     )
     kinds = {name: loaded().executor_kind(name) for name in OWN_EXECUTORS}
     assert {name for name, kind in kinds.items() if kind.suits(plain)} == {"serial"}

@@ -95,7 +95,11 @@ def test_the_panic_on_added_tokens_that_strip_is_still_there() -> None:
 
 def test_all_committed_vocabularies_are_named() -> None:
     committed = {path.stem for path in drawn.VOCAB.glob("*.tiktoken")}
-    committed |= {path.stem for path in drawn.VOCAB.glob("*.json")} - {"patterns", "expected", "format_two"}
+    committed |= {path.stem for path in drawn.VOCAB.glob("*.json")} - {
+        "patterns",
+        "expected",
+        "format_two",
+    }
     assert committed - {"default"} == set(drawn.named_tokenizers()) - {"default"}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
+from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
@@ -20,7 +21,6 @@ from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.mending import Joined, Method
 from tokpar.methods.sizes import fit_for
-from tokpar.registry import build_strategy, registry
 from tokpar.results import TOO_SHORT, in_one_call
 from tokpar.types import Chunk, Piece, Seam, Split
 
@@ -166,7 +166,7 @@ def trace(
     text: str,
     tokenizer: object = DEFAULT_TOKENIZER,
     *,
-    strategy: str = "auto",
+    strategy: StrategyName = "auto",
     allow_approximate: bool = False,
     **options: Any,
 ) -> Trace:
@@ -178,11 +178,9 @@ def trace(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
     ) as encoder:  # which checks names, options and consent
         adapter = encoder.tokenizer
-    record = registry().strategy(strategy)
-    splitter, merger = build_strategy(record, options)
-    method = Method(splitter, SerialExecutor(), merger, record.name)
-    tuned = record.lossless and not options
-    smallest = fit_for(adapter).smallest_split if tuned else 0
+    parts = chosen(strategy, options, allow_approximate)
+    method = Method(parts.splitter, SerialExecutor(), parts.merger, parts.name)
+    smallest = fit_for(adapter).smallest_split if parts.tunable else 0
     found: list[Joined] = []
     encoding = pipeline.encode_batch(
         [text], adapter, method, smallest=smallest, finish=False, watch=found.append
@@ -196,7 +194,7 @@ def trace(
     return Trace(
         text,
         adapter,
-        record.name,
+        parts.name,
         options,
         encoding,
         serial,

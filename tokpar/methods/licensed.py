@@ -9,6 +9,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.methods.cut import licensed
+from tokpar.methods.edges import absorbed
 from tokpar.types import Chunk, Join, Piece, Split
 
 
@@ -28,7 +29,8 @@ class LicensedSplitter:
 
 def licensed_merger(merger: Merger) -> Merger:
     """The merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
-    no certified cut. That a join counts its ids right, and every other rule, is its own word."""
+    no certified cut. That a join counts its ids right, and every other rule, is the merger's
+    word."""
     return LicensedMending(merger) if isinstance(merger, Mends) else Licensed(merger)
 
 
@@ -52,7 +54,15 @@ class Licensed:
         joins = self.merger.merge(text, chunks, pieces, tokenizer)
         if has_surrogate(text) or facts_of(tokenizer).unprovable is not None:
             return [None] * len(joins)
-        return [join if join and _is_licensed(join, text, tokenizer) else None for join in joins]
+        kept: list[Join | None] = []
+        last = 0
+        for join in joins:
+            found = None if join is None else _licensed(join, text, tokenizer)
+            if found is not None and found.seam.position <= last:  # two seams at one place are none
+                found = None
+            kept.append(found)
+            last = last if found is None else found.seam.position
+        return kept
 
 
 @dataclass(frozen=True)
@@ -70,10 +80,16 @@ class LicensedMending(Licensed):
         return self.merger.mended(text, chunks, failed, tokenizer)
 
 
-def _is_licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> bool:
-    if join.seam.rule not in ("K1", "K2", "K3"):
-        return join.seam.rule is not None
+def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
+    """The join with the rule and witness that tokpar finds itself. Which ids it keeps depends on
+    whether a space was left out (6.4), so about that both must agree."""
+    seam = join.seam
+    if seam.rule not in ("K1", "K2", "K3"):
+        return None if seam.rule is None else join
     finder = finder_for(facts_of(tokenizer))
     if finder.refusal_for(text) is not None:
-        return False
-    return finder.certify(text, join.seam.position) is not None
+        return None
+    found = finder.certify(text, seam.position)
+    if found is None or absorbed(found) != absorbed(seam):
+        return None
+    return replace(join, seam=found)

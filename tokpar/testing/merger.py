@@ -196,6 +196,9 @@ def joins_complaint(
         sizes = (len(pieces[i - 1].ids), len(pieces[i].ids))
         if not (0 <= join.left <= sizes[0] and 0 <= join.right <= sizes[1]):
             return Complaint(f"join {i:,} counts ids that there are not", str(sizes), repr(join))
+        if left.stop <= right.start and (join.left, join.right) != (sizes[0], 0):
+            said = f"join {i:,} leaves out ids where nothing overlaps"
+            return Complaint(said, f"left={sizes[0]}, right=0", repr(join))
     return _unlicensed([join.seam for join in joins if join is not None], text, tokenizer)
 
 
