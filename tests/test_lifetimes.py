@@ -58,7 +58,6 @@ def used(make: Callable[[], Any]) -> list[weakref.ref[Any]]:
     tokpar.encode(TEXT, adapter)
     assert sum(1 for _ in tokpar.stream([TEXT[:50], TEXT[50:]], adapter)) > 0
     alive = [adapter, facts, finder_for(facts), scanner_for(facts), encoder]
-    alive += [encoding.seams]
     engines = ("_chunks", "_encoding", "_tokenizer")
     alive += [getattr(adapter, name) for name in engines if hasattr(adapter, name)]
     if hasattr(adapter, "caller"):
