@@ -80,7 +80,7 @@ _adapters: dict[Any, Any] = {}
 
 @pytest.mark.parametrize("shape", SPLIT)
 def test_long_texts_are_split_where_that_is_proved(shape: str) -> None:
-    text = " ".join(LINES * 300)
+    text = " ".join(LINES * 6000)
     encoding = tokpar.encode(text, adapter(shape))
     assert len(encoding.seams) > 10
     assert encoding == processor(shape).encode(text)
