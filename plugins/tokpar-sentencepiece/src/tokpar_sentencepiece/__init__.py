@@ -175,6 +175,7 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
         longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
         unprovable=why,
         releases_gil=True,
+        bulky=True,  # lists of int
     )
 
 
