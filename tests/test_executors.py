@@ -28,7 +28,7 @@ from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, dealt
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import Executor
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
-from tokpar.types import Chunk, Piece, Rows
+from tokpar.types import Chunk, Facts, Piece, Rows
 
 
 class Panic(BaseException):
@@ -287,6 +287,8 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     lock, now, most = threading.Lock(), 0, 0
 
     class Counting(Words):
+        facts = Facts(engine="words", model="words", unprovable="a test", bulky=True)
+
         def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
             nonlocal now, most
             with lock:
