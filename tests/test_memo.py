@@ -19,9 +19,10 @@ import tokpar
 from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.texts import texts
-from tests.tokenizers_drawn import DATA, hf_tokenizers
+from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, segments_of, separator_of
+from tokpar.cuts.added import guard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.memo import MemoExecutor
@@ -185,6 +186,18 @@ def test_a_separator_needs_each_condition(tokens: list[AddedToken], parts: tuple
 )
 def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken]) -> None:
     assert separator_of(tokens) is None or separator_of(tokens) is tokens[-2]
+
+
+@given(st.lists(CONTENTS | st.text("é中<|", min_size=1, max_size=3), max_size=5), st.data())
+def test_no_added_token_is_overlooked_where_spaces_are_cut(
+    contents: list[str], data: st.DataObject
+) -> None:
+    added = guard([AddedToken(content, id_) for id_, content in enumerate(contents)])
+    text = data.draw(texts_with(contents, 30))
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, len(text)))
+    near = text[max(0, start - added.reach) : stop + added.reach]
+    assert added.absent(text, start, stop) == (not any(each in near for each in contents))
 
 
 def test_without_a_separator_there_is_no_memory() -> None:

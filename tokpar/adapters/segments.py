@@ -31,7 +31,10 @@ WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave 
 MOST_NEW = 0.7
 """Share of a wave's code points in new segments above which a memory does not pay."""
 
-_SEGMENT = re.compile(rf"[{SPACES}]*[^{SPACES}][^ ]*(?:(?<=[{SPACES}]) *[^ ]*)*")
+_SEGMENT = re.compile(r"\s*\S[^ ]*(?:(?<=\s) *[^ ]*)*")
+_SEGMENT_EXACT = re.compile(rf"[{SPACES}]*[^{SPACES}][^ ]*(?:(?<=[{SPACES}]) *[^ ]*)*")
+_SPACES_OF_PYTHON = "\x1c\x1d\x1e\x1f"
+"""White space to Python's ``\\s``, which takes a third of the time, and to no engine."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -118,7 +121,8 @@ class SegmentMemo:
 def segments_of(text: str) -> list[str]:
     """`text` cut before each space that follows a character other than white space."""
     body = text.rstrip(SPACES)
-    segments: list[str] = _SEGMENT.findall(body)
+    odd = any(space in text for space in _SPACES_OF_PYTHON)
+    segments: list[str] = (_SEGMENT_EXACT if odd else _SEGMENT).findall(body)
     rest = text[len(body) :]
     if rest.startswith(" ") or not segments:
         segments.append(rest)

@@ -17,7 +17,7 @@ from tokpar.executors.workers import cpu_count, worker_count
 from tokpar.interfaces import EncodesMany, TokenizerAdapter, facts_of
 from tokpar.types import Rows
 
-WAVE_CHARS_PER_WORKER = 131072
+WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
