@@ -1,5 +1,7 @@
 """Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
 
+import typing
+
 from tokpar.certificate.report import CheckReport, Finding
 from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
 from tokpar.encoding import Batch, Encoding
@@ -14,8 +16,10 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.loading import load
-from tokpar.training import train
 from tokpar.types import Report, Rows, Seam
+
+if typing.TYPE_CHECKING:
+    from tokpar.training import train
 
 __version__ = "0.1.0"
 
@@ -44,3 +48,16 @@ __all__ = [
     "stream",
     "train",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The trainer, which few need, is imported when it is asked for."""
+    if name == "train":
+        from tokpar.training import train
+
+        return train
+    raise AttributeError(f"module 'tokpar' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

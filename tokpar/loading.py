@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from importlib import import_module, resources
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
@@ -88,6 +88,8 @@ def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdap
     if key not in _defaults:
         if engine is None and not _is_importable("tokenizers"):
             engine = "pure"  # the same ids, slower
+        from importlib import resources  # slow to import
+
         path = resources.files("tokpar.data") / "default.json"
         with resources.as_file(path) as file:
             _defaults[key] = _load(file, engine, settings)
