@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -29,7 +29,7 @@ from tokpar.executors.memo import MemoExecutor
 from tokpar.executors.native import NativeExecutor
 from tokpar.interfaces import facts_of
 from tokpar.kernels import SPACES
-from tokpar.mending import Method, count_before
+from tokpar.mending import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.sizes import MEMORY_CHARS, MEMORY_WORKERS
 from tokpar.pure.added import AddedTokens
@@ -81,7 +81,7 @@ def test_the_ids_are_the_serial_ones_and_each_seam_is_licensed(
     assert report.ok, report.findings
     if encoding.seams.everywhere is not None:
         finder, like = finder_for(facts_of(adapter)), encoding.seams.everywhere.licence
-        positions, counts = encoding.seams.derived
+        positions, counts = encoding.seams.positions, encoding.seams.tokens
         assert counts.tolist() == [len(adapter.encode(text[:p])) for p in positions.tolist()]
         for position in positions.tolist():
             seam = finder.certify(text, position)
@@ -217,7 +217,7 @@ def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
     text = ENGLISH.replace("the lazy", "a lazy") + ENGLISH
     encoding = divided(text, tokenizer, chunk_chars=500)
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
-    assert encoding.seams.derived[0].max() < len(text) - len(ENGLISH)
+    assert encoding.seams.positions.max() < len(text) - len(ENGLISH)
 
 
 def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> None:
@@ -333,11 +333,28 @@ def test_many_threads_may_use_one_memory() -> None:
 # ------------------------------------------------------------------------------- the seams
 
 
+@dataclass
+class Given:
+    """Cuts that are known; `asked`: what was wanted of them."""
+
+    places: Any
+    counts: Any
+    asked: list[str] = field(default_factory=list)
+
+    def positions(self) -> Any:
+        self.asked.append("positions")
+        return self.places
+
+    def tokens(self) -> Any:
+        self.asked.append("tokens")
+        return self.counts
+
+
 def row(planned: list[int], cuts: list[int]) -> Seams:
     places = np.array(cuts, dtype=np.int64)
     everywhere = Everywhere(Seam(0, "K1", "20", (("family", "x"),)), np.array([[0, 50]]))
     columns = Columns.of(Seam(p, "K2", "22", (), p) for p in planned)
-    return Seams(columns, everywhere, lambda: (places, places))
+    return Seams(columns, everywhere, Given(places, places))
 
 
 @given(st.sets(st.integers(1, 40)), st.data())
@@ -360,21 +377,17 @@ def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataOb
 
 
 def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
-    asked: list[str] = []
-
-    def derive() -> Any:
-        asked.append("now")
-        return np.array([3]), np.array([2])
-
-    seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), derive)
+    given = Given(np.array([3]), np.array([2]))
+    seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), given)
     assert (seams.lossless, repr(seams)) == (
         True,
         "<0 seams, and every certified space of 1 regions>",
     )
-    assert asked == []
-    assert [seam.position for seam in seams] == [3]
+    assert given.asked == []
     assert len(seams) == 1
-    assert asked == ["now"]
+    assert given.asked == ["positions"], "to count the ids before each takes longer"
+    assert [(seam.position, seam.token) for seam in seams] == [(3, 2)]
+    assert given.asked == ["positions", "tokens"]
 
 
 def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
@@ -391,7 +404,7 @@ def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() 
     assert everywhere is not None
     counts = np.array([[0, 1]] * len(everywhere.regions))
     with pytest.raises(EngineError, match="other gave 1 ids for the code points from 0 to"):
-        count_before(ENGLISH, Other(), everywhere, counts)
+        Recount(ENGLISH, Other(), everywhere, counts).tokens()
 
 
 def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +36,7 @@ from tokpar.kernels import (
     offsets_of,
     spaces_behind_text,
 )
-from tokpar.seams import Columns, Counted, Everywhere, Seams
+from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, stands_apart, tiles, united
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
@@ -253,40 +252,45 @@ class Work:
         ends = [(chunks[i].start, chunks[i].stop) for i in divided]
         everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
         counts = np.stack([before[divided], before[1:][divided]], axis=1)
-        derive = partial(count_before, self.text, self.tokenizer, everywhere, counts)
-        return Seams(planned, everywhere, derive)
+        return Seams(planned, everywhere, Recount(self.text, self.tokenizer, everywhere, counts))
 
 
-def count_before(
-    text: str, tokenizer: TokenizerAdapter, everywhere: Everywhere, counts: IntArray
-) -> Counted:
-    """The cuts that stand for themselves, and the ids before each: what lies between two of them
+@dataclass(frozen=True, slots=True, eq=False)
+class Recount:
+    """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
     has, alone, the ids that it has there (theorem 14), so distinct stretches are encoded once.
 
-    `counts`: ids of the text before and behind each region, int64, (regions, 2). Raises EngineError
-    if the tokenizer gives other numbers of ids than it did.
+    `counts`: ids of the text before and behind each region, int64, (regions, 2).
     """
-    positions, before = [NO_INTS], [NO_INTS]
-    lengths: dict[str, int] = {}
-    for (start, stop), (first, last) in zip(
-        everywhere.regions.tolist(), counts.tolist(), strict=True
-    ):
-        places = spaces_behind_text(text, start, stop)
-        edges = [start, *places.tolist(), stop]
-        stretches = [text[a:b] for a, b in pairwise(edges)]
-        new = list({stretch for stretch in stretches if stretch not in lengths})
-        lengths.update(zip(new, _lengths(tokenizer, new), strict=True))
-        offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
-        if offsets[-1] != last:
-            raise EngineError(
-                f"{tokenizer.name} gave {last - first} ids for the code points from {start} to "
-                f"{stop}, and now gives {offsets[-1] - first}",
-                start,
-                stop,
-            )
-        positions.append(places)
-        before.append(offsets[1:-1])
-    return np.concatenate(positions), np.concatenate(before)
+
+    text: str
+    tokenizer: TokenizerAdapter
+    everywhere: Everywhere
+    counts: IntArray
+
+    def positions(self) -> IntArray:
+        """Code points, ascending."""
+        return self.everywhere.positions(self.text)
+
+    def tokens(self) -> IntArray:
+        """Raises EngineError if the tokenizer gives other numbers of ids than it did."""
+        before, lengths = [NO_INTS], dict[str, int]()
+        ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
+        for (start, stop), (first, last) in ends:
+            edges = [start, *spaces_behind_text(self.text, start, stop).tolist(), stop]
+            stretches = [self.text[a:b] for a, b in pairwise(edges)]
+            new = list({stretch for stretch in stretches if stretch not in lengths})
+            lengths.update(zip(new, _lengths(self.tokenizer, new), strict=True))
+            offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
+            if offsets[-1] != last:
+                raise EngineError(
+                    f"{self.tokenizer.name} gave {last - first} ids for the code points from "
+                    f"{start} to {stop}, and now gives {offsets[-1] - first}",
+                    start,
+                    stop,
+                )
+            before.append(offsets[1:-1])
+        return np.concatenate(before)
 
 
 def _lengths(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[int]:

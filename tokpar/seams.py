@@ -5,11 +5,11 @@ Where a region is cut at every place that one licence allows, only the region is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import eq
-from typing import overload
+from typing import Protocol, overload
 
 import numpy as np
 
@@ -70,8 +70,16 @@ class Columns:
         return Seam(int(self.positions[k]), rule, theorem, witness, int(self.tokens[k]))
 
 
-Counted = tuple[IntArray, IntArray]
-"""Positions of cuts, code points, and the ids before each."""
+class Derivation(Protocol):
+    """Finds the cuts of `Everywhere` in a text."""
+
+    def positions(self) -> IntArray:
+        """Where they are, code points, ascending."""
+        ...
+
+    def tokens(self) -> IntArray:
+        """How many ids lie before each, which takes longer."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +89,7 @@ class Seams(Sequence[Seam]):
 
     planned: Columns
     everywhere: Everywhere | None = None
-    derive: Callable[[], Counted] | None = field(default=None, repr=False)
+    derive: Derivation | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, seams: Iterable[Seam]) -> Seams:
@@ -94,25 +102,32 @@ class Seams(Sequence[Seam]):
         return all(rule is not None for rule, _, _ in self.planned.licences)
 
     @cached_property
-    def derived(self) -> Counted:
-        """Where the cuts of `everywhere` are. LookupError if text or tokenizer was left behind."""
-        if self.everywhere is None:
-            return NO_INTS, NO_INTS
+    def positions(self) -> IntArray:
+        """Where the cuts of `everywhere` are, code points. LookupError if the text was left
+        behind."""
+        return NO_INTS if self.everywhere is None else self._derivation().positions()
+
+    @cached_property
+    def tokens(self) -> IntArray:
+        """How many ids lie before each of these. LookupError as above."""
+        return NO_INTS if self.everywhere is None else self._derivation().tokens()
+
+    def _derivation(self) -> Derivation:
         if self.derive is None:
             raise LookupError(
                 "these seams are known by their regions only: tokpar.check takes text and tokenizer"
             )
-        return self.derive()
+        return self.derive
 
     @cached_property
     def _places(self) -> IntArray:
         """Where among all seams each planned one stands."""
-        before = np.searchsorted(self.derived[0], self.planned.positions)
+        before = np.searchsorted(self.positions, self.planned.positions)
         places: IntArray = before + np.arange(len(before))
         return places
 
     def __len__(self) -> int:
-        return len(self.planned) + len(self.derived[0])
+        return len(self.planned) + len(self.positions)
 
     @overload
     def __getitem__(self, k: int) -> Seam: ...
@@ -129,8 +144,8 @@ class Seams(Sequence[Seam]):
 
     def _derived_seam(self, k: int) -> Seam:
         assert self.everywhere is not None
-        like, (positions, tokens) = self.everywhere.licence, self.derived
-        return Seam(int(positions[k]), like.rule, like.theorem, like.witness, int(tokens[k]))
+        like, position, token = self.everywhere.licence, self.positions[k], self.tokens[k]
+        return Seam(int(position), like.rule, like.theorem, like.witness, int(token))
 
     def __iter__(self) -> Iterator[Seam]:
         planned = iter(range(len(self.planned)))
