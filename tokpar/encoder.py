@@ -102,7 +102,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
-        executor = self._executor_for(tokenizer, sum(map(len, texts)))
+        executor = self._executor_for(tokenizer, sum(map(len, texts)), len(texts))
         method = Method(self._splitter, executor, self._merger, self._strategy)
         smallest = self._smallest_split
         return pipeline.encode_batch(texts, tokenizer, method, smallest=smallest, finish=finish)
@@ -193,12 +193,12 @@ class Encoder:
         elif self._executor_name != "auto":
             registry().executor_kind(self._executor_name)
 
-    def _executor_for(self, tokenizer: TokenizerAdapter, length: int) -> Executor:
+    def _executor_for(self, tokenizer: TokenizerAdapter, length: int, texts: int) -> Executor:
         if self._given_executor is not None:
             return self._given_executor
         name = self._executor_name
         if name == "auto":
-            name = fitting_executor(tokenizer, length, self._workers)
+            name = fitting_executor(tokenizer, length, self._workers, texts)
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)

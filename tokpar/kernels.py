@@ -23,7 +23,7 @@ SpanArray = NDArray[np.int64]
 """[start, stop) of each token, shape (n, 2), UTF-8 bytes unless a name says otherwise."""
 
 
-_LONG_ROW = 150  # ids from which on rows are copied one by one faster than by a mask of all
+LONG_ROW = 150  # ids from which on rows are copied one by one faster than by a mask of all
 
 
 def byte_starts(text: str) -> IntArray:
@@ -96,7 +96,7 @@ def copy_rows(
     source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
 ) -> None:
     """source[first[k] : first[k] + lengths[k]] to target[start[k] : ...], for all k."""
-    if len(first) * _LONG_ROW <= len(target):
+    if len(first) * LONG_ROW <= len(target):
         for a, n, b in zip(first.tolist(), lengths.tolist(), start.tolist(), strict=True):
             target[b : b + n] = source[a : a + n]
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, copy_rows, offsets_of
+from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, offsets_of
 from tokpar.types import Rows
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class Finish:
             raise NativeRefusesError
         if self.truncation is None and self.padding is None and not self._inserts:
             return rows
+        if self.truncation is None and self.padding is None:
+            return self._surrounded(rows)
         lengths = np.diff(rows.offsets)
         kept = lengths if self.truncation is None else self.truncation.kept(lengths)
         from_end = self.truncation is not None and self.truncation.direction == "left"
@@ -103,6 +105,21 @@ class Finish:
         for k, id_ in enumerate(self.suffix.tolist()):
             final[start + len(self.prefix) + kept + k] = id_
         copy_rows(rows.ids, first, kept, final, start + len(self.prefix))
+        return Rows(final, offsets)
+
+    def _surrounded(self, rows: Rows) -> Rows:
+        offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
+        final = np.empty(int(offsets[-1]), dtype=np.uint32)
+        own = np.ones(len(final), dtype=np.bool_)
+        places = [(offsets[:-1] + k, id_) for k, id_ in enumerate(self.prefix.tolist())]
+        places += [(offsets[1:] - k, id_) for k, id_ in enumerate(self.suffix.tolist()[::-1], 1)]
+        for place, id_ in places:
+            final[place], own[place] = id_, False
+        if len(rows) * LONG_ROW > len(final):
+            final[own] = rows.ids
+        else:
+            start = offsets[:-1] + len(self.prefix)
+            copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), final, start)
         return Rows(final, offsets)
 
     @property

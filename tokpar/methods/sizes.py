@@ -26,7 +26,7 @@ class Fit:
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
-FLAT = Fit("native", smallest_split=131072, smallest_chunk=65536, largest_chunk=524288, parts=16)
+FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=262144, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
     "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
@@ -51,9 +51,11 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
 
 
-def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int) -> str:
-    """The executor that `auto` takes for `length` code points."""
+def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int, texts: int = 1) -> str:
+    """The executor that `auto` takes for so many texts, of `length` code points together."""
     fit = fit_for(tokenizer)
+    if fit is FLAT and texts == 1 and facts_of(tokenizer).releases_gil:
+        return THREADS.executor  # a call for each large chunk is a little faster than one for all
     if fit is MEMORY and workers > MEMORY_WORKERS and length >= MEMORY_CHARS:
         return NATIVE.executor
     if fit is PROCESSES and length < fit.smallest_split:
