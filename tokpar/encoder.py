@@ -227,7 +227,7 @@ def _never_split(tokenizer: TokenizerAdapter) -> str | None:
 def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    rows = texts if isinstance(texts, list) else list(texts)
+    rows = list(texts)  # the caller's own list may change before a row is asked for
     if set(map(type, rows)) > {str}:
         for k, text in enumerate(rows):
             if not isinstance(text, str):
