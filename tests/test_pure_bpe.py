@@ -18,7 +18,6 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.bpe import (
-    SCAN_BYTES,
     ByteBPE,
     Rule,
     merge_by_heap,
@@ -162,13 +161,6 @@ def test_a_long_pre_token_is_looked_at_a_bounded_number_of_times_per_byte() -> N
 
     assert len(merge_by_heap([97] * 20_000, counted)) == 2_500
     assert next(calls) < 4 * 20_000
-
-
-def test_the_memo_leaves_long_pre_tokens_out() -> None:
-    bpe = ByteBPE(rank_vocabulary("r", rank_table(["aa"]), ANYTHING, {}))
-    bpe.encode(b"a" * SCAN_BYTES)
-    bpe.encode(b"a" * (SCAN_BYTES + 1))
-    assert bpe._remembered.cache_info().currsize == 1
 
 
 # Pre-tokenizer

@@ -12,36 +12,28 @@ What may merge, and with which priority, is all that the kinds of vocabulary dif
 * scores (SentencePiece; `ScoreBPE`): any two tokens may merge if their text together is a piece;
   the greatest score is the best priority, and different pieces may have one score.
 
-`merge_by_scanning` says this in code. `merge_by_heap` gives the same tokens in O(n log n), for
-pre-tokens so long that looking at every pair before each merge would be slow. `ByteBPE` uses these
-two; the models use `tokpar.pure.merging`, which is the same written for speed.
+`merge_by_scanning` says this in code, and `merge_by_heap` gives the same tokens in O(n log n).
+`ByteBPE` uses these two; the models use `tokpar.pure.merging`, which is the same written for speed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from heapq import heappop, heappush
 from itertools import pairwise
 
-from tokpar.pure.merging import Memo, Span, merge_text, touched
+from tokpar.pure.merging import NEVER, Memo, Span, merge_by_queue, merge_text, touched
 from tokpar.pure.vocabulary import Merges, Ranks, Vocabulary
 
 Rule = Callable[[int, int], tuple[int, int] | None]
 """(left id, right id) -> (priority, merged id), less is better; None if the two do not merge."""
 
 SCAN_BYTES = 64
-"""Longer pre-tokens are merged by heap and are not remembered."""
-MEMO_PIECES = 1 << 16
+"""`ByteBPE` merges longer pre-tokens by heap."""
 
 
 def pair_rule(merges: Merges) -> Rule:
     """Explicit priority of each pair of tokens (HF)."""
-
-    def rule(left: int, right: int) -> tuple[int, int] | None:
-        return merges.get((left, right))
-
-    return rule
+    return lambda left, right: merges.get((left, right))
 
 
 def rank_rule(ranks: Ranks) -> Rule:
@@ -71,67 +63,37 @@ def merge_by_scanning(ids: Sequence[int], rule: Rule) -> list[int]:
 
 
 def merge_by_heap(ids: Sequence[int], rule: Rule) -> list[int]:
-    """The same tokens as `merge_by_scanning`.
+    """The same tokens as `merge_by_scanning`; `rule` is asked once for every pair there ever is."""
+    parts, merged = list(ids), list(ids)
 
-    A part is known by the position of its first atom. The heap holds every pair that was ever
-    seen; one whose parts have changed since is skipped.
-    """
-    parts: list[int | None] = list(ids)
-    after = list(range(1, len(parts) + 1))
-    before = list(range(-1, len(parts) - 1))
-    heap: list[tuple[int, int, int, int, int]] = []
+    def priority(i: int, j: int, _: int) -> int:
+        found = rule(parts[i], parts[j])
+        if found is None:
+            return NEVER
+        merged[i] = found[1]
+        return found[0]
 
-    def offer(i: int, j: int) -> None:
-        left, right = parts[i], parts[j]
-        assert left is not None
-        assert right is not None
-        found = rule(left, right)
-        if found is not None:
-            heappush(heap, (found[0], i, left, right, found[1]))
+    def join(i: int, _: int) -> None:
+        parts[i] = merged[i]
 
-    for i in range(len(parts) - 1):
-        offer(i, i + 1)
-    while heap:
-        _, i, left, right, merged = heappop(heap)
-        j = after[i]
-        if parts[i] != left or j == len(parts) or parts[j] != right:
-            continue
-        parts[i], parts[j] = merged, None
-        after[i] = after[j]
-        if after[i] < len(parts):
-            before[after[i]] = i
-            offer(i, after[i])
-        if before[i] >= 0:
-            offer(before[i], i)
-    return [part for part in parts if part is not None]
+    return [parts[i] for i in merge_by_queue(len(parts), priority, join)[:-1]]
 
 
 class ByteBPE:
-    """Encodes one pre-token at a time.
-
-    Safe to share between threads: the memo of the last short pre-tokens is an `lru_cache`.
-    """
+    """Encodes one pre-token at a time. Safe to share between threads."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._tokens = vocabulary.tokens
-        self._bytes = [vocabulary.tokens[bytes([byte])] for byte in range(256)]
         self._whole_piece = vocabulary.whole_piece
-        self._rule = (
-            pair_rule(vocabulary.merges)
-            if vocabulary.semantics == "pairs"
-            else rank_rule(vocabulary.tokens)
-        )
-        self._remembered = lru_cache(MEMO_PIECES)(self._merge)
+        pairs = vocabulary.semantics == "pairs"
+        self._rule = pair_rule(vocabulary.merges) if pairs else rank_rule(vocabulary.tokens)
 
     def encode(self, piece: bytes) -> tuple[int, ...]:
         """Ids of one pre-token; of no bytes, no ids."""
-        return self._remembered(piece) if len(piece) <= SCAN_BYTES else self._merge(piece)
-
-    def _merge(self, piece: bytes) -> tuple[int, ...]:
         if self._whole_piece and piece in self._tokens:
             return (self._tokens[piece],)
         merge = merge_by_scanning if len(piece) <= SCAN_BYTES else merge_by_heap
-        return tuple(merge([self._bytes[byte] for byte in piece], self._rule))
+        return tuple(merge([self._tokens[bytes([byte])] for byte in piece], self._rule))
 
 
 class RankBPE:
@@ -149,22 +111,16 @@ class RankBPE:
 
     def spans(self, piece: str) -> list[Span]:
         """(id, start, stop) of each token; code points of the piece."""
-        return touched(self._located(piece.encode("utf-8")), piece)
+        data = piece.encode("utf-8")
+        edges = pairwise(self._starts(data))
+        return touched([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        data = piece.encode("utf-8")
-        whole = self._ranks.get(data)
-        if whole is not None:
-            return (whole,)
-        ranks = self._ranks
-        starts = merge_text(data, ranks)
-        return tuple([ranks[data[i:j]] for i, j in pairwise(starts)])
+        data, ranks = piece.encode("utf-8"), self._ranks
+        return tuple([ranks[data[i:j]] for i, j in pairwise(self._starts(data))])
 
-    def _located(self, data: bytes) -> list[Span]:
-        if data in self._ranks:
-            return [(self._ranks[data], 0, len(data))]
-        starts = merge_text(data, self._ranks)
-        return [(self._ranks[data[i:j]], i, j) for i, j in pairwise(starts)]
+    def _starts(self, data: bytes) -> list[int]:
+        return [0, len(data)] if data in self._ranks else merge_text(data, self._ranks)
 
 
 class ScoreBPE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.pure.vocabulary import letters_of
 
 Json = Mapping[str, Any]
 
@@ -51,10 +51,9 @@ _BYTE_LEVEL = {
 def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:
     """The vocabulary with its added tokens as they stand in a text; 1.x writes their bytes, too, in
     the letters of byte level, and then does not find them again."""
-    letters = {byte: character for character, byte in byte_alphabet().items()}
     renamed = {}
     for token in added:
-        spelled = "".join(letters[byte] for byte in token["content"].encode())
+        spelled = letters_of(token["content"].encode())
         if token["content"] not in vocab and vocab.get(spelled) == token["id"]:
             renamed[spelled] = token["content"]
     return {renamed.get(token, token): id_ for token, id_ in vocab.items()}

@@ -12,9 +12,9 @@ import base64
 import binascii
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, TypeVar
 
 from tokpar.errors import FileFormatError
 from tokpar.pure.format_two import as_format_one
@@ -30,6 +30,9 @@ from tokpar.types import AddedToken
 
 Source = str | os.PathLike[str]
 
+Spelling = TypeVar("Spelling", str, bytes)
+
+SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
 _MAX_ID = 2**32 - 1
 
 
@@ -53,7 +56,7 @@ def read_ranks(path: Source) -> Ranks:
             raise FileFormatError(f"{where}: token {token!r} is already that of line {first}")
         ranks[token] = rank
         line_of[rank] = number
-    _require_all_bytes(ranks, str(path))
+    require_bytes(SINGLE_BYTES, ranks, str(path))
     return ranks
 
 
@@ -72,12 +75,13 @@ def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
     return token, rank
 
 
-def _require_all_bytes(tokens: Mapping[bytes, int], where: str) -> None:
-    missing = [byte for byte in range(256) if bytes([byte]) not in tokens]
+def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
+    """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens."""
+    missing = [byte for byte, token in enumerate(spelled) if token not in tokens]
     if missing:
         raise FileFormatError(
             f"{where}: expected a token for each of the 256 bytes, {len(missing)} are missing, "
-            f"the first is 0x{missing[0]:02x}"
+            f"the first is 0x{missing[0]:02x} ({spelled[missing[0]]!r})"
         )
 
 
@@ -93,7 +97,10 @@ def read_tokenizer_json(path: Source) -> Vocabulary:
 
 def vocabulary_of(config: dict[str, Any], path: Source) -> Vocabulary:
     """The same of a file that is parsed already; `path` gives the name, and goes into errors."""
-    return _JsonFile(config, path).vocabulary()
+    try:
+        return _vocabulary(config, Path(path).stem)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
 
 
 def read_config(path: Source) -> dict[str, Any]:
@@ -144,117 +151,121 @@ def _added_token(entry: object) -> AddedToken:
     raise FileFormatError(f"added tokens: expected content, id and flags, got {entry!r}")
 
 
-class _JsonFile:
-    """One ``tokenizer.json``; each method reads one part or refuses it."""
+def model_ids(model: Mapping[str, Any]) -> dict[str, int]:
+    """The "vocab" of a "model": token -> id."""
+    ids = model.get("vocab")
+    if not isinstance(ids, dict):
+        raise FileFormatError("model vocab: expected an object of tokens and ids")
+    taken: dict[int, str] = {}
+    for token, id_ in ids.items():
+        if not _is_id(id_):
+            raise FileFormatError(
+                f"model vocab: expected an object of tokens and ids, {token!r} has id {id_!r}"
+            )
+        if id_ in taken:
+            raise FileFormatError(
+                f"model vocab: two tokens have one id: {taken[id_]!r} and {token!r} have {id_}"
+            )
+        taken[id_] = token
+    return ids
 
-    def __init__(self, config: dict[str, Any], path: Source) -> None:
-        self.path = path
-        self.data = config
-        self.model: dict[str, Any] = config["model"]
 
-    def refuse(self, what: str) -> NoReturn:
-        raise FileFormatError(f"{self.path}: {what}")
-
-    def require(self, part: Mapping[str, Any], where: str, key: str, *allowed: object) -> None:
-        """Refuse a setting that is neither missing nor one of `allowed`."""
-        if part.get(key) is not None and part[key] not in allowed:
-            self.refuse(f"{where} {key} = {part[key]!r} is not supported here")
-
-    def flat(self, key: str, members: str) -> list[Any]:
-        """The stages of a part of the file."""
+def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str = "") -> Merges:
+    """The "merges" of a "model". Of a pair listed twice the last line counts, as in HF.
+    `prefix`: of tokens that continue a word; the merged token has only that of the left."""
+    lines = model.get("merges")
+    if not isinstance(lines, list):
+        raise FileFormatError("model merges: expected a list")
+    merges: Merges = {}
+    for number, line in enumerate(lines):
+        if isinstance(line, str) and line.startswith("#version"):
+            continue
+        where = f"model merges, entry {number}"
+        pair = line.split(" ") if isinstance(line, str) else line
+        if not (isinstance(pair, list) and len(pair) == 2 and all(type(p) is str for p in pair)):
+            raise FileFormatError(f"{where}: expected two tokens, got {line!r}")
+        left, right = pair
+        if not right.startswith(prefix):
+            raise FileFormatError(f"{where}: {right!r} does not begin with {prefix!r}")
         try:
-            return list(stages(self.data.get(key), key, members))
-        except FileFormatError as error:
-            self.refuse(str(error))
+            key = ids[left], ids[right]
+            merges[key] = (number, ids[left + right[len(prefix) :]])
+        except KeyError as error:
+            raise FileFormatError(f"{where}: {error} is not in the vocabulary") from None
+    return merges
 
-    def vocabulary(self) -> Vocabulary:
-        self.check_surroundings()
-        ids = self.read_ids()
-        alphabet = byte_alphabet()
-        tokens = {
-            bytes(alphabet[char] for char in token): id_
-            for token, id_ in ids.items()
-            if token and all(char in alphabet for char in token)
-        }
-        _require_all_bytes(tokens, f"{self.path}, model vocab")
-        return Vocabulary(
-            name=Path(self.path).stem,
-            tokens=tokens,
-            semantics="pairs",
-            patterns=self.read_patterns(),
-            merges=self.read_merges(ids),
-            keep_gaps=True,
-            whole_piece=bool(self.model.get("ignore_merges")),
-            added=self.read_added(ids),
-        )
 
-    def check_surroundings(self) -> None:
-        for key in ("truncation", "padding"):
-            if self.data.get(key) is not None:
-                self.refuse(f"a stored {key} is not supported here")
-        for normalizer in self.flat("normalizer", "normalizers"):
-            self.refuse(f"normalizer {kind(normalizer)} is not supported here")
-        for key in ("post_processor", "decoder"):
-            part = self.data.get(key)
-            if part is not None and kind(part) != "ByteLevel":
-                self.refuse(f"{key} {kind(part)} is not supported here, only ByteLevel")
-        self.require(self.model, "model", "type", "BPE")
-        self.require(self.model, "model", "dropout", 0)
-        self.require(self.model, "model", "continuing_subword_prefix", "")
-        self.require(self.model, "model", "end_of_word_suffix", "")
+def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
+    model = config["model"]
+    _require_nothing_around(config)
+    for key, only in (("type", "BPE"), ("dropout", 0)):
+        _require(model, "model", key, only)
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        _require(model, "model", key, "")
+    ids = model_ids(model)
+    alphabet = byte_alphabet()
+    tokens = {
+        bytes(alphabet[char] for char in token): id_
+        for token, id_ in ids.items()
+        if token and all(char in alphabet for char in token)
+    }
+    require_bytes(SINGLE_BYTES, tokens, "model vocab")
+    added = read_added(config, ids)
+    for token in added:
+        if token.lstrip or token.rstrip or token.single_word:
+            raise FileFormatError(
+                f"added token {token.content!r}: its flags are not supported here"
+            )
+    return Vocabulary(
+        name=name,
+        tokens=tokens,
+        semantics="pairs",
+        patterns=_patterns(config.get("pre_tokenizer")),
+        merges=model_merges(model, ids),
+        keep_gaps=True,
+        whole_piece=bool(model.get("ignore_merges")),
+        added=added,
+    )
 
-    def read_ids(self) -> dict[str, int]:
-        ids = self.model.get("vocab")
-        if not isinstance(ids, dict) or not all(_is_id(id_) for id_ in ids.values()):
-            self.refuse("model vocab: expected an object of tokens and ids")
-        if len(set(ids.values())) != len(ids):
-            self.refuse("model vocab: two tokens have one id")
-        return ids
 
-    def read_merges(self, ids: Mapping[str, int]) -> Merges:
-        """Of a pair listed twice the last line counts, as in HF."""
-        lines = self.model.get("merges")
-        if not isinstance(lines, list):
-            self.refuse("model merges: expected a list")
-        merges: Merges = {}
-        for priority, line in enumerate(lines):
-            pair = line.split(" ") if isinstance(line, str) else line
-            try:
-                left, right = pair
-                merges[ids[left], ids[right]] = (priority, ids[left + right])
-            except (ValueError, TypeError):
-                self.refuse(f"model merges, entry {priority}: expected two tokens, got {line!r}")
-            except KeyError as error:
-                self.refuse(f"model merges, entry {priority}: {error} is not in the vocabulary")
-        return merges
+def _require(part: Mapping[str, Any], where: str, key: str, only: object) -> None:
+    """Refuse a setting that is neither missing nor this one."""
+    if part.get(key) is not None and part[key] != only:
+        raise FileFormatError(f"{where} {key} = {part[key]!r} is not supported here")
 
-    def read_patterns(self) -> tuple[str, ...]:
-        *splits, last = self.flat("pre_tokenizer", "pretokenizers") or [None]
-        if kind(last) != "ByteLevel":
-            self.refuse(f"expected ByteLevel as the last pre-tokenizer, got {kind(last)}")
-        self.require(last, "pre-tokenizer ByteLevel", "add_prefix_space", False)
-        patterns = [self.read_split(split) for split in splits]
-        return (*patterns, GPT2_PATTERN) if last.get("use_regex", True) else tuple(patterns)
 
-    def read_split(self, split: dict[str, Any]) -> str:
-        if kind(split) != "Split":
-            self.refuse(f"pre-tokenizer {kind(split)} is not supported here, only Split")
-        self.require(split, "pre-tokenizer Split", "behavior", "Isolated")
-        self.require(split, "pre-tokenizer Split", "invert", False)
-        match split.get("pattern"):
-            case {"Regex": str(pattern)}:
-                return pattern
-        return self.refuse(f"pre-tokenizer Split: pattern {split.get('pattern')!r} is no Regex")
+def _require_nothing_around(config: Mapping[str, Any]) -> None:
+    for key in ("truncation", "padding"):
+        if config.get(key) is not None:
+            raise FileFormatError(f"a stored {key} is not supported here")
+    for stage in stages(config.get("normalizer"), "normalizer", "normalizers"):
+        raise FileFormatError(f"normalizer {kind(stage)} is not supported here")
+    for key in ("post_processor", "decoder"):
+        part = config.get(key)
+        if part is not None and kind(part) != "ByteLevel":
+            raise FileFormatError(f"{key} {kind(part)} is not supported here, only ByteLevel")
 
-    def read_added(self, ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
-        try:
-            added = read_added(self.data, ids)
-        except FileFormatError as error:
-            self.refuse(str(error))
-        for token in added:
-            if token.lstrip or token.rstrip or token.single_word:
-                self.refuse(f"added token {token.content!r}: its flags are not supported here")
-        return added
+
+def _patterns(pre_tokenizer: Any) -> tuple[str, ...]:
+    splits = list(stages(pre_tokenizer, "pre_tokenizer", "pretokenizers"))
+    last = splits.pop() if splits else {}
+    if kind(last) != "ByteLevel":
+        raise FileFormatError(f"expected ByteLevel as the last pre-tokenizer, got {kind(last)}")
+    _require(last, "pre-tokenizer ByteLevel", "add_prefix_space", False)
+    own = (GPT2_PATTERN,) if last.get("use_regex", True) else ()
+    return (*map(_split_pattern, splits), *own)
+
+
+def _split_pattern(split: Mapping[str, Any]) -> str:
+    if kind(split) != "Split":
+        raise FileFormatError(f"pre-tokenizer {kind(split)} is not supported here, only Split")
+    _require(split, "pre-tokenizer Split", "behavior", "Isolated")
+    _require(split, "pre-tokenizer Split", "invert", False)
+    match split.get("pattern"):
+        case {"Regex": str(pattern)}:
+            return pattern
+        case other:
+            raise FileFormatError(f"pre-tokenizer Split: pattern {other!r} is no Regex")
 
 
 def _is_id(value: object) -> bool:

@@ -1,13 +1,12 @@
 """The greedy merging of `tokpar.pure.bpe`, written for speed.
 
 Every merge that may be made has a code, an int; the least code is made first, the leftmost of
-equal ones. A few atoms are merged by looking for the least code with `min`, which costs less than
-keeping order up to `SCAN_ATOMS` of them; more are merged in O(n log n) with a heap.
+equal ones. Up to `SCAN_ATOMS` atoms are merged by looking for the least code with `min`, which
+costs less than keeping order; more in O(n log n) with heaps.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, pairwise
@@ -79,65 +78,45 @@ def merge_by_queue(
 ) -> list[int]:
     """First atoms of the parts that are left of `size` atoms, and `size`.
 
-    `code(i, j, k)`: of merging the parts [i, j) and [j, k), or `NEVER`. `join(i, code)` is told of
-    each merge made. Every pair there ever was is kept under its code by its first atom; one is out
-    of date when the pair that begins there has another code now.
+    `code(i, j, k)`: of merging the parts [i, j) and [j, k), or `NEVER`; asked once for every pair
+    there ever is. `join(i, code)` is told of each merge made. Pairs wait under their code by their
+    first atom, and are out of date when the pair that begins there has another code now.
     """
     after = list(range(1, size + 2))
     before = list(range(-1, size))
+    current = [NEVER] * size
     order: list[int] = []
-    waiting: dict[int, Places] = {}
+    waiting: dict[int, list[int]] = {}
 
     def offer(i: int, j: int, k: int) -> None:
-        if (found := code(i, j, k)) != NEVER:
+        current[i] = found = code(i, j, k)
+        if found != NEVER:
             if found not in waiting:
-                waiting[found] = Places()
+                waiting[found] = []
                 heappush(order, found)
-            waiting[found].push(i)
+            heappush(waiting[found], i)
 
     for i in range(size - 1):
         offer(i, i + 1, i + 2)
     while order:
         least = order[0]
-        i = waiting[least].pop()
-        if i < 0:
+        if not waiting[least]:
             del waiting[heappop(order)]
             continue
-        j = after[i]
-        if not j or j == size or code(i, j, after[j]) != least:
+        i = heappop(waiting[least])
+        if current[i] != least:
             continue
         join(i, least)
+        j = after[i]
         k = after[i] = after[j]
         after[j] = 0
         before[k] = i
+        current[i] = current[j] = NEVER
         if k < size:
             offer(i, k, after[k])
         if before[i] >= 0:
             offer(before[i], i, k)
     return [*(i for i in range(size) if after[i]), size]
-
-
-class Places:
-    """Numbers, least first. Those that come in ascending order, as nearly all do, cost O(1)."""
-
-    __slots__ = ("_ascending", "_others")
-
-    def __init__(self) -> None:
-        self._ascending: deque[int] = deque()
-        self._others: list[int] = []
-
-    def push(self, number: int) -> None:
-        """Add a number."""
-        if not self._ascending or number >= self._ascending[-1]:
-            self._ascending.append(number)
-        else:
-            heappush(self._others, number)
-
-    def pop(self) -> int:
-        """Take the least; -1 if there is none."""
-        if self._others and not (self._ascending and self._ascending[0] <= self._others[0]):
-            return heappop(self._others)
-        return self._ascending.popleft() if self._ascending else -1
 
 
 def touched(spans: Sequence[Span], piece: str) -> list[Span]:

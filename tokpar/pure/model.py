@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Protocol, TypeVar
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.formats import Merges, byte_alphabet
+from tokpar.pure.formats import model_ids, model_merges, require_bytes
 from tokpar.pure.merging import Span as Span
 from tokpar.pure.pairs import PairBPE, PairSettings
+from tokpar.pure.vocabulary import letters_of
 from tokpar.pure.wordpiece import WordLevel, WordPiece
 
 Config = Mapping[str, Any]
 T = TypeVar("T")
-
-_MAX_ID = 2**32 - 1
 
 
 class Model(Protocol):
@@ -53,7 +53,7 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
         raise FileFormatError(f"model type = {kind!r} after ByteLevel is not supported here")
     if kind not in ("WordPiece", "WordLevel"):
         raise FileFormatError(f"model type = {kind!r} is not supported here")
-    ids = _read_ids(config)
+    ids = model_ids(config)
     if kind == "WordPiece":
         return WordPiece(
             ids,
@@ -82,28 +82,10 @@ def _setting(config: Config, key: str, default: T) -> T:
     return value
 
 
-def _read_ids(config: Config) -> dict[str, int]:
-    ids = config.get("vocab")
-    if not isinstance(ids, dict):
-        raise FileFormatError("model vocab: expected an object of tokens and ids")
-    taken: dict[int, str] = {}
-    for token, id_ in ids.items():
-        if type(id_) is not int or not 0 <= id_ <= _MAX_ID:
-            raise FileFormatError(
-                f"model vocab: expected an object of tokens and ids, {token!r} has id {id_!r}"
-            )
-        if id_ in taken:
-            raise FileFormatError(
-                f"model vocab: two tokens have one id: {taken[id_]!r} and {token!r} have {id_}"
-            )
-        taken[id_] = token
-    return ids
-
-
 def _read_bpe(config: Config, byte_level: bool) -> PairBPE:
     if config.get("dropout"):
         raise FileFormatError(f"model dropout = {config['dropout']!r}: ids would be random")
-    ids = _read_ids(config)
+    ids = model_ids(config)
     settings = PairSettings(
         byte_level=byte_level,
         ignore_merges=_setting(config, "ignore_merges", False),
@@ -113,46 +95,9 @@ def _read_bpe(config: Config, byte_level: bool) -> PairBPE:
         continuing_subword_prefix=_setting(config, "continuing_subword_prefix", ""),
         end_of_word_suffix=_setting(config, "end_of_word_suffix", ""),
     )
-    if byte_level:
-        _require_bytes(ids, settings)
-    merges = _read_merges(config.get("merges"), ids, settings.continuing_subword_prefix)
-    return PairBPE(ids, merges, settings)
-
-
-def _require_bytes(ids: Mapping[str, int], settings: PairSettings) -> None:
-    """Every byte must be a token, in each place of a word that it can have."""
     prefix, suffix = settings.continuing_subword_prefix, settings.end_of_word_suffix
-    for before in {"", prefix}:
-        for after in {"", suffix}:
-            shown = {byte: before + char + after for char, byte in byte_alphabet().items()}
-            missing = sorted(byte for byte, token in shown.items() if token not in ids)
-            if missing:
-                raise FileFormatError(
-                    "model vocab: expected a token for each of the 256 bytes, "
-                    f"{len(missing)} are missing, the first is 0x{missing[0]:02x} "
-                    f"({shown[missing[0]]!r})"
-                )
-
-
-def _read_merges(lines: object, ids: Mapping[str, int], prefix: str) -> Merges:
-    """(left, right) -> (priority, merged), as ids. Of a pair listed twice the last line counts, as
-    in HF. `prefix`: of tokens that continue a word; the merged token has only that of the left."""
-    if not isinstance(lines, list):
-        raise FileFormatError("model merges: expected a list")
-    merges: Merges = {}
-    for number, line in enumerate(lines):
-        if isinstance(line, str) and line.startswith("#version"):
-            continue
-        where = f"model merges, entry {number}"
-        pair = line.split(" ") if isinstance(line, str) else line
-        if not (isinstance(pair, list) and len(pair) == 2 and all(type(p) is str for p in pair)):
-            raise FileFormatError(f"{where}: expected two tokens, got {line!r}")
-        left, right = pair
-        if not right.startswith(prefix):
-            raise FileFormatError(f"{where}: {right!r} does not begin with {prefix!r}")
-        try:
-            key = ids[left], ids[right]
-            merges[key] = (number, ids[left + right[len(prefix) :]])
-        except KeyError as error:
-            raise FileFormatError(f"{where}: {error} is not in the vocabulary") from None
-    return merges
+    if byte_level:  # each byte is a token, in each place of a word that it can have
+        for before, after in product({"", prefix}, {"", suffix}):
+            letters = [before + letters_of(bytes([byte])) + after for byte in range(256)]
+            require_bytes(letters, ids, "model vocab")
+    return PairBPE(ids, model_merges(config, ids, prefix), settings)

@@ -23,7 +23,7 @@ from tokpar.pure.bpe import Rule, merge_by_heap, rank_rule
 from tokpar.pure.formats import GPT2_PATTERN, Merges, Ranks, Vocabulary, byte_alphabet
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.patterns import compile_pattern
-from tokpar.pure.vocabulary import require_none_begins_another
+from tokpar.pure.vocabulary import letters_of, require_none_begins_another
 from tokpar.types import AddedToken
 
 Target = str | os.PathLike[str]
@@ -160,8 +160,7 @@ def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
     Added tokens are put there only where engines would number them in another way: after the
     vocabulary, one by one.
     """
-    char_of = {byte: char for char, byte in byte_alphabet().items()}
-    shown = {id_: "".join(char_of[b] for b in token) for token, id_ in vocabulary.tokens.items()}
+    shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
     if _numbered_by_engines(vocabulary.added, shown):
         return shown
     alphabet = byte_alphabet()

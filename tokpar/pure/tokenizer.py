@@ -24,7 +24,7 @@ from tokpar.pure.pairs import PairBPE, PairSettings
 from tokpar.pure.patterns import Engine
 from tokpar.pure.pretokenize import PreTokenizer, Stages, is_byte_level, read_pre_tokenizer
 from tokpar.pure.traced import Traced
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
+from tokpar.pure.vocabulary import Vocabulary, letters_of
 from tokpar.types import AddedToken
 
 
@@ -139,8 +139,7 @@ def exact_model(vocabulary: Vocabulary) -> EncodesAll:
     """The BPE that a vocabulary was made for."""
     if vocabulary.semantics == "ranks":
         return RankBPE(vocabulary.tokens)
-    char_of = {byte: char for char, byte in byte_alphabet().items()}
-    shown = {"".join(char_of[b] for b in token): id_ for token, id_ in vocabulary.tokens.items()}
+    shown = {letters_of(token): id_ for token, id_ in vocabulary.tokens.items()}
     settings = PairSettings(byte_level=True, ignore_merges=vocabulary.whole_piece)
     return PairBPE(shown, vocabulary.merges, settings)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -79,3 +80,13 @@ def byte_alphabet() -> dict[str, int]:
     hidden = sorted(set(range(256)) - set(shown))
     alphabet = {chr(byte): byte for byte in shown}
     return alphabet | {chr(256 + i): byte for i, byte in enumerate(hidden)}
+
+
+def letters_of(data: bytes) -> str:
+    """Bytes as HF's ByteLevel shows them: b" a" -> "Ġa"."""
+    return data.decode("latin-1").translate(_letters())
+
+
+@cache
+def _letters() -> dict[int, str]:
+    return {byte: letter for letter, byte in byte_alphabet().items()}
