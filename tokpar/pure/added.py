@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.pure.classes import runs, single
+from tokpar.pure.classes import runs, single, white
 from tokpar.types import AddedToken
 
 Found = tuple[int, int, int | None]
@@ -35,17 +35,18 @@ class AddedTokens:
         self.raw = _finder(raw)
         self.normalized = _finder(normalized)
 
-    def segments(self, text: str) -> list[str | int]:
-        """`text` with its added tokens replaced by their ids: "a<s>b" -> ["a", 1, "b"]; without a
-        normalizer."""
-        segments: list[str | int] = [text] if text else []
-        for find in (self.raw, self.normalized):
-            if find is not None:
-                segments = [
-                    part
-                    for segment in segments
-                    for part in ([segment] if isinstance(segment, int) else _cut(find, segment))
-                ]
+    def segments(self, text: str, normalize: Callable[[str], str] | None = None) -> list[str | int]:
+        """Normalized text, and ids of the added tokens in it: "a<s>b" -> ["a", 1, "b"]."""
+        segments: list[str | int] = []
+        for start, stop, id_ in self.raw(text):
+            if id_ is not None:
+                segments.append(id_)
+                continue
+            part = normalize(text[start:stop]) if normalize else text[start:stop]
+            segments += [
+                part[left:right] if inner is None else inner
+                for left, right, inner in self.normalized(part)
+            ]
         return segments
 
 
@@ -58,14 +59,10 @@ def _check(content: str, token: AddedToken, others: Mapping[str, AddedToken]) ->
         raise FileFormatError(f"added tokens {both} are both {content!r} when normalized")
 
 
-def _cut(find: Callable[[str], list[Found]], text: str) -> list[str | int]:
-    return [text[start:stop] if id_ is None else id_ for start, stop, id_ in find(text)]
-
-
-def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]] | None:
-    """What finds these tokens in one text; None if there are none."""
+def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
+    """What finds these tokens in one text."""
     if not tokens:
-        return None
+        return lambda text: [(0, len(text), None)] if text else []
     contents = sorted(tokens, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, contents)))
 
@@ -103,10 +100,7 @@ def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> 
     """
     start, stop = span
     if token.lstrip:
-        white = single("white").match
-        while start > end and white(text[start - 1]):
-            start -= 1
-        start = max(start, end)
+        start = end + len(text[end:start].rstrip(white()))
     if token.rstrip and (after := runs("white").match(text, stop)):
         stop = after.end()
     if start > stop:

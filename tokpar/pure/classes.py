@@ -33,6 +33,11 @@ def one_of(name: str) -> str:
     return "[" + "".join("-".join(f"\\U{end:>08}" for end in ends) for ends in parts) + "]"
 
 
+def none_of(*names: str) -> str:
+    """A regex of the longest runs of characters that are in none of the classes."""
+    return "[^" + "".join(one_of(name)[1:-1] for name in names) + "]+"
+
+
 @lru_cache(maxsize=32)
 def runs(name: str) -> re.Pattern[str]:
     """Matches the longest runs of characters of a class."""

@@ -12,19 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from tokpar.errors import FileFormatError
 from tokpar.pure.formats import byte_alphabet
-from tokpar.pure.parts import (
-    Json,
-    character,
-    chosen,
-    flag,
-    kind,
-    number,
-    pattern_of,
-    stages,
-    string,
-)
+from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
 from tokpar.pure.patterns import replaced
 
 Tokens = Sequence[str]
@@ -53,7 +42,7 @@ def read_decoder(config: Json | None) -> Decoder:
     FileFormatError names the part that is not supported."""
     if config is None:
         return " ".join
-    steps = [_read(stage) for stage in stages(config, "decoder", "decoders")]
+    steps = interpreted(config, "decoder", "decoders", _READERS)
 
     def decode(tokens: Tokens) -> str:
         for step in steps:
@@ -61,13 +50,6 @@ def read_decoder(config: Json | None) -> Decoder:
         return "".join(tokens)
 
     return decode
-
-
-def _read(stage: Json) -> Step:
-    reader = _READERS.get(kind(stage))
-    if reader is None:
-        raise FileFormatError(f"decoder {kind(stage)} is not supported here")
-    return reader(stage)
 
 
 def _each(change: Callable[[str], str]) -> Step:

@@ -6,12 +6,13 @@ normalized by Python; there a Python of any version agrees with the engine.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from tokpar.pure.classes import present, runs
+from tokpar.pure.classes import none_of, present, single
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -24,9 +25,7 @@ def normalized(form: Form, text: str) -> str:
     """`text` in a normalization form."""
     if text.isascii() or not present("inert", text):
         return unicodedata.normalize(form, text)
-    return "".join(
-        part if inert else unicodedata.normalize(form, part) for part, inert in _parts(text)
-    )
+    return re.sub(none_of("inert"), lambda part: unicodedata.normalize(form, part[0]), text)
 
 
 def trace(form: Form, text: str) -> list[int]:
@@ -48,18 +47,6 @@ def indices(edits: Iterable[Edit]) -> list[int]:
         found.append(after - 1 if more > 0 else after)
         after += 1 - more
     return found
-
-
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """Runs of inert characters (True) and what is between them."""
-    end = 0
-    for match in runs("inert").finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()], False
-        yield match[0], True
-        end = match.end()
-    if end < len(text):
-        yield text[end:], False
 
 
 def _decomposed(form: Form, text: str) -> Iterator[Edit]:
@@ -110,7 +97,7 @@ def _taken_apart(form: Form, char: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _combining_class(char: str) -> int:
-    return 0 if runs("inert").match(char) else unicodedata.combining(char)
+    return 0 if single("inert").match(char) else unicodedata.combining(char)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -15,15 +15,15 @@ refused (see `tokpar.pure.patterns`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from tokpar.errors import FileFormatError
 from tokpar.pure import forms
-from tokpar.pure.classes import present, recent_lowercase, single, white
+from tokpar.pure.classes import present, recent_lowercase, white
 from tokpar.pure.forms import Form
-from tokpar.pure.parts import Json, chosen, flag, kind, pattern_of, stages, string
+from tokpar.pure.parts import Json, chosen, flag, interpreted, pattern_of, string
 from tokpar.pure.patterns import AnyPattern, replaced, spans
 
 
@@ -69,8 +69,19 @@ class UnicodeForm:
         return forms.trace(self.form, text)
 
 
-class Lowercase:
-    """Each character for itself: a final sigma is not known, "ΑΣ" -> "ασ"."""
+class _ByCharacter(ABC):
+    """Changes each character for itself."""
+
+    @abstractmethod
+    def __call__(self, text: str) -> str: ...
+
+    def trace(self, text: str) -> Sequence[int]:
+        sizes = {char: len(self(char)) for char in set(text)}
+        return [i for i, char in enumerate(text) for _ in range(sizes[char])]
+
+
+class Lowercase(_ByCharacter):
+    """A final sigma is not known, "ΑΣ" -> "ασ"."""
 
     def __call__(self, text: str) -> str:
         lower = text.replace("Σ", "σ").lower()
@@ -79,12 +90,9 @@ class Lowercase:
             return lower
         return lower.translate(recent)
 
-    def trace(self, text: str) -> Sequence[int]:
-        return [i for i, char in enumerate(text) for _ in char.lower()]
-
 
 @dataclass(frozen=True)
-class Without:
+class Without(_ByCharacter):
     """Takes out all characters of a class."""
 
     name: str
@@ -93,32 +101,21 @@ class Without:
         gone = present(self.name, text)
         return text.translate(dict.fromkeys(map(ord, gone))) if gone else text
 
-    def trace(self, text: str) -> Sequence[int]:
-        gone = single(self.name).match
-        return [i for i, char in enumerate(text) if not gone(char)]
 
-
-class Spaced:
+class Spaced(_ByCharacter):
     """A space for each white character: "a\\n\\tb" -> "a  b"."""
 
     def __call__(self, text: str) -> str:
         other = [ord(char) for char in present("white", text) if char != " "]
         return text.translate(dict.fromkeys(other, " ")) if other else text
 
-    def trace(self, text: str) -> Sequence[int]:
-        return range(len(text))
 
-
-class ChineseApart:
+class ChineseApart(_ByCharacter):
     """A space on either side of each Chinese character: "a中" -> "a 中 "."""
 
     def __call__(self, text: str) -> str:
         chinese = present("chinese", text)
         return text.translate({ord(char): f" {char} " for char in chinese}) if chinese else text
-
-    def trace(self, text: str) -> Sequence[int]:
-        chinese = single("chinese").match
-        return [i for i, char in enumerate(text) for _ in range(3 if chinese(char) else 1)]
 
 
 @dataclass(frozen=True)
@@ -200,15 +197,8 @@ def bert_normalizer(
 def read_normalizer(config: Json | None) -> Normalizer | None:
     """The "normalizer" of a ``tokenizer.json``; None if it leaves texts as they are.
     FileFormatError names the part that is not supported."""
-    read = [_read(stage) for stage in stages(config, "normalizer", "normalizers")]
+    read = interpreted(config, "normalizer", "normalizers", _READERS)
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
-
-
-def _read(stage: Mapping[str, Any]) -> Normalizer:
-    reader = _READERS.get(kind(stage))
-    if reader is None:
-        raise FileFormatError(f"normalizer {kind(stage)} is not supported here")
-    return reader(stage)
 
 
 def _bert(stage: Json) -> Chain:

@@ -5,7 +5,7 @@ Their FileFormatError names the part, not the file; whoever opened the file adds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from tokpar.errors import FileFormatError
@@ -13,6 +13,7 @@ from tokpar.pure.patterns import AnyPattern, compile_pattern
 
 Json = Mapping[str, Any]
 Choice = TypeVar("Choice", bound=str)
+Stage = TypeVar("Stage")
 
 
 def kind(part: object) -> str:
@@ -35,6 +36,18 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
         if member is None:
             raise FileFormatError(f"{what} Sequence: expected an object, got None")
         yield from stages(member, what, members)
+
+
+def interpreted(
+    part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json], Stage]]
+) -> list[Stage]:
+    """The stages, each as the reader of its kind makes it."""
+    found = []
+    for stage in stages(part, what, members):
+        if kind(stage) not in readers:
+            raise FileFormatError(f"{what} {kind(stage)} is not supported here")
+        found.append(readers[kind(stage)](stage))
+    return found
 
 
 def flag(part: Json, key: str, where: str, default: bool | None = None) -> bool:

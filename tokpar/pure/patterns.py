@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import regex
 
@@ -26,13 +26,7 @@ Slice = tuple[int, int]
 """Positions [start, stop)."""
 
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
-BEHAVIORS: tuple[Behavior, ...] = (
-    "Removed",
-    "Isolated",
-    "MergedWithPrevious",
-    "MergedWithNext",
-    "Contiguous",
-)
+BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 
 _CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
 _AGREED = regex.compile(
@@ -95,15 +89,23 @@ def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: b
     or after it, of several matches in a row only the nearest. `invert`: gaps are the matches.
     """
     parts = _tiled(matches, length, invert)
-    if behavior == "Removed":
-        return [part for part, matched in parts if not matched]
-    if behavior == "Isolated":
-        return [part for part, _ in parts]
-    if behavior == "MergedWithNext":
-        mirrored = [((-stop, -start), matched) for (start, stop), matched in reversed(parts)]
-        merged = _merged(mirrored, behavior="MergedWithPrevious")
-        return [(-stop, -start) for start, stop in reversed(merged)]
-    return _merged(parts, behavior)
+    if behavior in ("Removed", "Isolated"):
+        return [part for part, matched in parts if behavior == "Isolated" or not matched]
+    found: list[Slice] = []
+    before = False
+    for part, matched in parts:
+        if behavior == "Contiguous":
+            joins = matched == before
+        elif behavior == "MergedWithPrevious":
+            joins = matched and not before
+        else:
+            joins = before and not matched
+        if joins and found:
+            found[-1] = (found[-1][0], part[1])
+        else:
+            found.append(part)
+        before = matched
+    return found
 
 
 def _tiled(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Slice, bool]]:
@@ -117,16 +119,3 @@ def _tiled(matches: Iterable[Slice], length: int, invert: bool) -> list[tuple[Sl
     if end < length:
         parts.append(((end, length), invert))
     return parts
-
-
-def _merged(parts: list[tuple[Slice, bool]], behavior: Behavior) -> list[Slice]:
-    found: list[Slice] = []
-    before = False
-    for part, matched in parts:
-        joins = matched == before if behavior == "Contiguous" else matched and not before
-        if joins and found:
-            found[-1] = (found[-1][0], part[1])
-        else:
-            found.append(part)
-        before = matched
-    return found

@@ -16,14 +16,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from tokpar.errors import EngineError, FileFormatError
-from tokpar.pure.classes import one_of, single
+from tokpar.errors import FileFormatError
+from tokpar.pure.classes import none_of, one_of, single
 from tokpar.pure.formats import GPT2_PATTERN
 from tokpar.pure.parts import (
     Json,
     character,
     chosen,
     flag,
+    interpreted,
     kind,
     number,
     pattern_of,
@@ -64,8 +65,9 @@ class Split:
         previous one."""
         if self._matches is not None:
             found: list[str] = self._matches(text)
-            if self._behavior == "Removed" or sum(map(len, found)) == len(text):
-                return found if "" not in found else self._fail(text)
+            whole = self._behavior == "Removed" or sum(map(len, found)) == len(text)
+            if whole and "" not in found:
+                return found
         return [text[start:stop] for start, stop in self._slices(text)]
 
     def trace(self, piece: Traced) -> list[Traced]:
@@ -73,9 +75,6 @@ class Split:
 
     def _slices(self, text: str) -> list[tuple[int, int]]:
         return divided(spans(self._pattern, text), len(text), self._behavior, self._invert)
-
-    def _fail(self, text: str) -> list[str]:
-        raise EngineError(f"{self._pattern.pattern!r} matched nothing", 0, len(text))
 
 
 @dataclass(frozen=True)
@@ -184,23 +183,12 @@ def read_pre_tokenizer(config: Json | None) -> Stages:
     for stage in found[:-1]:
         if kind(stage) == "ByteLevel":
             raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
-    return Stages(_read(stage) for stage in found)
-
-
-def _read(stage: Json) -> Stage:
-    reader = _READERS.get(kind(stage))
-    if reader is None:
-        raise FileFormatError(f"pre-tokenizer {kind(stage)} is not supported here")
-    return reader(stage)
+    return Stages(interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
 
 
 def _kept(*wanted: str) -> Split:
     """Pieces are the matches, everything else is dropped."""
     return Split(re.compile("|".join(wanted)), "Removed", invert=True)
-
-
-def _none_of(*names: str) -> str:
-    return "[^" + "".join(one_of(name)[1:-1] for name in names) + "]+"
 
 
 def _byte_level(stage: Json) -> Stage:
@@ -255,9 +243,7 @@ def _fixed_length(stage: Json) -> Stage:
 
 
 _READERS: dict[str, Callable[[Json], Stage]] = {
-    "BertPreTokenizer": lambda stage: _kept(
-        one_of("punctuation"), _none_of("punctuation", "white")
-    ),
+    "BertPreTokenizer": lambda _: _kept(one_of("punctuation"), none_of("punctuation", "white")),
     "ByteLevel": _byte_level,
     "CharDelimiterSplit": _delimiter,
     "Digits": _digits,
@@ -265,6 +251,6 @@ _READERS: dict[str, Callable[[Json], Stage]] = {
     "Metaspace": _metaspace,
     "Punctuation": _punctuation,
     "Split": _split,
-    "Whitespace": lambda stage: _kept(one_of("word") + "+", _none_of("word", "white")),
-    "WhitespaceSplit": lambda stage: _kept(_none_of("white")),
+    "Whitespace": lambda _: _kept(one_of("word") + "+", none_of("word", "white")),
+    "WhitespaceSplit": lambda _: _kept(none_of("white")),
 }

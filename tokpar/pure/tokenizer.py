@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ from tokpar.pure.patterns import Engine
 from tokpar.pure.pretokenize import PreTokenizer, Stages, is_byte_level, read_pre_tokenizer
 from tokpar.pure.traced import Traced
 from tokpar.pure.vocabulary import Vocabulary, letters_of
-from tokpar.types import AddedToken
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,10 @@ class Tokenizer:
         """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> ["a", " b"], 1."""
         if self.pre_tokenizer.needs_origin:
             for traced, id_ in self._traced(text):
-                if id_ is not None:
-                    yield id_
-                else:
-                    yield [piece.text for piece in self.pre_tokenizer.trace(traced)]
+                pieces = [] if id_ is not None else self.pre_tokenizer.trace(traced)
+                yield [piece.text for piece in pieces] if id_ is None else id_
             return
-        for segment in self._segments(text):
+        for segment in self.added.segments(text, self.normalizer):
             yield segment if isinstance(segment, int) else self.pre_tokenizer.split(segment)
 
     def spans(self, text: str) -> list[Span]:
@@ -87,26 +84,10 @@ class Tokenizer:
         except KeyError as error:
             raise LookupError(f"there is no token with id {error}") from None
 
-    def _segments(self, text: str) -> Iterator[str | int]:
-        """Normalized segments, and ids of the added tokens between them."""
-        raw, normalized = self.added.raw, self.added.normalized
-        for start, stop, id_ in raw(text) if raw else [(0, len(text), None)]:
-            if id_ is not None:
-                yield id_
-                continue
-            segment = text[start:stop]
-            segment = self.normalizer(segment) if self.normalizer else segment
-            if normalized is None:
-                yield segment
-                continue
-            for left, right, inner in normalized(segment):
-                yield segment[left:right] if inner is None else inner
-
     def _traced(self, text: str) -> Iterator[tuple[Traced, int | None]]:
-        """The same, with where it comes from."""
+        """Normalized segments and added tokens, with where they come from."""
         whole = Traced(text, range(len(text)))
-        raw, normalized = self.added.raw, self.added.normalized
-        for start, stop, id_ in raw(text) if raw else [(0, len(text), None)]:
+        for start, stop, id_ in self.added.raw(text):
             segment = whole.part(start, stop)
             if id_ is not None:
                 yield segment, id_
@@ -114,10 +95,7 @@ class Tokenizer:
             if self.normalizer is not None:
                 changed = self.normalizer(segment.text)
                 segment = segment.changed(changed, self.normalizer.trace(segment.text))
-            if normalized is None:
-                yield segment, None
-                continue
-            for left, right, inner in normalized(segment.text):
+            for left, right, inner in self.added.normalized(segment.text):
                 yield segment.part(left, right), inner
 
 
@@ -153,19 +131,15 @@ def read_tokenizer(config: Mapping[str, Any]) -> Tokenizer:
     model = read_model(config["model"], is_byte_level(before_model))
     vocab: Mapping[str, int] = config["model"]["vocab"]
     added = read_added(config, vocab)
+    spelled = {  # decoders get the tokens that are found in normalized text as they stand there
+        token.id: normalizer(token.content) if normalizer and token.normalized else token.content
+        for token in added
+    }
     return Tokenizer(
         AddedTokens(added, normalizer),
         normalizer,
         pre_tokenizer,
         model,
-        {id_: token for token, id_ in vocab.items()} | _spelled(added, normalizer),
+        {id_: token for token, id_ in vocab.items()} | spelled,
         read_decoder(config.get("decoder")),
     )
-
-
-def _spelled(added: Iterable[AddedToken], normalizer: Normalizer | None) -> dict[int, str]:
-    """Added tokens as decoders get them: those that are found in normalized text, normalized."""
-    return {
-        token.id: normalizer(token.content) if normalizer and token.normalized else token.content
-        for token in added
-    }
