@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError
+from tokpar.pure.vocabulary import added_entry
+from tokpar.types import AddedToken
 
 SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
@@ -38,7 +40,7 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added(token, ids[token]) for token in special],
+        "added_tokens": [added_entry(AddedToken(token, ids[token])) for token in special],
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -57,11 +59,6 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
             "vocab": ids,
         },
     }
-
-
-def _added(token: str, id_: int) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": id_, "content": token, **flags, "special": True}
 
 
 def _template(ids: Mapping[str, int]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tokpar.pure.vocabulary import letters_of
+from tokpar.pure.vocabulary import byte_level_stage, letters_of
 
 Json = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def as_format_one(config: Json) -> dict[str, Any]:
     if _is_metaspace(normalizers):
         normalizers, pieces = normalizers[:-1], _metaspace(normalizers[-1], pieces)
     if model.pop("byte_level", False):
-        pieces = [*pieces, _BYTE_LEVEL]
+        pieces = [*pieces, byte_level_stage(use_regex=False)]
         model["vocab"] = _with_added(model["vocab"], config.get("added_tokens") or ())
     return {
         **config,
@@ -38,14 +38,6 @@ def as_format_one(config: Json) -> dict[str, Any]:
         "post_processor": _named(config.get("post_processor")),
         "model": model,
     }
-
-
-_BYTE_LEVEL = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": True,
-    "use_regex": False,
-}
 
 
 def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, int]:

@@ -12,7 +12,7 @@ import base64
 import binascii
 import json
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -120,24 +120,28 @@ def read_config(path: Source) -> dict[str, Any]:
 
 def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """The added tokens of a parsed ``tokenizer.json``, whose model has the tokens `ids`.
-
-    Refuses ids that engines would not keep: they number a token that the model's vocabulary lacks
-    after the vocabulary, whatever the file says.
-    """
+    FileFormatError for ids that engines would not keep (see `numbered`)."""
     added: dict[str, AddedToken] = {}
-    next_id = len(ids)
-    for entry in config.get("added_tokens") or []:
-        token = _added_token(entry)
+    for token, expected in numbered(map(_added_token, config.get("added_tokens") or []), ids):
         if not token.content or token.content in added:
             raise FileFormatError(f"added token {token.content!r}: empty or repeated")
-        expected = ids.get(token.content, next_id)
         if token.id != expected:
             raise FileFormatError(
                 f"added token {token.content!r}: id {token.id}, expected {expected}"
             )
         added[token.content] = token
-        next_id = max(next_id, token.id + 1)
     return tuple(added.values())
+
+
+def numbered(
+    added: Iterable[AddedToken], ids: Mapping[str, int]
+) -> Iterator[tuple[AddedToken, int]]:
+    """Added tokens and the ids that engines give them, whatever the file says: tokens that the
+    model's vocabulary lacks are numbered after it."""
+    next_id = len(ids)
+    for token in added:
+        yield token, ids.get(token.content, next_id)
+        next_id = max(next_id, token.id + 1)
 
 
 def _added_token(entry: object) -> AddedToken:

@@ -14,16 +14,26 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.bpe import Rule, merge_by_heap, rank_rule
-from tokpar.pure.formats import GPT2_PATTERN, Merges, Ranks, Vocabulary, byte_alphabet
+from tokpar.pure.formats import numbered
 from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.merging import merge_text
 from tokpar.pure.patterns import compile_pattern
-from tokpar.pure.vocabulary import letters_of, require_none_begins_another
+from tokpar.pure.vocabulary import (
+    GPT2_PATTERN,
+    Merges,
+    Ranks,
+    Vocabulary,
+    added_entry,
+    byte_alphabet,
+    byte_level_stage,
+    letters_of,
+    require_none_begins_another,
+)
 from tokpar.types import AddedToken
 
 Target = str | os.PathLike[str]
@@ -97,28 +107,16 @@ def _write_whole(path: Target, data: bytes) -> None:
 
 def merges_of_ranks(ranks: Ranks) -> Merges:
     """The pair that makes each token which merging can make: (left, right) -> (rank, rank)."""
-    return {pair: (rank, rank) for pair, rank in _last_pairs(ranks)}
-
-
-def _last_pairs(ranks: Ranks) -> Iterator[tuple[tuple[int, int], int]]:
-    rule = rank_rule(ranks)
+    merges: Merges = {}
+    others = dict(ranks)
     for token, rank in ranks.items():
-        last: list[tuple[int, int]] = []
-        atoms = [ranks[bytes([byte])] for byte in token]
-        if merge_by_heap(atoms, _noting(rule, rank, last)) == [rank] and last:
-            yield last[0], rank
-
-
-def _noting(rule: Rule, rank: int, pairs: list[tuple[int, int]]) -> Rule:
-    """`rule`, which adds to `pairs` each pair that makes `rank`."""
-
-    def noted(left: int, right: int) -> tuple[int, int] | None:
-        found = rule(left, right)
-        if found is not None and found[1] == rank:
-            pairs.append((left, right))
-        return found
-
-    return noted
+        del others[token]
+        starts = merge_text(token, others)
+        others[token] = rank
+        if len(starts) == 3:  # two parts, which would merge to the token
+            _, middle, _ = starts
+            merges[ranks[token[:middle]], ranks[token[middle:]]] = (rank, rank)
+    return merges
 
 
 # tokenizer.json
@@ -134,11 +132,12 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_described(token) for token in vocabulary.added],
+        "added_tokens": [added_entry(token) for token in vocabulary.added],
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(vocabulary, covering),
         "post_processor": None,
-        "decoder": _byte_level(use_regex=True) | {"add_prefix_space": True},  # HF's own default
+        "decoder": byte_level_stage(use_regex=True)
+        | {"add_prefix_space": True},  # HF's own default
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -161,7 +160,8 @@ def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
     vocabulary, one by one.
     """
     shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
-    if _numbered_by_engines(vocabulary.added, shown):
+    id_of = {text: id_ for id_, text in shown.items()}
+    if all(token.id == expected for token, expected in numbered(vocabulary.added, id_of)):
         return shown
     alphabet = byte_alphabet()
     for token in vocabulary.added:
@@ -176,23 +176,6 @@ def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
     if len(set(shown.values())) != len(shown):
         raise OptionError("an added token is spelt like a token of the model, with another id")
     return shown
-
-
-def _numbered_by_engines(added: tuple[AddedToken, ...], shown: Mapping[int, str]) -> bool:
-    id_of = {text: id_ for id_, text in shown.items()}
-    next_id = len(shown)
-    for token in added:
-        if token.id != id_of.get(token.content, next_id):
-            return False
-        next_id = max(next_id, token.id + 1)
-    return True
-
-
-def _described(token: AddedToken) -> dict[str, Any]:
-    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
-    return {"id": token.id, "content": token.content} | {
-        flag: getattr(token, flag) for flag in flags
-    }
 
 
 def _merge_lines(merges: Merges, shown: Mapping[int, str]) -> list[list[str]]:
@@ -217,7 +200,7 @@ def _pre_tokenizer(vocabulary: Vocabulary, covering: bool) -> dict[str, Any]:
         for pattern in (patterns[:-1] if use_regex else patterns)
         for keep in [vocabulary.keep_gaps or covering or pattern in _COVERING]
     ]
-    last = _byte_level(use_regex)
+    last = byte_level_stage(use_regex)
     return {"type": "Sequence", "pretokenizers": [*splits, last]} if splits else last
 
 
@@ -231,15 +214,6 @@ def _for_oniguruma(pattern: str, semantics: str) -> str:
     except FileFormatError as error:
         raise OptionError(f"a tokenizer.json cannot express this: {error}") from error
     return pattern
-
-
-def _byte_level(use_regex: bool) -> dict[str, Any]:
-    return {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": use_regex,
-    }
 
 
 # .tiktoken
@@ -286,29 +260,21 @@ def _single_pattern(vocabulary: Vocabulary, covering: bool) -> str:
 
 
 def _require_ranks(vocabulary: Vocabulary) -> None:
-    """That pairs merge as ids taken for ranks would."""
+    """That pairs merge as ids taken for ranks would, and that taking pre-tokens whole, as tiktoken
+    does, makes no difference."""
     by_ranks = merges_of_ranks(vocabulary.tokens)
-    listed = {
-        pair: merged for pair, (_, merged) in sorted(vocabulary.merges.items(), key=_priority)
-    }
+    in_order = sorted(vocabulary.merges.items(), key=lambda item: item[1][0])
+    listed = {pair: merged for pair, (_, merged) in in_order}
     for (pair, merged), expected in zip(listed.items(), sorted(listed.values()), strict=True):
         if merged != expected or by_ranks.get(pair) != (merged, merged):
             raise OptionError(
                 f"the merge of ids {pair} is not what a rank can express: ranks are ids, the least "
                 "is merged first, and a token is made of one pair"
             )
-    missing = next((pair for pair in by_ranks if pair not in listed), None)
-    if missing is not None:
-        raise OptionError(f"a .tiktoken encoding would merge ids {missing}, this vocabulary not")
-    _require_whole_pieces(vocabulary, {merged for _, merged in by_ranks.values()})
-
-
-def _priority(item: tuple[tuple[int, int], tuple[int, int]]) -> int:
-    return item[1][0]
-
-
-def _require_whole_pieces(vocabulary: Vocabulary, made: set[int]) -> None:
-    """That taking pre-tokens whole, as tiktoken does, makes no difference."""
+    for pair in by_ranks:
+        if pair not in listed:
+            raise OptionError(f"a .tiktoken encoding would merge ids {pair}, this vocabulary not")
+    made = set(listed.values())
     for token, id_ in vocabulary.tokens.items():
         if not vocabulary.whole_piece and len(token) > 1 and id_ not in made:
             raise OptionError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from tokpar.errors import OptionError
 from tokpar.types import AddedToken
@@ -80,6 +80,24 @@ def byte_alphabet() -> dict[str, int]:
     hidden = sorted(set(range(256)) - set(shown))
     alphabet = {chr(byte): byte for byte in shown}
     return alphabet | {chr(256 + i): byte for i, byte in enumerate(hidden)}
+
+
+def byte_level_stage(use_regex: bool) -> dict[str, Any]:
+    """The pre-tokenizer ByteLevel of a ``tokenizer.json``."""
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": use_regex,
+    }
+
+
+def added_entry(token: AddedToken) -> dict[str, Any]:
+    """An added token as a ``tokenizer.json`` lists it."""
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return {"id": token.id, "content": token.content} | {
+        flag: getattr(token, flag) for flag in flags
+    }
 
 
 def letters_of(data: bytes) -> str:

@@ -52,14 +52,12 @@ class WordPiece:
         return found or [(unknown_id(self._first, self._unk_token), 0, len(piece))]
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        fits = 0 < len(piece) <= self._limit
-        whole = self._first.get(piece)
-        if fits and whole is not None:
-            return (whole,)
-        if fits and self._matcher is not None:
-            found = self._matcher.match(piece)
-            return (unknown_id(self._first, self._unk_token),) if found is None else tuple(found)
-        return tuple([span[0] for span in self.spans(piece)])
+        if self._matcher is None or not 0 < len(piece) <= self._limit:
+            return tuple([span[0] for span in self.spans(piece)])
+        if piece in self._first:
+            return (self._first[piece],)
+        found = self._matcher.match(piece)
+        return (unknown_id(self._first, self._unk_token),) if found is None else tuple(found)
 
     def _match(self, word: str) -> list[Span] | None:
         """Greedy longest match; None if it fails."""
