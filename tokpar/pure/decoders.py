@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from tokpar.pure.formats import byte_alphabet
 from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
 from tokpar.pure.patterns import replaced
+from tokpar.pure.pretokenize import SCHEMES
 
 Tokens = Sequence[str]
 Step = Callable[[Tokens], list[str]]
@@ -56,7 +57,7 @@ def _each(change: Callable[[str], str]) -> Step:
     return lambda tokens: [change(token) for token in tokens]
 
 
-def _byte_level(stage: Json) -> Step:
+def _byte_level(stage: Json, where: str) -> Step:
     """Tokens with a character that stands for no byte, such as added ones, are taken as text."""
     byte_of = byte_alphabet()
 
@@ -69,8 +70,7 @@ def _byte_level(stage: Json) -> Step:
     return lambda tokens: [b"".join(map(data, tokens)).decode("utf-8", "replace")]
 
 
-def _word_piece(stage: Json) -> Step:
-    where = "decoder WordPiece"
+def _word_piece(stage: Json, where: str) -> Step:
     prefix = string(stage, "prefix", where, default="##")
     cleanup = flag(stage, "cleanup", where, default=True)
 
@@ -90,11 +90,9 @@ def _clean(text: str) -> str:
     return text
 
 
-def _metaspace(stage: Json) -> Step:
-    where = "decoder Metaspace"
+def _metaspace(stage: Json, where: str) -> Step:
     mark = character(stage, "replacement", where)
-    schemes = ("always", "first", "never")
-    drops = chosen(stage, "prepend_scheme", schemes, where, default="always") != "never"
+    drops = chosen(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
 
     def step(tokens: Tokens) -> list[str]:
         first = [token.replace(mark, "" if drops else " ") for token in tokens[:1]]
@@ -103,7 +101,7 @@ def _metaspace(stage: Json) -> Step:
     return step
 
 
-def _byte_fallback(stage: Json) -> Step:
+def _byte_fallback(stage: Json, where: str) -> Step:
     """Runs of tokens like "<0xE4>" become what their bytes say; "\\ufffd" for each byte of a run
     that is no UTF-8."""
 
@@ -129,8 +127,7 @@ def _said(data: bytes) -> list[str]:
         return ["\ufffd"] * len(data)
 
 
-def _strip(stage: Json) -> Step:
-    where = "decoder Strip"
+def _strip(stage: Json, where: str) -> Step:
     char = character(stage, "content", where)
     front, back = number(stage, "start", where), number(stage, "stop", where)
 
@@ -142,16 +139,16 @@ def _strip(stage: Json) -> Step:
     return _each(change)
 
 
-def _replace(stage: Json) -> Step:
-    pattern = pattern_of(stage, "decoder Replace")
-    content = string(stage, "content", "decoder Replace")
+def _replace(stage: Json, where: str) -> Step:
+    pattern = pattern_of(stage, where)
+    content = string(stage, "content", where)
     if isinstance(pattern, str):
         return _each(lambda token: token.replace(pattern, content))
     return _each(lambda token: replaced(pattern, content, token))
 
 
-def _bpe(stage: Json) -> Step:
-    suffix = string(stage, "suffix", "decoder BPEDecoder", default="</w>")
+def _bpe(stage: Json, where: str) -> Step:
+    suffix = string(stage, "suffix", where, default="</w>")
 
     def step(tokens: Tokens) -> list[str]:
         spaced = [token.replace(suffix, " ") for token in tokens[:-1]]
@@ -160,11 +157,11 @@ def _bpe(stage: Json) -> Step:
     return step
 
 
-_READERS: dict[str, Callable[[Json], Step]] = {
+_READERS: dict[str, Callable[[Json, str], Step]] = {
     "BPEDecoder": _bpe,
     "ByteFallback": _byte_fallback,
     "ByteLevel": _byte_level,
-    "Fuse": lambda stage: lambda tokens: ["".join(tokens)],
+    "Fuse": lambda *_: lambda tokens: ["".join(tokens)],
     "Metaspace": _metaspace,
     "Replace": _replace,
     "Strip": _strip,

@@ -10,11 +10,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from tokpar.pure.classes import none_of, present, single
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: tuple[Form, ...] = get_args(Form)
 
 Edit = tuple[str, int]
 """A character and how many characters of the input it stands for, less one: 0 replaces one

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from tokpar.pure import forms
 from tokpar.pure.classes import present, recent_lowercase, white
-from tokpar.pure.forms import Form
+from tokpar.pure.forms import FORMS, Form
 from tokpar.pure.parts import Json, chosen, flag, interpreted, pattern_of, string
 from tokpar.pure.patterns import AnyPattern, replaced, spans
 
@@ -201,8 +201,7 @@ def read_normalizer(config: Json | None) -> Normalizer | None:
     return read[0] if len(read) == 1 else Chain(tuple(read)) if read else None
 
 
-def _bert(stage: Json) -> Chain:
-    where = "normalizer BertNormalizer"
+def _bert(stage: Json, where: str) -> Chain:
     accents = None if stage.get("strip_accents") is None else flag(stage, "strip_accents", where)
     return bert_normalizer(
         clean_text=flag(stage, "clean_text", where),
@@ -212,13 +211,11 @@ def _bert(stage: Json) -> Chain:
     )
 
 
-def _strip(stage: Json) -> Strip:
-    where = "normalizer Strip"
+def _strip(stage: Json, where: str) -> Strip:
     return Strip(flag(stage, "strip_left", where), flag(stage, "strip_right", where))
 
 
-def _replace(stage: Json) -> Replace | ReplaceString:
-    where = "normalizer Replace"
+def _replace(stage: Json, where: str) -> Replace | ReplaceString:
     pattern = pattern_of(stage, where)
     content = string(stage, "content", where)
     if isinstance(pattern, str):
@@ -226,21 +223,16 @@ def _replace(stage: Json) -> Replace | ReplaceString:
     return Replace(pattern, content)
 
 
-def _prepend(stage: Json) -> Prepend:
-    return Prepend(string(stage, "prepend", "normalizer Prepend"))
+def _form(stage: Json, where: str) -> UnicodeForm:
+    return UnicodeForm(chosen(stage, "type", FORMS, where))
 
 
-def _form(stage: Json) -> UnicodeForm:
-    names: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
-    return UnicodeForm(chosen(stage, "type", names, "normalizer"))
-
-
-_READERS: dict[str, Callable[[Json], Normalizer]] = {
-    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD"), _form),
+_READERS: dict[str, Callable[[Json, str], Normalizer]] = {
+    **dict.fromkeys(FORMS, _form),
     "BertNormalizer": _bert,
-    "Lowercase": lambda stage: Lowercase(),
-    "Prepend": _prepend,
+    "Lowercase": lambda *_: Lowercase(),
+    "Prepend": lambda stage, where: Prepend(string(stage, "prepend", where)),
     "Replace": _replace,
     "Strip": _strip,
-    "StripAccents": lambda stage: Without("mark"),
+    "StripAccents": lambda *_: Without("mark"),
 }

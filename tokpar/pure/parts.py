@@ -39,14 +39,15 @@ def stages(part: Any, what: str, members: str) -> Iterator[Json]:
 
 
 def interpreted(
-    part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json], Stage]]
+    part: Any, what: str, members: str, readers: Mapping[str, Callable[[Json, str], Stage]]
 ) -> list[Stage]:
-    """The stages, each as the reader of its kind makes it."""
+    """The stages, each as the reader of its kind makes it, which gets its name for errors too."""
     found = []
     for stage in stages(part, what, members):
+        where = f"{what} {kind(stage)}"
         if kind(stage) not in readers:
-            raise FileFormatError(f"{what} {kind(stage)} is not supported here")
-        found.append(readers[kind(stage)](stage))
+            raise FileFormatError(f"{where} is not supported here")
+        found.append(readers[kind(stage)](stage, where))
     return found
 
 

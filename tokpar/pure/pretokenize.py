@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from tokpar.errors import FileFormatError
 from tokpar.pure.classes import none_of, one_of, single
@@ -42,6 +42,7 @@ from tokpar.pure.patterns import (
 from tokpar.pure.traced import Traced
 
 Scheme = Literal["always", "first", "never"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
 class Stage(Protocol):
@@ -186,64 +187,60 @@ def read_pre_tokenizer(config: Json | None) -> Stages:
     return Stages(interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
 
 
-def _kept(*wanted: str) -> Split:
-    """Pieces are the matches, everything else is dropped."""
-    return Split(re.compile("|".join(wanted)), "Removed", invert=True)
+def _literal(text: str) -> re.Pattern[str]:
+    return re.compile(re.escape(text))
 
 
-def _byte_level(stage: Json) -> Stage:
-    where = "pre-tokenizer ByteLevel"
+def _byte_level(stage: Json, where: str) -> ByteLevel:
     own = flag(stage, "use_regex", where, default=True)
     inner = Split(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
     return ByteLevel(flag(stage, "add_prefix_space", where), inner)
 
 
-def _split(stage: Json) -> Stage:
-    where = "pre-tokenizer Split"
+def _split(stage: Json, where: str) -> Split:
     pattern = pattern_of(stage, where)
-    compiled = re.compile(re.escape(pattern)) if isinstance(pattern, str) else pattern
+    compiled = _literal(pattern) if isinstance(pattern, str) else pattern
     behavior = chosen(stage, "behavior", BEHAVIORS, where)
     return Split(compiled, behavior, flag(stage, "invert", where))
 
 
-def _metaspace(stage: Json) -> Stage:
-    where = "pre-tokenizer Metaspace"
-    schemes: tuple[Scheme, ...] = ("always", "first", "never")
-    scheme = chosen(stage, "prepend_scheme", schemes, where, default="always")
+def _metaspace(stage: Json, where: str) -> Metaspace:
+    scheme = chosen(stage, "prepend_scheme", SCHEMES, where, default="always")
     if stage.get("add_prefix_space") is False and scheme != "never":
         raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
     mark = character(stage, "replacement", where)
     splits = flag(stage, "split", where, default=True)
-    inner = Split(re.compile(re.escape(mark)), "MergedWithNext") if splits else Whole()
-    return Metaspace(mark, scheme, inner)
+    return Metaspace(mark, scheme, Split(_literal(mark), "MergedWithNext") if splits else Whole())
 
 
-def _digits(stage: Json) -> Stage:
-    alone = flag(stage, "individual_digits", "pre-tokenizer Digits")
+def _digits(stage: Json, where: str) -> Split:
+    alone = flag(stage, "individual_digits", where)
     return Split(single("number"), "Isolated" if alone else "Contiguous")
 
 
-def _punctuation(stage: Json) -> Stage:
-    where = "pre-tokenizer Punctuation"
-    return Split(
-        single("punctuation"), chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
-    )
+def _punctuation(stage: Json, where: str) -> Split:
+    behavior = chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
+    return Split(single("punctuation"), behavior)
 
 
-def _delimiter(stage: Json) -> Stage:
-    char = character(stage, "delimiter", "pre-tokenizer CharDelimiterSplit")
-    return Split(re.compile(re.escape(char)), "Removed")
+def _delimiter(stage: Json, where: str) -> Split:
+    return Split(_literal(character(stage, "delimiter", where)), "Removed")
 
 
-def _fixed_length(stage: Json) -> Stage:
-    length = number(stage, "length", "pre-tokenizer FixedLength", default=5)
+def _fixed_length(stage: Json, where: str) -> Split:
+    length = number(stage, "length", where, default=5)
     if not length:
-        raise FileFormatError("pre-tokenizer FixedLength: length 0 is not supported here")
+        raise FileFormatError(f"{where}: length 0 is not supported here")
     return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
 
 
-_READERS: dict[str, Callable[[Json], Stage]] = {
-    "BertPreTokenizer": lambda _: _kept(one_of("punctuation"), none_of("punctuation", "white")),
+def _kept(*wanted: str) -> Split:
+    """Pieces are the matches, everything else is dropped."""
+    return Split(re.compile("|".join(wanted)), "Removed", invert=True)
+
+
+_READERS: dict[str, Callable[[Json, str], Stage]] = {
+    "BertPreTokenizer": lambda *_: _kept(one_of("punctuation"), none_of("punctuation", "white")),
     "ByteLevel": _byte_level,
     "CharDelimiterSplit": _delimiter,
     "Digits": _digits,
@@ -251,6 +248,6 @@ _READERS: dict[str, Callable[[Json], Stage]] = {
     "Metaspace": _metaspace,
     "Punctuation": _punctuation,
     "Split": _split,
-    "Whitespace": lambda _: _kept(one_of("word") + "+", none_of("word", "white")),
-    "WhitespaceSplit": lambda _: _kept(none_of("white")),
+    "Whitespace": lambda *_: _kept(one_of("word") + "+", none_of("word", "white")),
+    "WhitespaceSplit": lambda *_: _kept(none_of("white")),
 }
