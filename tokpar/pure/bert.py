@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import FileFormatError
+from tokpar.pure.classes import white
 from tokpar.pure.vocabulary import added_entry
 from tokpar.types import AddedToken
 
@@ -21,10 +22,6 @@ REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
 _EXPECTED = "expected one token of a BERT vocabulary per line"
 _OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')
 """How JSON and ``.tiktoken`` files begin."""
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""What engines strip from the end of a line; `str.rstrip` strips U+001C to U+001F too."""
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
@@ -35,12 +32,12 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
     """
     ids = read_vocab_txt(path)
     _require_tokens(ids, path)
-    special = sorted(SPECIAL & ids.keys(), key=ids.__getitem__)
+    special = [AddedToken(token, id_) for token, id_ in ids.items() if token in SPECIAL]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [added_entry(AddedToken(token, ids[token])) for token in special],
+        "added_tokens": list(map(added_entry, special)),
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -64,15 +61,14 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
 def _template(ids: Mapping[str, int]) -> dict[str, Any]:
     """[CLS] a [SEP], and for a pair of texts [CLS] a [SEP] b [SEP]."""
     first = [_part("SpecialToken", "[CLS]", 0), _part("Sequence", "A", 0)]
-    end = _part("SpecialToken", "[SEP]", 0)
-    second = [_part("Sequence", "B", 1), _part("SpecialToken", "[SEP]", 1)]
+    single = [*first, _part("SpecialToken", "[SEP]", 0)]
+    named = {"[CLS]": ids["[CLS]"], "[SEP]": ids["[SEP]"]}
     return {
         "type": "TemplateProcessing",
-        "single": [*first, end],
-        "pair": [*first, end, *second],
+        "single": single,
+        "pair": [*single, _part("Sequence", "B", 1), _part("SpecialToken", "[SEP]", 1)],
         "special_tokens": {
-            token: {"id": token, "ids": [ids[token]], "tokens": [token]}
-            for token in ("[CLS]", "[SEP]")
+            token: {"id": token, "ids": [id_], "tokens": [token]} for token, id_ in named.items()
         },
     }
 
@@ -106,14 +102,12 @@ def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         raise FileFormatError(f"{path}, line {number}: expected UTF-8 text ({error})") from error
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
+    lines = text.removesuffix("\n").split("\n") if text else []
     if _OTHER_FORMAT.match(text):
         raise FileFormatError(f"{path}, line 1: {_EXPECTED}, got {lines[0][:60]!r}")
     ids: dict[str, int] = {}
     for number, line in enumerate(lines):
-        token = line.rstrip(_BLANKS)
+        token = line.rstrip(white())  # not U+001C to U+001F, which `str.rstrip` strips too
         where = f"{path}, line {number + 1}"
         if not token:
             raise FileFormatError(f"{where}: {_EXPECTED}, the line is empty")

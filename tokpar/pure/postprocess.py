@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tokpar.errors import FileFormatError
 from tokpar.pure.parts import Json, chosen, kind, number, stages
@@ -57,10 +56,13 @@ def read_finish(
 ) -> Finish:
     """From a whole ``tokenizer.json``: what its post-processor, its truncation and its padding do,
     as far as asked for. FileFormatError names the part that is not supported."""
-    prefix, suffix = _around(config.get("post_processor"))
-    finish = Finish(prefix, suffix) if add_special_tokens else Finish()
-    finish = _with_truncation(finish, _settings(config, "truncation") if truncation else None)
-    return _with_padding(finish, _settings(config, "padding") if padding else None)
+    around = _around(config.get("post_processor"))
+    finish = Finish(*around) if add_special_tokens else Finish()
+    if truncation and (settings := _settings(config, "truncation")) is not None:
+        finish = _with_truncation(finish, settings)
+    if padding and (settings := _settings(config, "padding")) is not None:
+        finish = _with_padding(finish, settings)
+    return finish
 
 
 def _settings(config: Json, key: str) -> Json | None:
@@ -70,10 +72,8 @@ def _settings(config: Json, key: str) -> Json | None:
     return settings
 
 
-def _with_truncation(finish: Finish, settings: Json | None) -> Finish:
+def _with_truncation(finish: Finish, settings: Json) -> Finish:
     """The engine cuts nothing if there is no room for the special tokens."""
-    if settings is None:
-        return finish
     longest = number(settings, "max_length", "truncation")
     strategies = ("LongestFirst", "OnlyFirst")
     chosen(settings, "strategy", strategies, "truncation", default="LongestFirst")
@@ -86,9 +86,7 @@ def _with_truncation(finish: Finish, settings: Json | None) -> Finish:
     return replace(finish, limit=limit, keeps_end=side == "Left")
 
 
-def _with_padding(finish: Finish, settings: Json | None) -> Finish:
-    if settings is None:
-        return finish
+def _with_padding(finish: Finish, settings: Json) -> Finish:
     match settings.get("strategy"):
         case "BatchLongest":
             length = None
@@ -111,22 +109,18 @@ Around = tuple[tuple[int, ...], tuple[int, ...]]
 
 def _around(config: Json | None) -> Around:
     """Ids put before and after a text."""
-    found = [
-        stage
-        for stage in stages(config, "post-processor", "processors")
-        if kind(stage) != "ByteLevel"
-    ]
+    every = stages(config, "post-processor", "processors")
+    found = [stage for stage in every if kind(stage) != "ByteLevel"]
+    if not found:
+        return (), ()
     if len(found) > 1:
         shown = " + ".join(map(kind, found))
         raise FileFormatError(f"post-processor {shown}: only one may insert tokens here")
-    return _inserted(found[0]) if found else ((), ())
-
-
-def _inserted(stage: Json) -> Around:
+    [stage] = found
     if kind(stage) in ("BertProcessing", "RobertaProcessing"):
         return (_second(stage, "cls"),), (_second(stage, "sep"),)
     if kind(stage) == "TemplateProcessing":
-        return _template(stage)
+        return _template(stage, "post-processor TemplateProcessing")
     raise FileFormatError(f"post-processor {kind(stage)} is not supported here")
 
 
@@ -137,10 +131,10 @@ def _second(stage: Json, key: str) -> int:
     raise FileFormatError(f"post-processor {kind(stage)}: expected a token and its id as {key}")
 
 
-def _template(stage: Json) -> Around:
+def _template(stage: Json, where: str) -> Around:
     pieces = stage.get("single")
     if not isinstance(pieces, list):
-        raise FileFormatError("post-processor TemplateProcessing: expected a list as single")
+        raise FileFormatError(f"{where}: expected a list as single")
     before: list[int] = []
     after: list[int] | None = None
     for piece in pieces:
@@ -148,20 +142,17 @@ def _template(stage: Json) -> Around:
             case {"Sequence": {"id": "A"}} if after is None:
                 after = []
             case {"SpecialToken": {"id": str(name)}}:
-                (before if after is None else after).extend(_special_ids(stage, name))
+                (before if after is None else after).extend(_special_ids(stage, name, where))
             case other:
-                raise FileFormatError(
-                    f"post-processor TemplateProcessing: {other!r} is not supported here"
-                )
+                raise FileFormatError(f"{where}: {other!r} is not supported here")
     if after is None:
-        raise FileFormatError("post-processor TemplateProcessing: the text is not in its template")
+        raise FileFormatError(f"{where}: the text is not in its template")
     return tuple(before), tuple(after)
 
 
-def _special_ids(stage: Json, name: str) -> list[int]:
-    tokens: Any = stage.get("special_tokens")
-    token = tokens.get(name) if isinstance(tokens, Mapping) else None
-    match token:
+def _special_ids(stage: Json, name: str, where: str) -> list[int]:
+    tokens = stage.get("special_tokens")
+    match tokens.get(name) if isinstance(tokens, Mapping) else None:
         case {"ids": [*ids]} if all(type(id_) is int for id_ in ids):
             return ids
-    raise FileFormatError(f"post-processor TemplateProcessing: {name!r} is no special token of it")
+    raise FileFormatError(f"{where}: {name!r} is no special token of it")
