@@ -20,8 +20,7 @@ from tokpar.errors import FileFormatError
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.parts import kind, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN as GPT2_PATTERN
-from tokpar.pure.vocabulary import Merges as Merges
-from tokpar.pure.vocabulary import Ranks as Ranks
+from tokpar.pure.vocabulary import Merges, Ranks
 from tokpar.pure.vocabulary import Vocabulary as Vocabulary
 from tokpar.pure.vocabulary import byte_alphabet as byte_alphabet
 from tokpar.pure.vocabulary import rank_vocabulary as rank_vocabulary
@@ -202,10 +201,9 @@ def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str =
 def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
     model = config["model"]
     _require_nothing_around(config)
-    for key, only in (("type", "BPE"), ("dropout", 0)):
+    plain = {"type": "BPE", "dropout": 0, "continuing_subword_prefix": "", "end_of_word_suffix": ""}
+    for key, only in plain.items():
         _require(model, "model", key, only)
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        _require(model, "model", key, "")
     ids = model_ids(model)
     alphabet = byte_alphabet()
     tokens = {
@@ -261,15 +259,14 @@ def _patterns(pre_tokenizer: Any) -> tuple[str, ...]:
 
 
 def _split_pattern(split: Mapping[str, Any]) -> str:
-    if kind(split) != "Split":
-        raise FileFormatError(f"pre-tokenizer {kind(split)} is not supported here, only Split")
-    _require(split, "pre-tokenizer Split", "behavior", "Isolated")
-    _require(split, "pre-tokenizer Split", "invert", False)
-    match split.get("pattern"):
-        case {"Regex": str(pattern)}:
-            return pattern
-        case other:
-            raise FileFormatError(f"pre-tokenizer Split: pattern {other!r} is no Regex")
+    match split:
+        case {"type": "Split", "behavior": "Isolated", "invert": False}:
+            match split.get("pattern"):
+                case {"Regex": str(pattern)}:
+                    return pattern
+    raise FileFormatError(
+        f"pre-tokenizer {split!r} is not supported here, only isolated Splits by a Regex"
+    )
 
 
 def _is_id(value: object) -> bool:

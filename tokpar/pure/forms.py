@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import Literal, get_args
 
 from tokpar.pure.classes import none_of, present, single
@@ -53,42 +54,29 @@ def indices(edits: Iterable[Edit]) -> list[int]:
 def _decomposed(form: Form, text: str) -> Iterator[Edit]:
     """Full decomposition, combining marks in canonical order."""
     whole: Form = "NFKD" if "K" in form else "NFD"
-    marks: list[Edit] = []
-    for char in text:
-        for i, part in enumerate(_taken_apart(whole, char)):
-            if _combining_class(part):
-                marks.append((part, int(i > 0)))
-                continue
-            yield from _in_order(marks)
-            marks = []
-            yield part, int(i > 0)
-    yield from _in_order(marks)
-
-
-def _in_order(marks: list[Edit]) -> list[Edit]:
-    return sorted(marks, key=lambda mark: _combining_class(mark[0]))
+    taken_apart = (_taken_apart(whole, char) for char in text)
+    edits = ((part, int(i > 0)) for parts in taken_apart for i, part in enumerate(parts))
+    for _, run in groupby(edits, key=lambda edit: not _combining_class(edit[0])):
+        yield from sorted(run, key=lambda edit: _combining_class(edit[0]))
 
 
 def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
     """Canonical composition: a starter takes up the marks behind it that nothing blocks."""
-    starter: Edit | None = None
-    marks: list[Edit] = []
+    held: list[Edit] = []  # a starter and the marks behind it that it did not take up
     for char, more in edits:
         own = _combining_class(char)
-        blocked = bool(marks) and _combining_class(marks[-1][0]) >= own
-        pair = None if starter is None or blocked else _joined(starter[0], char)
-        if starter is not None and pair is not None:
-            starter = pair, starter[1] + more - 1
+        blocked = len(held) > 1 and _combining_class(held[-1][0]) >= own
+        pair = _joined(held[0][0], char) if held and not blocked else None
+        if pair is not None:
+            held[0] = pair, held[0][1] + more - 1
         elif own == 0:
-            yield from [starter] if starter is not None else []
-            yield from marks
-            starter, marks = (char, more), []
-        elif starter is None:
-            yield char, more
+            yield from held
+            held = [(char, more)]
+        elif held:
+            held.append((char, more))
         else:
-            marks.append((char, more))
-    yield from [starter] if starter is not None else []
-    yield from marks
+            yield char, more
+    yield from held
 
 
 @lru_cache(maxsize=1 << 14)

@@ -203,12 +203,8 @@ def read_normalizer(config: Json | None) -> Normalizer | None:
 
 def _bert(stage: Json, where: str) -> Chain:
     accents = None if stage.get("strip_accents") is None else flag(stage, "strip_accents", where)
-    return bert_normalizer(
-        clean_text=flag(stage, "clean_text", where),
-        handle_chinese_chars=flag(stage, "handle_chinese_chars", where),
-        strip_accents=accents,
-        lowercase=flag(stage, "lowercase", where),
-    )
+    keys = ("clean_text", "handle_chinese_chars", "lowercase")
+    return bert_normalizer(strip_accents=accents, **{key: flag(stage, key, where) for key in keys})
 
 
 def _strip(stage: Json, where: str) -> Strip:

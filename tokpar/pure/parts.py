@@ -75,9 +75,9 @@ def number(part: Json, key: str, where: str, default: int | None = None) -> int:
     return value
 
 
-def character(part: Json, key: str, where: str, default: str | None = None) -> str:
+def character(part: Json, key: str, where: str) -> str:
     """A setting that is one character."""
-    value = string(part, key, where, default)
+    value = string(part, key, where)
     if len(value) != 1:
         raise FileFormatError(f"{where}: expected one character as {key}, got {value!r}")
     return value

@@ -22,7 +22,7 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.formats import numbered
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.merging import merge_text
-from tokpar.pure.patterns import compile_pattern
+from tokpar.pure.patterns import Engine, compile_pattern
 from tokpar.pure.vocabulary import (
     GPT2_PATTERN,
     Merges,
@@ -136,8 +136,7 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
         "normalizer": None,
         "pre_tokenizer": _pre_tokenizer(vocabulary, covering),
         "post_processor": None,
-        "decoder": byte_level_stage(use_regex=True)
-        | {"add_prefix_space": True},  # HF's own default
+        "decoder": {**byte_level_stage(use_regex=True), "add_prefix_space": True},  # HF's default
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -209,11 +208,15 @@ def _for_oniguruma(pattern: str, semantics: str) -> str:
     if semantics == "ranks":
         pattern = _FOR_ONIGURUMA.get(pattern, pattern)
         compile_pattern(pattern, "fancy-regex")
-    try:
-        compile_pattern(pattern, "oniguruma")
-    except FileFormatError as error:
-        raise OptionError(f"a tokenizer.json cannot express this: {error}") from error
+    _require_readable(pattern, "oniguruma", "tokenizer.json")
     return pattern
+
+
+def _require_readable(pattern: str, engine: Engine, file: str) -> None:
+    try:
+        compile_pattern(pattern, engine)
+    except FileFormatError as error:
+        raise OptionError(f"a {file} cannot express this: {error}") from error
 
 
 # .tiktoken
@@ -252,10 +255,7 @@ def _single_pattern(vocabulary: Vocabulary, covering: bool) -> str:
             "a .tiktoken encoding drops text that its pattern does not match, this vocabulary "
             f"keeps it, and {pattern!r} is not known to match everything"
         )
-    try:
-        compile_pattern(pattern, "fancy-regex")
-    except FileFormatError as error:
-        raise OptionError(f"a .tiktoken encoding cannot express this: {error}") from error
+    _require_readable(pattern, "fancy-regex", ".tiktoken encoding")
     return pattern
 
 
