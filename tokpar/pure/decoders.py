@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from tokpar.pure.formats import byte_alphabet
 from tokpar.pure.parts import Json, character, chosen, flag, interpreted, number, pattern_of, string
@@ -75,10 +76,8 @@ def _word_piece(stage: Json, where: str) -> Step:
     cleanup = flag(stage, "cleanup", where, default=True)
 
     def step(tokens: Tokens) -> list[str]:
-        parts = list(tokens[:1])
-        for token in tokens[1:]:
-            joins = token.startswith(prefix)
-            parts.append(token.removeprefix(prefix) if joins else f" {token}")
+        parts = [t.removeprefix(prefix) if t.startswith(prefix) else f" {t}" for t in tokens[1:]]
+        parts = [*tokens[:1], *parts]
         return [_clean(part) for part in parts] if cleanup else parts
 
     return step
@@ -94,11 +93,9 @@ def _metaspace(stage: Json, where: str) -> Step:
     mark = character(stage, "replacement", where)
     drops = chosen(stage, "prepend_scheme", SCHEMES, where, default="always") != "never"
 
-    def step(tokens: Tokens) -> list[str]:
-        first = [token.replace(mark, "" if drops else " ") for token in tokens[:1]]
-        return first + [token.replace(mark, " ") for token in tokens[1:]]
-
-    return step
+    return lambda tokens: [
+        token.replace(mark, "" if drops and i == 0 else " ") for i, token in enumerate(tokens)
+    ]
 
 
 def _byte_fallback(stage: Json, where: str) -> Step:
@@ -107,22 +104,17 @@ def _byte_fallback(stage: Json, where: str) -> Step:
 
     def step(tokens: Tokens) -> list[str]:
         parts: list[str] = []
-        data = bytearray()
-        for token in tokens:
-            match = _BYTE.fullmatch(token)
-            if match:
-                data.append(int(match[1], 16))
-                continue
-            parts += [*_said(bytes(data)), token]
-            data.clear()
-        return parts + _said(bytes(data))
+        for are_bytes, run in groupby(tokens, key=lambda token: bool(_BYTE.fullmatch(token))):
+            some = list(run)
+            parts += _said(bytes(int(token[3:-1], 16) for token in some)) if are_bytes else some
+        return parts
 
     return step
 
 
 def _said(data: bytes) -> list[str]:
     try:
-        return [data.decode("utf-8")] if data else []
+        return [data.decode("utf-8")]
     except UnicodeDecodeError:
         return ["\ufffd"] * len(data)
 

@@ -15,7 +15,6 @@ from tokpar.pure.vocabulary import byte_level_stage, letters_of
 Json = Mapping[str, Any]
 
 VERSION = "2.0"
-_METASPACE = "MetaspaceNormalizer"
 
 
 def as_format_one(config: Json) -> dict[str, Any]:
@@ -25,8 +24,11 @@ def as_format_one(config: Json) -> dict[str, Any]:
     model = dict(config["model"])
     normalizers = _flat(config.get("normalizer"), "normalizers")
     pieces = _flat(config.get("pre_tokenizer"), "pretokenizers")
-    if _is_metaspace(normalizers):
-        normalizers, pieces = normalizers[:-1], _metaspace(normalizers[-1], pieces)
+    match (
+        normalizers
+    ):  # what a Metaspace becomes; behind another pre-tokenizer it drops white space
+        case [*before, {"type": "MetaspaceNormalizer", "drop_whitespace": False} as last]:
+            normalizers, pieces = before, _metaspace(last, pieces)
     if model.pop("byte_level", False):
         pieces = [*pieces, byte_level_stage(use_regex=False)]
         model["vocab"] = _with_added(model["vocab"], config.get("added_tokens") or ())
@@ -66,29 +68,12 @@ def _joined(stages: Sequence[Any], members: str) -> Any:
     return {"type": "Sequence", members: list(stages)} if stages else None
 
 
-def _is_metaspace(normalizers: Sequence[Any]) -> bool:
-    """The last one is what a Metaspace becomes; with another pre-tokenizer in front of that it
-    drops white space."""
-    last = normalizers[-1] if normalizers else {}
-    return last.get("type") == _METASPACE and last.get("drop_whitespace") is False
-
-
-def _metaspace(normalizer: Json, pieces: Sequence[Any]) -> list[Any]:
+def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any]:
     mark = normalizer["replacement"]
-    behind = {
-        "type": "Split",
-        "pattern": {"String": mark},
-        "behavior": "MergedWithNext",
-        "invert": False,
-    }
-    split = bool(pieces) and pieces[0] == behind
-    metaspace = {
-        "type": "Metaspace",
-        "replacement": mark,
-        "prepend_scheme": normalizer["prepend"],
-        "split": split,
-    }
-    return [metaspace, *pieces[split:]]
+    how = {"pattern": {"String": mark}, "behavior": "MergedWithNext", "invert": False}
+    split = pieces[:1] == [{"type": "Split", **how}]
+    metaspace = {"replacement": mark, "prepend_scheme": normalizer["prepend"], "split": split}
+    return [{"type": "Metaspace", **metaspace}, *pieces[split:]]
 
 
 def _named(post: Json | None) -> Any:

@@ -1,10 +1,8 @@
 """Normalizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23.
 
-A normalizer is called with a text and returns the normalized one. `trace` tells where the latter's
-characters come from: the index of one character of the text for each; it is only called when
-somebody asks where tokens lie. Classes of characters are the engine's, not Python's (see
-`tokpar.pure.classes`); a Replace with a regex has the meaning that all engines give to it, or is
-refused (see `tokpar.pure.patterns`).
+`trace` is only called when somebody asks where tokens lie. Classes of characters are the engine's,
+not Python's (`tokpar.pure.classes`); a regex has the meaning that all engines give to it, or is
+refused (`tokpar.pure.patterns`).
 
 >>> strip_and_lower = read_normalizer({"type": "Sequence", "normalizers": [
 ...     {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Lowercase"}]})
@@ -15,7 +13,6 @@ refused (see `tokpar.pure.patterns`).
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,7 +31,6 @@ class Normalizer(Protocol):
 
     def trace(self, text: str) -> Sequence[int]:
         """Index into `text` for each character of the normalized text."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -69,11 +65,8 @@ class UnicodeForm:
         return forms.trace(self.form, text)
 
 
-class _ByCharacter(ABC):
+class _ByCharacter(Normalizer):
     """Changes each character for itself."""
-
-    @abstractmethod
-    def __call__(self, text: str) -> str: ...
 
     def trace(self, text: str) -> Sequence[int]:
         sizes = {char: len(self(char)) for char in set(text)}

@@ -39,16 +39,13 @@ class Finish:
             return whole
         wanted = max(map(len, whole), default=0) if self.length is None else self.length
         wanted += -wanted % self.multiple
-        return [self._padded(ids, self.pad, wanted) for ids in whole]
+        filled = [(ids, [self.pad] * (wanted - len(ids))) for ids in whole]
+        return [fill + ids if self.pads_start else ids + fill for ids, fill in filled]
 
     def _kept(self, ids: Ids) -> Ids:
         if self.limit is None or len(ids) <= self.limit:
             return ids
         return ids[len(ids) - self.limit :] if self.keeps_end else ids[: self.limit]
-
-    def _padded(self, ids: Ids, pad: int, wanted: int) -> Ids:
-        filling = [pad] * (wanted - len(ids))
-        return filling + ids if self.pads_start else ids + filling
 
 
 def read_finish(
@@ -58,31 +55,27 @@ def read_finish(
     as far as asked for. FileFormatError names the part that is not supported."""
     around = _around(config.get("post_processor"))
     finish = Finish(*around) if add_special_tokens else Finish()
-    if truncation and (settings := _settings(config, "truncation")) is not None:
-        finish = _with_truncation(finish, settings)
-    if padding and (settings := _settings(config, "padding")) is not None:
-        finish = _with_padding(finish, settings)
+    parts = (("truncation", truncation, _with_truncation), ("padding", padding, _with_padding))
+    for key, wanted, applied in parts:
+        settings = config.get(key)
+        if not wanted or settings is None:
+            continue
+        if not isinstance(settings, Mapping):
+            raise FileFormatError(f"{key}: expected an object, got {settings!r}")
+        finish = applied(finish, settings)
     return finish
-
-
-def _settings(config: Json, key: str) -> Json | None:
-    settings = config.get(key)
-    if settings is not None and not isinstance(settings, Mapping):
-        raise FileFormatError(f"{key}: expected an object, got {settings!r}")
-    return settings
 
 
 def _with_truncation(finish: Finish, settings: Json) -> Finish:
     """The engine cuts nothing if there is no room for the special tokens."""
-    longest = number(settings, "max_length", "truncation")
-    strategies = ("LongestFirst", "OnlyFirst")
-    chosen(settings, "strategy", strategies, "truncation", default="LongestFirst")
-    limit = longest - len(finish.prefix) - len(finish.suffix)
+    where = "truncation"
+    limit = number(settings, "max_length", where) - len(finish.prefix) - len(finish.suffix)
+    chosen(settings, "strategy", ("LongestFirst", "OnlyFirst"), where, default="LongestFirst")
     if limit < 0:
         return finish
-    if 0 < limit <= number(settings, "stride", "truncation", default=0):
-        raise FileFormatError(f"truncation: its stride must be below {limit}, the ids it keeps")
-    side = chosen(settings, "direction", SIDES, "truncation", default="Right")
+    if 0 < limit <= number(settings, "stride", where, default=0):
+        raise FileFormatError(f"{where}: its stride must be below {limit}, the ids it keeps")
+    side = chosen(settings, "direction", SIDES, where, default="Right")
     return replace(finish, limit=limit, keeps_end=side == "Left")
 
 
@@ -94,12 +87,12 @@ def _with_padding(finish: Finish, settings: Json) -> Finish:
             length = count
         case other:
             raise FileFormatError(f"padding: strategy {other!r} is not supported here")
-    multiple = settings.get("pad_to_multiple_of")
+    multiple = "pad_to_multiple_of"
     return replace(
         finish,
         pad=number(settings, "pad_id", "padding"),
         length=length,
-        multiple=(number(settings, "pad_to_multiple_of", "padding") if multiple else 0) or 1,
+        multiple=number(settings, multiple, "padding") if settings.get(multiple) else 1,
         pads_start=chosen(settings, "direction", SIDES, "padding", default="Right") == "Left",
     )
 
@@ -113,22 +106,22 @@ def _around(config: Json | None) -> Around:
     found = [stage for stage in every if kind(stage) != "ByteLevel"]
     if not found:
         return (), ()
+    where = f"post-processor {' + '.join(map(kind, found))}"
     if len(found) > 1:
-        shown = " + ".join(map(kind, found))
-        raise FileFormatError(f"post-processor {shown}: only one may insert tokens here")
+        raise FileFormatError(f"{where}: only one may insert tokens here")
     [stage] = found
     if kind(stage) in ("BertProcessing", "RobertaProcessing"):
-        return (_second(stage, "cls"),), (_second(stage, "sep"),)
+        return _second(stage, "cls", where), _second(stage, "sep", where)
     if kind(stage) == "TemplateProcessing":
-        return _template(stage, "post-processor TemplateProcessing")
-    raise FileFormatError(f"post-processor {kind(stage)} is not supported here")
+        return _template(stage, where)
+    raise FileFormatError(f"{where} is not supported here")
 
 
-def _second(stage: Json, key: str) -> int:
+def _second(stage: Json, key: str, where: str) -> tuple[int]:
     match stage.get(key):
         case [str(), int(id_)]:
-            return id_
-    raise FileFormatError(f"post-processor {kind(stage)}: expected a token and its id as {key}")
+            return (id_,)
+    raise FileFormatError(f"{where}: expected a token and its id as {key}")
 
 
 def _template(stage: Json, where: str) -> Around:
