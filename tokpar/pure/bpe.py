@@ -2,15 +2,10 @@
 
 A pre-token starts as its single atoms, bytes or characters. Then, again and again, of all
 neighbours that may merge the pair of best priority is merged, the leftmost one if several have it.
-What may merge, and with which priority, is all that the kinds of vocabulary differ in:
-
-* pairs (HF; `tokpar.pure.pairs.PairBPE`): the vocabulary lists pairs of tokens; the first line is
-  the best priority. "abc" may be made of "a" + "bc" but not of "ab" + "c", if only the first pair
-  is listed.
-* ranks (tiktoken; `RankBPE`): any two tokens may merge if their bytes together are a token; the
-  least id is the best priority.
-* scores (SentencePiece; `ScoreBPE`): any two tokens may merge if their text together is a piece;
-  the greatest score is the best priority, and different pieces may have one score.
+The kinds of vocabulary differ in what may merge, and which priority is best: the pairs that are
+listed, the first line (HF, `tokpar.pure.pairs.PairBPE`); any two that are a token together, the
+least id (tiktoken, `RankBPE`); any two that are a piece together, the greatest score, which several
+may have (SentencePiece, `ScoreBPE`).
 
 `merge_by_scanning` says this in code, and `merge_by_heap` gives the same tokens in O(n log n).
 `ByteBPE` uses these two; the models use `tokpar.pure.merging`, which is the same written for speed.
@@ -150,10 +145,9 @@ class ScoreBPE:
 
     def spans(self, piece: str) -> list[Span]:
         """(id, start, stop) of each token; code points of the piece."""
-        starts = merge_text(piece, self._codes)
         spans: list[Span] = []
         unknown = False
-        for start, stop in pairwise(starts):
+        for start, stop in pairwise(merge_text(piece, self._codes)):
             id_ = self._pieces.get(piece[start:stop])
             if id_ is not None:
                 spans.append((id_, start, stop))

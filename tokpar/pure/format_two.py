@@ -81,12 +81,8 @@ def _named(post: Json | None) -> Any:
     if post is None or post.get("type") != "TemplateProcessing":
         return post
     special: dict[str, Any] = {}
-    return {
-        **post,
-        "single": [_entry(entry, special) for entry in post["single"]],
-        "pair": [_entry(entry, special) for entry in post["pair"]],
-        "special_tokens": special,
-    }
+    rows = {key: [_entry(entry, special) for entry in post[key]] for key in ("single", "pair")}
+    return {**post, **rows, "special_tokens": special}
 
 
 def _entry(entry: Json, special: dict[str, Any]) -> dict[str, Any]:

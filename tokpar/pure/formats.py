@@ -1,9 +1,8 @@
 """Vocabulary files, read into one plain value, a `Vocabulary`, or refused.
 
-Two kinds of file hold the same thing in two ways. A ``tokenizer.json`` of the byte-level BPE kind
-lists its merges, best first. A ``.tiktoken`` file lists tokens only, and a token's rank is both its
-id and the priority of every merge that makes it; its regex and special tokens live in code.
-Whatever this package cannot follow exactly is a FileFormatError that names the part.
+A ``tokenizer.json`` of byte-level BPE lists its merges, best first. A ``.tiktoken`` file lists
+tokens only, and a token's rank is both its id and the priority of every merge that makes it; its
+regex and special tokens live in code. What cannot be followed exactly is a FileFormatError.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _MAX_ID = 2**32 - 1
 def read_ranks(path: Source) -> Ranks:
     """Tokens and ranks of a ``.tiktoken`` file, in the order of its lines.
 
-    Raises FileFormatError with the number of the line that is not a base64 token, one space and a
-    rank, that repeats a token or a rank, or when one of the 256 single bytes has no rank.
+    FileFormatError with the number of the line that is not a base64 token, one space and a rank,
+    that repeats a token or a rank, or if one of the 256 single bytes has no rank.
     """
     ranks: Ranks = {}
     line_of: dict[int, int] = {}

@@ -48,9 +48,7 @@ class KnownEncoding:
 
 
 KNOWN_ENCODINGS: Mapping[str, KnownEncoding] = {
-    "gpt2": KnownEncoding(_R50K, {_END: 50256}),
-    "r50k_base": KnownEncoding(_R50K, {_END: 50256}),
-    "p50k_base": KnownEncoding(_R50K, {_END: 50256}),
+    **dict.fromkeys(("gpt2", "r50k_base", "p50k_base"), KnownEncoding(_R50K, {_END: 50256})),
     "cl100k_base": KnownEncoding(
         _CL100K,
         {

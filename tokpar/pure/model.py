@@ -46,7 +46,8 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
     """
     if not isinstance(config, Mapping):
         raise FileFormatError(f"model: expected an object, got {type(config).__name__}")
-    kind = config.get("type", _untold_kind(config))
+    old = "WordPiece" if "max_input_chars_per_word" in config else None  # which tells no type
+    kind = config.get("type", "BPE" if "merges" in config else old)
     if kind == "BPE":
         return _read_bpe(config, byte_level)
     if byte_level:
@@ -62,13 +63,6 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
             _setting(config, "continuing_subword_prefix", "##"),
         )
     return WordLevel(ids, _setting(config, "unk_token", "<unk>"))
-
-
-def _untold_kind(config: Config) -> str | None:
-    """The kind of a model of an old file, which does not tell it."""
-    if "merges" in config:
-        return "BPE"
-    return "WordPiece" if "max_input_chars_per_word" in config else None
 
 
 def _setting(config: Config, key: str, default: T) -> T:

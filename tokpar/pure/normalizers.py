@@ -212,12 +212,8 @@ def _replace(stage: Json, where: str) -> Replace | ReplaceString:
     return Replace(pattern, content)
 
 
-def _form(stage: Json, where: str) -> UnicodeForm:
-    return UnicodeForm(chosen(stage, "type", FORMS, where))
-
-
 _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
-    **dict.fromkeys(FORMS, _form),
+    **dict.fromkeys(FORMS, lambda stage, where: UnicodeForm(chosen(stage, "type", FORMS, where))),
     "BertNormalizer": _bert,
     "Lowercase": lambda *_: Lowercase(),
     "Prepend": lambda stage, where: Prepend(string(stage, "prepend", where)),

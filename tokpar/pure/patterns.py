@@ -1,13 +1,10 @@
 """Regexes that mean the same to every engine, and what is done with their matches.
 
 They run on the `regex` module, which knows a newer Unicode than the engines the vocabularies were
-made for: a character assigned recently may be a letter here and nothing there. Matches are those of
-HF or tiktoken on code points whose class all of them agree on: ASCII, Latin, Greek, Cyrillic,
-Hebrew, Arabic, Indic scripts, Thai, Chinese, Japanese, Korean, emoji and everything else that has
-been in Unicode for long; nothing is promised on the others.
-
-Where the engines' syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind,
-sets in sets ...) it is refused.
+made for. Matches are those of HF or tiktoken on code points whose class all of them agree on, which
+is whatever has been in Unicode for long; nothing is promised on the others. Where the engines'
+syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind, sets in sets ...) it
+is refused.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ patterns of tiktoken.
 A stage has two ways to do the same: `split` takes and gives plain strings; `trace` takes and gives
 texts that know where they come from (`Traced`), and is only called when somebody asks where tokens
 lie, or when a stage itself has to know (Metaspace with the scheme "first").
-
-Classes of characters are the engine's (see `tokpar.pure.classes`), those of regexes only where all
-engines agree (see `tokpar.pure.patterns`).
 """
 
 from __future__ import annotations
@@ -129,10 +126,7 @@ class Metaspace:
 
 
 class Stages:
-    """Stages, each applied to every piece of the one before.
-
-    `needs_origin`: only `trace` can be used.
-    """
+    """Stages, each applied to every piece of the one before. `needs_origin`: only `trace` works."""
 
     def __init__(self, stages: Iterable[Stage]) -> None:
         self._stages = tuple(stages)
@@ -144,11 +138,7 @@ class Stages:
         """Pre-tokens of a text without added tokens: "Hi you" -> ["Hi", " you"]."""
         pieces = [text] if text else []
         for stage in self._stages:
-            split = stage.split
-            if len(pieces) == 1:
-                pieces = split(pieces[0])
-            else:
-                pieces = [part for piece in pieces for part in split(piece)]
+            pieces = [part for piece in pieces for part in stage.split(piece)]
         return pieces
 
     def trace(self, text: Traced) -> list[Traced]:

@@ -30,10 +30,7 @@ from tokpar.pure.vocabulary import Vocabulary, letters_of
 @dataclass(frozen=True)
 class Tokenizer:
     """The parts, in the order in which they are applied; `added` are searched before and after
-    `normalizer`. `spelling`: id -> token, as `decoder` wants it.
-
-    Safe to share between threads.
-    """
+    `normalizer`. `spelling`: id -> token, as `decoder` wants it. Safe to share between threads."""
 
     added: AddedTokens
     normalizer: Normalizer | None
@@ -54,13 +51,13 @@ class Tokenizer:
 
     def parts(self, text: str) -> Iterator[int | Sequence[str]]:
         """Ids of added tokens, and the pre-tokens between them: "a b<s>" -> ["a", " b"], 1."""
-        if self.pre_tokenizer.needs_origin:
+        stages = self.pre_tokenizer
+        if stages.needs_origin:
             for traced, id_ in self._traced(text):
-                pieces = [] if id_ is not None else self.pre_tokenizer.trace(traced)
-                yield [piece.text for piece in pieces] if id_ is None else id_
+                yield [p.text for p in stages.trace(traced)] if id_ is None else id_
             return
         for segment in self.added.segments(text, self.normalizer):
-            yield segment if isinstance(segment, int) else self.pre_tokenizer.split(segment)
+            yield segment if isinstance(segment, int) else stages.split(segment)
 
     def spans(self, text: str) -> list[Span]:
         """(id, start, stop) of each token, code points of `text`: where Hugging Face says it lies,

@@ -84,20 +84,15 @@ def byte_alphabet() -> dict[str, int]:
 
 def byte_level_stage(use_regex: bool) -> dict[str, Any]:
     """The pre-tokenizer ByteLevel of a ``tokenizer.json``."""
-    return {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": use_regex,
-    }
+    settings = {"add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    return {"type": "ByteLevel", **settings}
 
 
 def added_entry(token: AddedToken) -> dict[str, Any]:
     """An added token as a ``tokenizer.json`` lists it."""
     flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
-    return {"id": token.id, "content": token.content} | {
-        flag: getattr(token, flag) for flag in flags
-    }
+    given = {flag: getattr(token, flag) for flag in flags}
+    return {"id": token.id, "content": token.content, **given}
 
 
 def letters_of(data: bytes) -> str:
