@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.classes import runs, single, white
@@ -28,10 +28,16 @@ class AddedTokens:
         raw = {token.content: token for token in tokens if not token.normalized}
         normalized: dict[str, AddedToken] = {}
         for token in tokens:
-            if token.normalized:
-                content = normalize(token.content) if normalize else token.content
-                _check(content, token, normalized)
-                normalized[content] = token
+            if not token.normalized:
+                continue
+            content = normalize(token.content) if normalize else token.content
+            if not content:  # which the engine finds everywhere
+                what = f"added token {token.content!r}"
+                raise FileFormatError(f"{what}: the normalizer leaves nothing of it")
+            if content in normalized:  # of which the engine finds one at random
+                both = f"{normalized[content].content!r} and {token.content!r}"
+                raise FileFormatError(f"added tokens {both} are both {content!r} when normalized")
+            normalized[content] = token
         self.raw = _finder(raw)
         self.normalized = _finder(normalized)
 
@@ -48,15 +54,6 @@ class AddedTokens:
                 for left, right, inner in self.normalized(part)
             ]
         return segments
-
-
-def _check(content: str, token: AddedToken, others: Mapping[str, AddedToken]) -> None:
-    """FileFormatError where the engine finds the empty string, or one of several at random."""
-    if not content:
-        raise FileFormatError(f"added token {token.content!r}: the normalizer leaves nothing of it")
-    if content in others:
-        both = f"{others[content].content!r} and {token.content!r}"
-        raise FileFormatError(f"added tokens {both} are both {content!r} when normalized")
 
 
 def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:

@@ -75,6 +75,5 @@ def white() -> str:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    text = (files("tokpar.pure") / "classes.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
+    table: dict[str, Any] = json.loads((files("tokpar.pure") / "classes.json").read_bytes())
     return table

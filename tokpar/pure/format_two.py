@@ -55,11 +55,9 @@ def _with_added(vocab: Mapping[str, int], added: Iterable[Json]) -> dict[str, in
 
 def _flat(part: Json | None, members: str) -> list[Any]:
     """The stages; 1.x writes no Sequence within another."""
-    if part is None:
-        return []
     if isinstance(part, Mapping) and part.get("type") == "Sequence":
         return list(part[members])
-    return [part]
+    return [] if part is None else [part]
 
 
 def _joined(stages: Sequence[Any], members: str) -> Any:

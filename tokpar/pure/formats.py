@@ -124,9 +124,8 @@ def read_added(config: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[Added
         if not token.content or token.content in added:
             raise FileFormatError(f"added token {token.content!r}: empty or repeated")
         if token.id != expected:
-            raise FileFormatError(
-                f"added token {token.content!r}: id {token.id}, expected {expected}"
-            )
+            what = f"added token {token.content!r}"
+            raise FileFormatError(f"{what}: id {token.id}, expected {expected}")
         added[token.content] = token
     return tuple(added.values())
 
@@ -156,18 +155,16 @@ def _added_token(entry: object) -> AddedToken:
 def model_ids(model: Mapping[str, Any]) -> dict[str, int]:
     """The "vocab" of a "model": token -> id."""
     ids = model.get("vocab")
+    expected = "model vocab: expected an object of tokens and ids"
     if not isinstance(ids, dict):
-        raise FileFormatError("model vocab: expected an object of tokens and ids")
+        raise FileFormatError(expected)
     taken: dict[int, str] = {}
     for token, id_ in ids.items():
         if not _is_id(id_):
-            raise FileFormatError(
-                f"model vocab: expected an object of tokens and ids, {token!r} has id {id_!r}"
-            )
+            raise FileFormatError(f"{expected}, {token!r} has id {id_!r}")
         if id_ in taken:
-            raise FileFormatError(
-                f"model vocab: two tokens have one id: {taken[id_]!r} and {token!r} have {id_}"
-            )
+            both = f"{taken[id_]!r} and {token!r}"
+            raise FileFormatError(f"model vocab: two tokens have one id: {both} have {id_}")
         taken[id_] = token
     return ids
 
@@ -214,9 +211,8 @@ def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
     added = read_added(config, ids)
     for token in added:
         if token.lstrip or token.rstrip or token.single_word:
-            raise FileFormatError(
-                f"added token {token.content!r}: its flags are not supported here"
-            )
+            what = f"added token {token.content!r}"
+            raise FileFormatError(f"{what}: its flags are not supported here")
     return Vocabulary(
         name=name,
         tokens=tokens,

@@ -46,8 +46,8 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
     """
     if not isinstance(config, Mapping):
         raise FileFormatError(f"model: expected an object, got {type(config).__name__}")
-    old = "WordPiece" if "max_input_chars_per_word" in config else None  # which tells no type
-    kind = config.get("type", "BPE" if "merges" in config else old)
+    untold = "WordPiece" if "max_input_chars_per_word" in config else None  # in an old file
+    kind = config.get("type", "BPE" if "merges" in config else untold)
     if kind == "BPE":
         return _read_bpe(config, byte_level)
     if byte_level:

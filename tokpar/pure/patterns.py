@@ -71,11 +71,8 @@ def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
 
 def replaced(pattern: AnyPattern, content: str, text: str) -> str:
     """`text` with every match replaced by `content`, literally."""
-    parts, end = [], 0
-    for start, stop in spans(pattern, text):
-        parts += [text[end:start], content]
-        end = stop
-    return "".join([*parts, text[end:]])
+    parts = _tiled(spans(pattern, text), len(text), invert=False)
+    return "".join([content if matched else text[a:b] for (a, b), matched in parts])
 
 
 def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from tokpar.pure.vocabulary import (
     letters_of,
     require_none_begins_another,
 )
-from tokpar.types import AddedToken
 
 Target = str | os.PathLike[str]
 
@@ -63,11 +61,10 @@ def write_tokenizer_json(
     bundled tokenizer is stored.
     """
     if compact:
-        data = compact_json(vocabulary, covering=covering)
-    else:
-        content = tokenizer_json(vocabulary, covering=covering)
-        data = json.dumps(content, ensure_ascii=False, indent=2).encode("utf-8") + b"\n"
-    _write_whole(path, data)
+        _write_whole(path, compact_json(vocabulary, covering=covering))
+        return
+    content = tokenizer_json(vocabulary, covering=covering)
+    _write_whole(path, json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
 
 
 def compact_json(vocabulary: Vocabulary, *, covering: bool = False) -> bytes:
@@ -119,15 +116,14 @@ def merges_of_ranks(ranks: Ranks) -> Merges:
     return merges
 
 
-# tokenizer.json
-
-
 def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
     """The content that `write_tokenizer_json` writes."""
     shown = _shown_tokens(vocabulary)
-    merges = vocabulary.merges
-    if vocabulary.semantics == "ranks":
-        merges = merges_of_ranks(vocabulary.tokens)
+    by_ranks = vocabulary.semantics == "ranks"
+    merges = merges_of_ranks(vocabulary.tokens) if by_ranks else vocabulary.merges
+    best_first = sorted(merges, key=lambda pair: merges[pair][0])
+    # tokens that are not made of bytes can never meet, and pairs of them are left out
+    lines = [[shown[a], shown[b]] for a, b in best_first if a in shown and b in shown]
     return {
         "version": "1.0",
         "truncation": None,
@@ -147,7 +143,7 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
             "byte_fallback": False,
             "ignore_merges": vocabulary.whole_piece,
             "vocab": {text: id_ for id_, text in sorted(shown.items())},
-            "merges": _merge_lines(merges, shown),
+            "merges": lines,
         },
     }
 
@@ -175,15 +171,6 @@ def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
     if len(set(shown.values())) != len(shown):
         raise OptionError("an added token is spelt like a token of the model, with another id")
     return shown
-
-
-def _merge_lines(merges: Merges, shown: Mapping[int, str]) -> list[list[str]]:
-    """Best first. A pair of tokens that are not made of bytes can never meet and is left out."""
-    return [
-        [shown[left], shown[right]]
-        for left, right in sorted(merges, key=lambda pair: merges[pair][0])
-        if left in shown and right in shown
-    ]
 
 
 def _pre_tokenizer(vocabulary: Vocabulary, covering: bool) -> dict[str, Any]:
@@ -219,14 +206,16 @@ def _require_readable(pattern: str, engine: Engine, file: str) -> None:
         raise OptionError(f"a {file} cannot express this: {error}") from error
 
 
-# .tiktoken
-
-
 def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
     """`pat_str` and `special_tokens` of a ``.tiktoken`` file with the same ids. OptionError if
     there can be none."""
     for token in vocabulary.added:
-        _require_plain(token)
+        flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
+        flags += [] if token.special else ["special=False"]
+        if flags:
+            raise OptionError(
+                f"added token {token.content!r}: a .tiktoken encoding has no {', '.join(flags)}"
+            )
     require_none_begins_another(token.content for token in vocabulary.added)
     pattern = _single_pattern(vocabulary, covering)
     if vocabulary.semantics == "pairs":
@@ -235,20 +224,10 @@ def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str
     return {"pat_str": pattern, "special_tokens": special_tokens}
 
 
-def _require_plain(token: AddedToken) -> None:
-    flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
-    flags += [] if token.special else ["special=False"]
-    if flags:
-        raise OptionError(
-            f"added token {token.content!r}: a .tiktoken encoding has no {', '.join(flags)}"
-        )
-
-
 def _single_pattern(vocabulary: Vocabulary, covering: bool) -> str:
-    if len(vocabulary.patterns) != 1:
-        raise OptionError(
-            f"a .tiktoken encoding has one pattern, this vocabulary has {len(vocabulary.patterns)}"
-        )
+    count = len(vocabulary.patterns)
+    if count != 1:
+        raise OptionError(f"a .tiktoken encoding has one pattern, this vocabulary has {count}")
     [pattern] = vocabulary.patterns
     if vocabulary.keep_gaps and not covering and pattern not in _COVERING:
         raise OptionError(

@@ -68,10 +68,8 @@ class Tokenizer:
                 found.append((id_, *segment.span(0, len(segment.text))))
                 continue
             for piece in self.pre_tokenizer.trace(segment):
-                found += [
-                    (token, *piece.span(start, stop))
-                    for token, start, stop in self.model.spans(piece.text)
-                ]
+                spans = self.model.spans(piece.text)
+                found += [(token, *piece.span(start, stop)) for token, start, stop in spans]
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -100,14 +98,9 @@ def tokenizer_of(vocabulary: Vocabulary, model: EncodesAll | None = None) -> Tok
     """The tokenizer of a byte-level vocabulary, with its BPE or another model.
     It has no spelling: the bytes of `vocabulary.tokens` are what its ids decode to."""
     engine: Engine = "fancy-regex" if vocabulary.semantics == "ranks" else "oniguruma"
-    return Tokenizer(
-        AddedTokens(vocabulary.added),
-        None,
-        PreTokenizer(vocabulary.patterns, engine, vocabulary.keep_gaps),
-        exact_model(vocabulary) if model is None else model,
-        {},
-        "".join,
-    )
+    pre_tokenizer = PreTokenizer(vocabulary.patterns, engine, vocabulary.keep_gaps)
+    model = exact_model(vocabulary) if model is None else model
+    return Tokenizer(AddedTokens(vocabulary.added), None, pre_tokenizer, model, {}, "".join)
 
 
 def exact_model(vocabulary: Vocabulary) -> EncodesAll:
@@ -132,11 +125,7 @@ def read_tokenizer(config: Mapping[str, Any]) -> Tokenizer:
         token.id: normalizer(token.content) if normalizer and token.normalized else token.content
         for token in added
     }
-    return Tokenizer(
-        AddedTokens(added, normalizer),
-        normalizer,
-        pre_tokenizer,
-        model,
-        {id_: token for token, id_ in vocab.items()} | spelled,
-        read_decoder(config.get("decoder")),
-    )
+    spelling = {id_: token for token, id_ in vocab.items()} | spelled
+    decoder = read_decoder(config.get("decoder"))
+    found = AddedTokens(added, normalizer)
+    return Tokenizer(found, normalizer, pre_tokenizer, model, spelling, decoder)

@@ -33,6 +33,4 @@ class Traced(NamedTuple):
 
     def changed(self, text: str, indices: Sequence[int]) -> Traced:
         """After a change that made `text`; `indices` as a normalizer's `trace` gives them."""
-        if indices == range(len(self.text)):
-            return Traced(text, self.origin)
         return Traced(text, [self.origin[i] for i in indices])
