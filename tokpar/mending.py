@@ -37,7 +37,7 @@ from tokpar.kernels import (
     spaces_behind_text,
 )
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, stands_apart, tiles, united
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.
@@ -334,18 +334,6 @@ def sound_joins(
         kept.append(join if sound else None)
         first = join.right if join is not None else 0
     return kept
-
-
-def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
-    """One chunk of the two on either side of each failed seam."""
-    broken = set(failed)
-    whole: list[Chunk] = []
-    for i, chunk in enumerate(chunks):
-        if i in broken:
-            whole[-1] = united(whole[-1], chunk)
-        else:
-            whole.append(chunk)
-    return whole
 
 
 def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:

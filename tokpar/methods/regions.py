@@ -7,15 +7,8 @@ from dataclasses import dataclass, field
 
 from tokpar.cuts.inside import Inside, Region
 from tokpar.cuts.numbers import run_stop
-from tokpar.methods.edges import FAR
-from tokpar.types import Chunk, Seam
-
-_INSIDE = (None, "K4", "K5", "K6")
-
-
-def is_inside(cut: Seam | None) -> bool:
-    """The seam divides a pre-token, or is proposed to."""
-    return cut is not None and cut.rule in _INSIDE
+from tokpar.methods.chunks import FAR
+from tokpar.types import Join, Seam
 
 
 @dataclass(frozen=True)
@@ -31,10 +24,7 @@ class Regions:
         named = dict(seam.witness)
         if not {"start", "stop"} <= named.keys():
             return None
-        key = int(named["start"]), int(named["stop"])
-        if key not in self.known:
-            self.known[key] = self.inside.region(self.text, *key)
-        return self.known[key]
+        return self._between(int(named["start"]), int(named["stop"]))
 
     def around(self, start: int, stop: int) -> Region | None:
         """The region that [start, stop) lies in: between the nearest K1 cuts that are found, or the
@@ -42,9 +32,36 @@ class Regions:
         for (first, last), region in self.known.items():
             if first <= start and stop <= last:
                 return region
-        first, last = self._before(start), self._behind(stop)
-        self.known[first, last] = self.inside.region(self.text, first, last)
-        return self.known[first, last]
+        return self._between(self._before(start), self._behind(stop))
+
+    def closed(self, seam: Seam, start: int, stop: int) -> bool:
+        """The part [start, stop) of the text, beside a seam, is scanned as in the text as far as
+        the seam's region reaches."""
+        region = self.of(seam)
+        return region is not None and self.inside.closed(self.text, region, start, stop)
+
+    def kept(self, joins: Sequence[Join | None]) -> list[Join | None]:
+        """The joins without those of rule K5 beside a part that is not scanned as in the text;
+        parts end at seams. Where one is missing the chunks will be encoded anew anyway."""
+        places = (None if join is None else join.seam.position for join in joins)
+        ends = [0, *places, len(self.text)]
+
+        def closed(seam: Seam, start: int | None, stop: int | None) -> bool:
+            return start is None or stop is None or self.closed(seam, start, stop)
+
+        return [
+            join
+            if join is None
+            or join.seam.rule != "K5"
+            or (closed(join.seam, before, here) and closed(join.seam, here, after))
+            else None
+            for join, before, here, after in zip(joins, ends, ends[1:], ends[2:], strict=False)
+        ]
+
+    def _between(self, start: int, stop: int) -> Region | None:
+        if (start, stop) not in self.known:
+            self.known[start, stop] = self.inside.region(self.text, start, stop)
+        return self.known[start, stop]
 
     def _before(self, place: int) -> int:
         """A K1 cut at or before a place, or 0; looked for in ever longer steps."""
@@ -67,15 +84,3 @@ class Regions:
                 return seam.position
             place = max(seam.position + 1, run_stop(text, seam.position, len(text)))
         return len(text)
-
-    def closed(self, chunk: Chunk, cuts: Sequence[Seam | None]) -> bool:
-        """The chunk is scanned as in the text, as far as the regions of these cuts reach."""
-        divided = [cut for cut in cuts if cut is not None and is_inside(cut)]
-        return all(self._closed_in(self.of(cut), chunk.start, chunk.stop) for cut in divided)
-
-    def closed_part(self, seam: Seam, start: int, stop: int) -> bool:
-        """The same of any part of the text beside a seam."""
-        return self._closed_in(self.of(seam), start, stop)
-
-    def _closed_in(self, region: Region | None, start: int, stop: int) -> bool:
-        return region is not None and self.inside.closed(self.text, region, start, stop)

@@ -1,10 +1,101 @@
-"""Which ids two neighbouring pieces have in common: the kernel of ID-overlap matching."""
+"""Chunks that overlap joined at the longest run of ids that two pieces have in common.
+
+ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
 import numpy as np
 
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
+from tokpar.methods.acceptance import Licences
+from tokpar.methods.joining import Overlap, overlap_of
+from tokpar.methods.options import require_choice
+from tokpar.types import Chunk, Join, Piece, Seam
+
+MATCHES = ("longest", "window")
+
+
+@dataclass(frozen=True)
+class RunMerger:
+    """Left pieces end with the longest common run of ids, right pieces go on behind it.
+
+    "longest" compares all ids of two pieces, "window" those that touch the overlap. A seam whose
+    place is also a certified cut, of the text and of both chunks, says so; for "longest" only
+    where tokens tile the text, since nothing else there needs to know where they lie.
+    """
+
+    match: Literal["longest", "window"] = "longest"
+
+    def __post_init__(self) -> None:
+        require_choice("match", self.match, MATCHES)
+
+    @property
+    def matches_spans(self) -> bool:
+        return self.match == "window"
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        licences = Licences.of(text, tokenizer)
+        located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.refused)
+        joins: list[Join | None] = []
+        first = 0
+        for pair, sides in zip(pairwise(chunks), pairwise(pieces), strict=True):
+            overlap = overlap_of(text, pair, sides, tokenizer) if located else None
+            if overlap is not None and self.matches_spans:
+                join = _behind_run(pair[1], overlap.left_ids, overlap.right_ids)
+                join = replace(join, left=overlap.left_first + join.left)
+            else:
+                join = _as_published(pair[1], sides)
+            if overlap is not None:
+                join = _certified(overlap, join, licences) or join
+            # a run before the previous seam of the same piece leaves nothing of the piece
+            joins.append(replace(join, left=max(first, join.left)))
+            first = join.right
+        return joins
+
+
+def _as_published(right: Chunk, sides: tuple[Piece, Piece]) -> Join:
+    """The join behind the longest run among all ids of both pieces, as ParallelTokenizer makes it:
+    where the run ends with the right piece, nothing of that piece is dropped (its slice begins at
+    `(n - b) % n`), so a last chunk no longer than the overlap is there twice."""
+    join = _behind_run(right, sides[0].ids, sides[1].ids)
+    return replace(join, right=0) if join.right == len(sides[1].ids) else join
+
+
+def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
+    """No run: all ids of both sides are kept, where the published code warns and goes on."""
+    i, j, length = longest_common_run(left_ids, right_ids)
+    seam = Seam(right.core_start, None, "", (("matched", length),))
+    return Join(seam, i + length, j + length)
+
+
+def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
+    """The same join with a rule, if it parts the tokens of both sides at a certified cut.
+
+    Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
+    share, where the next seam may stand.
+    """
+    before = join.left - overlap.left_first
+    if before < 1 or not join.right:
+        return None
+    position = overlap.position(int(overlap.left_spans[before - 1, 1]))
+    if not overlap.start < position < overlap.right.core_stop:
+        return None
+    found = licences.as_certified(overlap, join, position)
+    return None if found is None or "absorbed" in dict(found.seam.witness) else found
+
 
 # For each place of two rows: the number of the window that starts there among those that occur in
 # both rows, or -1. Windows of one length; a row has as many places as such windows fit into it.
