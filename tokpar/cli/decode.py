@@ -43,18 +43,14 @@ def _ids(arguments: argparse.Namespace) -> list[int]:
     if arguments.file is not None:
         if arguments.ids:
             raise OptionError("give either ids or --file, not both")
-        return _from_file(arguments.file)
+        if Path(arguments.file).suffix == ".npy":
+            return _from_array(arguments.file)
+        return _parsed(read_source(arguments.file).text, arguments.file)
     if arguments.ids in ([], [STDIN]):
         if not arguments.ids and sys.stdin.isatty():
             raise OptionError('no ids: give numbers, "-" for standard input, or --file')
         return _parsed(read_source(STDIN).text, "standard input")
     return _parsed(" ".join(arguments.ids), "arguments")
-
-
-def _from_file(name: str) -> list[int]:
-    if Path(name).suffix == ".npy":
-        return _from_array(name)
-    return _parsed(read_source(name).text, name)
 
 
 def _from_array(name: str) -> list[int]:

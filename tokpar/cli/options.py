@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tokpar.cli.output import plural
+from tokpar.cli.source import Source, sources
 from tokpar.errors import OptionError, TokparError
 
 if TYPE_CHECKING:
-    from tokpar.cli.source import Source
     from tokpar.encoder import Encoder
+    from tokpar.encoding import Encoding
+    from tokpar.interfaces import TokenizerAdapter
+
+
+_OFF = {
+    "no_special_tokens": "add_special_tokens",
+    "no_truncation": "truncation",
+    "no_padding": "padding",
+    "no_lowercase": "lowercase",
+}
+"""Arguments that turn off a setting of `load`."""
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +62,9 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
     """How the text is split."""
-    group = parser.add_argument_group("strategy")
-    add = group.add_argument
-    add(
-        "--strategy", default="auto", metavar="NAME|SPLITTER+MERGER", help="see `tokpar strategies`"
-    )
+    add = parser.add_argument_group("strategy").add_argument
+    shape = "NAME|SPLITTER+MERGER"
+    add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
     add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
     add(
         "--option",
@@ -64,14 +75,15 @@ def declare_strategy(parser: argparse.ArgumentParser) -> None:
     add("--allow-approximate", action="store_true", help="accept ids that may be wrong")
 
 
-def declare_executor(parser: argparse.ArgumentParser) -> None:
-    """Who runs the tokenizer."""
-    group = parser.add_argument_group("executor")
-    group.add_argument("--executor", default="auto", metavar="NAME", help="see `tokpar plugins`")
-    group.add_argument("--workers", type=int, metavar="N", help="default: the cores available")
-    group.add_argument(
-        "--progress", action="store_true", help="show a bar even if stderr is not a terminal"
-    )
+def declare_encoding(parser: argparse.ArgumentParser) -> None:
+    """Which tokenizer, how texts are split, who encodes them, what is printed."""
+    declare_tokenizer(parser)
+    declare_strategy(parser)
+    add = parser.add_argument_group("executor").add_argument
+    add("--executor", default="auto", metavar="NAME", help="see `tokpar plugins`")
+    add("--workers", type=int, metavar="N", help="default: the cores available")
+    add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
+    declare_output(parser)
 
 
 def declare_output(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +92,7 @@ def declare_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
 
 
-def tokenizer_of(arguments: argparse.Namespace) -> Any:
+def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     """The adapter that the tokenizer arguments describe."""
     from tokpar.loading import load
 
@@ -102,7 +114,7 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextmanager
-def encoder_of(arguments: argparse.Namespace, tokenizer: Any) -> Iterator[Encoder]:
+def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Iterator[Encoder]:
     """An encoder by the strategy and executor arguments, with a progress bar if there is to be
     one; its pools are closed at the end."""
     from tokpar.cli.progress import executor_of
@@ -122,6 +134,24 @@ def encoder_of(arguments: argparse.Namespace, tokenizer: Any) -> Iterator[Encode
         yield encoder
 
 
+def encodings_of(
+    arguments: argparse.Namespace, tokenizer: TokenizerAdapter
+) -> Iterator[tuple[Source, Encoding]]:
+    """Each text and its encoding, with a line on stderr where the tokenizer has truncated it."""
+    with encoder_of(arguments, tokenizer) as encoder:
+        for source in sources(arguments):
+            with blamed_on(source):
+                encoding = encoder.encode(source.text)
+            if encoding.truncated and not arguments.quiet:
+                own = plural(encoding.untruncated, "id")
+                print(
+                    f"{source.name}: the tokenizer's truncation kept a part of the {own} of the "
+                    "text; --no-truncation gives all",
+                    file=sys.stderr,
+                )
+            yield source, encoding
+
+
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
     """What a tokenizer has against a text, such as a special token that is not allowed in it,
@@ -135,17 +165,12 @@ def blamed_on(source: Source) -> Iterator[None]:
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    if arguments.no_special_tokens:
-        settings["add_special_tokens"] = False
-    if arguments.no_truncation:
-        settings["truncation"] = False
-    if arguments.no_padding:
-        settings["padding"] = False
-    if arguments.no_lowercase:
-        settings["lowercase"] = False
-    if arguments.allowed_special is not None:
-        settings["allowed_special"] = _allowed(arguments.allowed_special)
+    settings: dict[str, Any] = {
+        name: False for flag, name in _OFF.items() if getattr(arguments, flag)
+    }
+    tokens = arguments.allowed_special
+    if tokens is not None:
+        settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
     return settings | rank_settings(arguments)
 
 
@@ -160,10 +185,6 @@ def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         pairs = [_pair("--special", item) for item in arguments.special or ()]
         settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
     return settings
-
-
-def _allowed(tokens: Sequence[str]) -> str | frozenset[str]:
-    return "all" if "all" in tokens else frozenset(tokens)
 
 
 def _pair(option: str, item: str) -> tuple[str, str]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tokpar.cli.source import Source
-from tokpar.encoding import Encoding
 from tokpar.seams import Seams
 
 
@@ -43,17 +39,6 @@ def rule_counts(seams: Seams) -> dict[str, int]:
     if seams.everywhere is not None:
         counts[seams.everywhere.licence.rule or "none"] += len(seams) - len(seams.planned)
     return dict(sorted(counts.items()))
-
-
-def warn_if_truncated(arguments: argparse.Namespace, encoding: Encoding, source: Source) -> None:
-    """One line on stderr where the tokenizer's own truncation has left out ids of a text."""
-    if encoding.truncated and not arguments.quiet:
-        own = plural(encoding.untruncated, "id")
-        print(
-            f"{source.name}: the tokenizer's truncation kept a part of the {own} of the text; "
-            "--no-truncation gives all",
-            file=sys.stderr,
-        )
 
 
 def plural(count: int, thing: str) -> str:

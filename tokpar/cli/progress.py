@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache, partial
 from typing import Any
 
 from tokpar.executors.threads import blocks
@@ -83,14 +84,9 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     if not _wanted(arguments):
         yield arguments.executor
         return
-    built: dict[str, Executor] = {}
-    try:
-        choose = _chooser(arguments.executor, arguments.workers, built)
-        yield ProgressExecutor(choose, _tqdm(_patience(arguments)))
-    finally:
-        for executor in built.values():
-            if hasattr(executor, "close"):
-                executor.close()
+    with ExitStack() as pools:
+        choose = _chooser(arguments.executor, arguments.workers, pools)
+        yield ProgressExecutor(choose, partial(_bar, arguments))
 
 
 @contextmanager
@@ -101,23 +97,23 @@ def bar_of(
     if not _wanted(arguments):
         yield lambda done: None
         return
-    bar = _tqdm(_patience(arguments), unit)(total)
-    try:
+    with closing(_bar(arguments, total, unit)) as bar:
         yield bar.update
-    finally:
-        bar.close()
 
 
 def _wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
 
 
-def _patience(arguments: argparse.Namespace) -> float:
-    return 0.0 if arguments.progress else PATIENCE_SECONDS
+def _bar(arguments: argparse.Namespace, total: int, unit: str = "ch") -> Any:
+    from tqdm import tqdm
+
+    delay = 0.0 if arguments.progress else PATIENCE_SECONDS
+    return tqdm(total=total, unit=unit, unit_scale=True, delay=delay, leave=False, file=sys.stderr)
 
 
-def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choose:
-    """Executors by name, each built when first needed and kept in `built`."""
+def _chooser(name: str, workers: int | None, pools: ExitStack) -> Choose:
+    """Executors by name, each built when first needed and closed with `pools`."""
     from tokpar.executors.workers import worker_count
     from tokpar.methods.sizes import fitting_executor
     from tokpar.registry import registry
@@ -126,21 +122,14 @@ def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choo
     if name != "auto":
         registry().executor_kind(name)
 
+    @cache
+    def built(fitting: str) -> Executor:
+        executor = registry().executor_kind(fitting).build(count)
+        if hasattr(executor, "close"):
+            pools.callback(executor.close)
+        return executor
+
     def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-        fitting = fitting_executor(tokenizer, length, count) if name == "auto" else name
-        if fitting not in built:
-            built[fitting] = registry().executor_kind(fitting).build(count)
-        return built[fitting]
+        return built(fitting_executor(tokenizer, length, count) if name == "auto" else name)
 
     return choose
-
-
-def _tqdm(patience: float, unit: str = "ch") -> Callable[[int], Any]:
-    def new_bar(total: int) -> Any:
-        from tqdm import tqdm
-
-        return tqdm(
-            total=total, unit=unit, unit_scale=True, delay=patience, leave=False, file=sys.stderr
-        )
-
-    return new_bar

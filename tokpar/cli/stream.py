@@ -42,22 +42,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _texts(name: str) -> Iterator[str]:
     """What has arrived, again and again; a character that is not complete waits for its end."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder, final = codecs.getincrementaldecoder("utf-8")(), False
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         read = getattr(file, "read1", file.read)
-        while data := read(BYTES):
-            yield _decoded(decoder, data, name)
-    yield _decoded(decoder, b"", name, final=True)
-
-
-def _decoded(
-    decoder: codecs.IncrementalDecoder, data: bytes, name: str, final: bool = False
-) -> str:
-    try:
-        return decoder.decode(data, final)
-    except UnicodeDecodeError as error:
-        where = "standard input" if name == STDIN else name
-        byte = error.object[error.start]
-        raise FileFormatError(
-            f"{where}: expected UTF-8 text, got the byte 0x{byte:02x} ({error.reason})"
-        ) from None
+        while not final:
+            data = read(BYTES)
+            final = not data
+            try:
+                text = decoder.decode(data, final)
+            except UnicodeDecodeError as error:
+                where = "standard input" if name == STDIN else name
+                raise FileFormatError(
+                    f"{where}: expected UTF-8 text, got the byte "
+                    f"0x{error.object[error.start]:02x} ({error.reason})"
+                ) from None
+            yield text

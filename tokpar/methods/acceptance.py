@@ -6,89 +6,22 @@ Each acceptance looks at one overlap and answers with a join, or None.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.cuts.numbers import run_stop
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import has_surrogate
+from tokpar.cuts.inside import Inside, Region
 from tokpar.methods.joining import Overlap
-from tokpar.methods.regions import Regions
+from tokpar.methods.licences import Licences
 from tokpar.types import Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]
 
-MOST_CUTS_TRIED = MOST_EDGES_TRIED = 16
+_MOST_TRIED = 16
 _PLAIN = re.compile("[ -~]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Licences:
-    """What may be licensed in one text: certified cuts, none where `refused`; and seams inside its
-    pre-tokens, whose `regions` are None where nothing can be."""
-
-    inside: Inside
-    refused: bool
-    regions: Regions | None
-
-    @classmethod
-    def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
-        inside = inside_of(tokenizer)
-        refused = inside.finder.refusal_for(text) is not None
-        none_inside = inside.refusal is not None or has_surrogate(text)
-        return cls(inside, refused, None if none_inside else Regions(text, inside))
-
-    @property
-    def finder(self) -> CutFinder:
-        return self.inside.finder
-
-    def in_all(self, overlap: Overlap, position: int) -> Seam | None:
-        """The seam at a place that is a certified cut of the text, and of each of the two chunks
-        taken as texts of their own (window lemma); where the left chunk ends it need not be cut."""
-        if self.refused:
-            return None
-        text, left, right = overlap.text, overlap.left, overlap.right
-        for chunk in (right,) if position == left.stop else (left, right):
-            own = text[chunk.start : chunk.stop]
-            if self.finder.certify(own, position - chunk.start) is None:
-                return None
-        return self.finder.certify(text, position)
-
-    def cuts(self, overlap: Overlap) -> Iterator[Seam]:
-        """Certified cuts of the overlap, the planned one first."""
-        if self.refused:
-            return
-        text, planned = overlap.text, overlap.right.cut
-        place = overlap.start + 1
-        found = planned
-        if planned is None or planned.rule is None:
-            found = self.finder.find(text, place, overlap.stop)
-        tried: set[int] = set()
-        while found is not None and len(tried) < MOST_CUTS_TRIED:
-            position = found.position
-            if found is not planned:
-                place = position + 1
-            if position not in tried and overlap.start < position < overlap.stop:
-                seam = self.in_all(overlap, position)
-                if seam is not None:
-                    yield seam
-                elif found.rule == "K2":  # a chunk begins out of phase: no better in the whole run
-                    place = max(place, run_stop(text, position, overlap.stop))
-            tried.add(position)
-            found = self.finder.find(text, place, overlap.stop)
-
-    def as_certified(self, overlap: Overlap, join: Join, position: int) -> Join | None:
-        """The same join by the rule of a certified cut in [start, stop] of the overlap, if that
-        parts the tokens of both sides like this."""
-        seam = self.in_all(overlap, position)
-        found = None if seam is None else overlap.join(seam)
-        return found if found is not None and replace(found, seam=join.seam) == join else None
 
 
 Accept = Callable[[Overlap, Licences, int], Join | None]
@@ -213,17 +146,16 @@ def by_cut(
 def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
     """Two token edges that both sides found strictly inside one pre-token (K5, theorem 5'), which
     is known from a scan of the text between two K1 cuts; both chunks must scan as the text does."""
-    regions = licences.regions
-    if regions is None or not regions.inside.is_one(overlap.text[overlap.start : overlap.stop]):
+    text, inside = overlap.text, licences.inside
+    if licences.none_inside or not inside.is_one(text[overlap.start : overlap.stop]):
         return None
-    region = regions.around(overlap.start, overlap.stop)
+    region = licences.around(overlap.start, overlap.stop)
     if region is None:
         return None
     for chunk in (overlap.left, overlap.right):
-        if not regions.inside.closed(overlap.text, region, chunk.start, chunk.stop):
+        if not inside.closed(text, region, chunk.start, chunk.stop):
             return None
-    middle = (overlap.start + overlap.stop) // 2
-    return by_two_edges(overlap, middle, region, regions.inside, last)
+    return by_two_edges(overlap, (overlap.start + overlap.stop) // 2, region, inside, last)
 
 
 def by_two_edges(
@@ -241,7 +173,7 @@ def by_two_edges(
     common = [place for place in overlap.shared_edges().tolist() if start < place < stop]
     pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
     pairs.sort(key=lambda pair: abs(pair[0] - near))
-    for place, second in pairs[:MOST_EDGES_TRIED]:
+    for place, second in pairs[:_MOST_TRIED]:
         if inside.apart(overlap.text, piece, place):
             known = ("right_start", start), ("second", second), ("left_stop", stop)
             return overlap.join(Seam(place, "K5", "5'", (*region.witness, *known)))

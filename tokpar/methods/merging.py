@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tokpar.cuts.inside import inside_of
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.acceptance import Accept, Licences, by_two_edges
+from tokpar.methods.acceptance import Accept, by_two_edges
 from tokpar.methods.chunks import FAR, absorbed, joins_at_cuts
 from tokpar.methods.joining import overlap_of
-from tokpar.methods.regions import Regions
+from tokpar.methods.licences import Licences
 from tokpar.types import Chunk, Join, Piece, Seam, united
 
 
@@ -42,7 +41,7 @@ class OverlapMerger:
             return self.accept(overlap_of(text, pair, sides, tokenizer), licences, last)
 
         joins = _joins(chunks, pieces, join)
-        return joins if licences.regions is None else licences.regions.kept(joins)
+        return joins if licences.none_inside else licences.kept(joins)
 
     def mended(
         self,
@@ -85,17 +84,17 @@ class InsideMerger:
         joins = joins_at_cuts(chunks, pieces)
         if all(joins):
             return joins
-        regions = Regions(text, inside_of(tokenizer))
+        licences = Licences.of(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
             cut = pair[1].cut
-            region = None if cut is None or cut.rule is not None else regions.of(cut)
+            region = None if cut is None or cut.rule is not None else licences.region_of(cut)
             if cut is None or region is None:
                 return None
             overlap = overlap_of(text, pair, sides, tokenizer)
-            return by_two_edges(overlap, cut.position, region, regions.inside, last)
+            return by_two_edges(overlap, cut.position, region, licences.inside, last)
 
-        return regions.kept(_joins(chunks, pieces, join))
+        return licences.kept(_joins(chunks, pieces, join))
 
     def mended(
         self,
@@ -106,7 +105,7 @@ class InsideMerger:
     ) -> list[Chunk]:
         """One chunk of those on either side of a failed seam, and of more of them where it would
         not be scanned as in the text."""
-        regions, broken = Regions(text, inside_of(tokenizer)), set(failed)
+        licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
             mended: list[Chunk] = []
             more: set[int] = set()
@@ -117,7 +116,9 @@ class InsideMerger:
                     chunk = united(chunk, chunks[after - 1])
                     ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
                     inside = {i: cut for i, cut in ends.items() if cut is not None}
-                    if not all(regions.closed(c, chunk.start, chunk.stop) for c in inside.values()):
+                    if not all(
+                        licences.closed(c, chunk.start, chunk.stop) for c in inside.values()
+                    ):
                         more.update(inside)
                 mended.append(chunk)
             if not more:
