@@ -17,9 +17,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as their widest cell, numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
+) -> None:
+    """Columns as wide as their widest cell, numbers to the right; the first `most` rows."""
+    every = list(rows)
+    cells = [[str(cell) for cell in row] for row in every[:most]]
     numeric = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(header))]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     for row in [list(header), *cells]:
@@ -28,6 +31,8 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         print("  ".join(padded).rstrip())
+    if len(cells) < len(every):
+        print(f"and {len(every) - len(cells):,} more (--all shows them)")
 
 
 def rule_counts(seams: Seams) -> dict[str, int]:

@@ -83,11 +83,8 @@ def _print(source: Source, split: Split, most: int | None) -> None:
     why = f" ({split.why})" if split.why else ""
     count = plural(len(chunks), "chunk")
     print(f"{source.name}: {length}, {count}; {split.plan or count}{why}")
-    shown = chunks if most is None else chunks[: most + 1]
-    if len(shown) > 1:
-        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(shown)))
-    if len(shown) < len(chunks):
-        print(f"and {len(chunks) - len(shown):,} more (--all shows them)")
+    if len(chunks) > 1:
+        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(chunks)), most)
     for start, stop in split.serial_regions:
         print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
 

@@ -42,10 +42,8 @@ class ProgressExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         inner = self._chosen(texts, tokenizer)
-        return Rows.joined(
-            [inner.map(group, tokenizer, spans) for group, _ in self._moving(texts)]
-            or [Rows.of([])]
-        )
+        rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
+        return Rows.joined(rows or [Rows.of([])])
 
     def divide(
         self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
@@ -53,10 +51,7 @@ class ProgressExecutor:
         inner = self._chosen(texts, tokenizer)
         if not isinstance(inner, Divides):
             return self.map(texts, tokenizer, False), [False] * len(texts)
-        parts = [
-            inner.divide(group, divisible[first : first + len(group)], tokenizer)
-            for group, first in self._moving(texts)
-        ]
+        parts = [inner.divide(texts[own], divisible[own], tokenizer) for own in self._moving(texts)]
         return Rows.joined([rows for rows, _ in parts]), [each for _, own in parts for each in own]
 
     def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
@@ -64,17 +59,14 @@ class ProgressExecutor:
         self.name = self._inner.name
         return self._inner
 
-    def _moving(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[str], int]]:
-        """Groups of texts, and where each begins; the bar moves on when the next is asked for."""
+    def _moving(self, texts: Sequence[str]) -> Iterator[slice]:
+        """Groups of texts; the bar moves on when the next is asked for."""
         total = sum(map(len, texts))
-        bar = self._new_bar(total)
-        try:
+        with closing(self._new_bar(total)) as bar:
             for group in blocks(texts, max(LEAST_STEP, total // STEPS)):
-                part = texts[group.start : group.stop]
-                yield part, group.start
-                bar.update(sum(map(len, part)))
-        finally:
-            bar.close()
+                own = slice(group.start, group.stop)
+                yield own
+                bar.update(sum(map(len, texts[own])))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 from tokpar.errors import FileFormatError, OptionError
 
 STDIN = "-"
+OR_STDIN = 'UTF-8 text; "-" is standard input, the default'
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,7 @@ class Source:
 
 def declare_sources(parser: argparse.ArgumentParser) -> None:
     """Any number of files, "-", or --text."""
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help='UTF-8 text; "-" is standard input, the default'
-    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help=OR_STDIN)
     parser.add_argument("--text", help="use this text instead of files")
 
 

@@ -14,20 +14,14 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from tokpar.cli.options import blamed_on, declare_tokenizer, tokenizer_of
-from tokpar.cli.source import STDIN, Source
+from tokpar.cli.source import OR_STDIN, STDIN, Source
 from tokpar.errors import FileFormatError
 
 BYTES = 1 << 16
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        default=STDIN,
-        metavar="FILE",
-        help='UTF-8 text; "-" is standard input, the default',
-    )
+    parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help=OR_STDIN)
     declare_tokenizer(parser)
 
 

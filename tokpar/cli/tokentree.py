@@ -29,25 +29,24 @@ Row = tuple[Source, "Difference"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "vocabulary", metavar="VOCAB", help='tokenizer.json, .tiktoken or "default"'
-    )
+    add = parser.add_argument
+    add("vocabulary", metavar="VOCAB", help='tokenizer.json, .tiktoken or "default"')
     declare_sources(parser)
-    parser.add_argument(
-        "--lines", action="store_true", help="each line of a text is a text of its own"
-    )
+    add("--lines", action="store_true", help="each line of a text is a text of its own")
     declare_ranks(parser.add_argument_group("tokenizer"))
     declare_output(parser)
-    parser.add_argument("--all", action="store_true", help=f"show all texts, not the first {SHOWN}")
-    parser.add_argument(
-        "--progress", action="store_true", help="show a bar even if stderr is not a terminal"
-    )
+    add("--all", action="store_true", help=f"show all texts, not the first {SHOWN}")
+    add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.adapters.tokentree import TreeTokenizer
+    from tokpar.loading import load
     from tokpar.pure.tokentree import Difference
 
-    vocabulary = vocabulary_of(arguments)
+    adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
+    assert isinstance(adapter, TreeTokenizer)
+    vocabulary = adapter.vocabulary
     rows = list(compared(arguments, vocabulary, list(texts(arguments))))
     total = sum((difference for _, difference in rows), Difference())
     if arguments.json:
@@ -56,16 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(rows, total, None if arguments.all else SHOWN)
     return 0
-
-
-def vocabulary_of(arguments: argparse.Namespace) -> Vocabulary:
-    """The byte-level vocabulary that the arguments name."""
-    from tokpar.adapters.tokentree import TreeTokenizer
-    from tokpar.loading import load
-
-    adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
-    assert isinstance(adapter, TreeTokenizer)
-    return adapter.vocabulary
 
 
 def texts(arguments: argparse.Namespace) -> Iterator[Source]:
@@ -100,10 +89,7 @@ def describe(difference: Difference) -> dict[str, Any]:
 
 
 def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
-    shown = rows if most is None else rows[:most]
-    print_table(HEADER, (_cells(source.name, difference) for source, difference in shown))
-    if len(shown) < len(rows):
-        print(f"and {len(rows) - len(shown):,} more (--all shows them)")
+    print_table(HEADER, (_cells(source.name, difference) for source, difference in rows), most)
     print(
         f"{total.texts_differing:,} of {plural(total.texts, 'text')} ({total.text_share:.2%}) and "
         f"{total.token_share:.3%} of the tokens differ; TokenTree is {total.speedup:.2f} times as "
@@ -112,11 +98,6 @@ def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
 
 
 def _cells(name: str, difference: Difference) -> tuple[object, ...]:
-    return (
-        name,
-        difference.bpe_tokens,
-        difference.tree_tokens,
-        f"{difference.token_share:.3%}",
-        f"{difference.speedup:.2f}",
-        f"{difference.model_speedup:.2f}",
-    )
+    speeds = f"{difference.speedup:.2f}", f"{difference.model_speedup:.2f}"
+    share = f"{difference.token_share:.3%}"
+    return name, difference.bpe_tokens, difference.tree_tokens, share, *speeds

@@ -37,8 +37,6 @@ class BlocksSplitter:
         if refused is not None:
             return Split.whole(text, refused)
         chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
-        if len(chunks) == 1:
-            return Split.whole(text, "no block ends inside the text")
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
 
