@@ -38,12 +38,8 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
-    add(
-        "--allowed-special",
-        action="append",
-        metavar="TOKEN|all",
-        help="tiktoken: a special token that may stand in the text; repeatable",
-    )
+    allowed = "tiktoken: a special token that may stand in the text; repeatable"
+    add("--allowed-special", action="append", metavar="TOKEN|all", help=allowed)
     declare_ranks(group)
 
 
@@ -52,12 +48,8 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
     add = parser.add_argument
     add("--encoding", metavar="NAME", help="the known encoding that a .tiktoken file holds")
     add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file of another encoding")
-    add(
-        "--special",
-        action="append",
-        metavar="TOKEN=ID",
-        help="a special token of a .tiktoken file; repeatable",
-    )
+    special = "a special token of a .tiktoken file; repeatable"
+    add("--special", action="append", metavar="TOKEN=ID", help=special)
 
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
@@ -66,12 +58,8 @@ def declare_strategy(parser: argparse.ArgumentParser) -> None:
     shape = "NAME|SPLITTER+MERGER"
     add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
     add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
-    add(
-        "--option",
-        action="append",
-        metavar="NAME=VALUE",
-        help="an option of the strategy, or of its splitter or merger; repeatable",
-    )
+    option = "an option of the strategy, or of its splitter or merger; repeatable"
+    add("--option", action="append", metavar="NAME=VALUE", help=option)
     add("--allow-approximate", action="store_true", help="accept ids that may be wrong")
 
 
@@ -203,10 +191,8 @@ def _token_id(token: str, number: str) -> int:
 
 def _value(text: str) -> Any:
     """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
-    named = {"true": True, "false": False, "none": None}
-    if text.lower() in named:
-        return named[text.lower()]
+    named = {"true": "True", "false": "False", "none": "None"}
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(named.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text

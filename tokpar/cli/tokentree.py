@@ -18,7 +18,6 @@ from tokpar.cli.source import Source, declare_sources, sources
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.pure.formats import Vocabulary
     from tokpar.pure.tokentree import Difference
 
 SHOWN = 20
@@ -41,13 +40,21 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.adapters.tokentree import TreeTokenizer
+    from tokpar.cli.progress import bar_of
     from tokpar.loading import load
-    from tokpar.pure.tokentree import Difference
+    from tokpar.pure.tokentree import Comparison, Difference
 
     adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
     assert isinstance(adapter, TreeTokenizer)
-    vocabulary = adapter.vocabulary
-    rows = list(compared(arguments, vocabulary, list(texts(arguments))))
+    vocabulary, every = adapter.vocabulary, list(texts(arguments))
+    if not every:
+        raise OptionError("there is no line to compare")
+    comparison = Comparison(vocabulary)
+    rows: list[Row] = []
+    with bar_of(arguments, sum(len(source.text) for source in every)) as move:
+        for source in every:
+            rows.append((source, comparison.of(source.text)))
+            move(len(source.text))
     total = sum((difference for _, difference in rows), Difference())
     if arguments.json:
         described = [{"text": source.name, **describe(difference)} for source, difference in rows]
@@ -65,22 +72,6 @@ def texts(arguments: argparse.Namespace) -> Iterator[Source]:
                 yield Source(f"{source.name}:{number}", line)
         else:
             yield source
-
-
-def compared(
-    arguments: argparse.Namespace, vocabulary: Vocabulary, texts: Sequence[Source]
-) -> Iterator[Row]:
-    """Each text with what differs in it, while a bar moves."""
-    from tokpar.cli.progress import bar_of
-    from tokpar.pure.tokentree import Comparison
-
-    if not texts:
-        raise OptionError("there is no line to compare")
-    comparison = Comparison(vocabulary)
-    with bar_of(arguments, sum(len(source.text) for source in texts)) as move:
-        for source in texts:
-            yield source, comparison.of(source.text)
-            move(len(source.text))
 
 
 def describe(difference: Difference) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from tokpar.methods.options import require_choice, require_sizes
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
-Side = Literal["after", "before"]
-
 
 @dataclass(frozen=True)
 class DelimiterSplitter:
@@ -85,7 +83,9 @@ class ConcatenatingMerger:
         ]
 
 
-def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> Iterator[int]:
+def nearest_cuts(
+    text: str, delimiter: str, size: int, side: Literal["after", "before"] = "after"
+) -> Iterator[int]:
     """For each multiple of `size` inside the text the place after (before) a delimiter nearest to
     it, the earlier of two; each once, ascending: "a b cd e" at " " by 3 -> 2, 7. Linear time."""
     shift = len(delimiter) if side == "after" else 0
@@ -105,7 +105,10 @@ def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> 
 
 
 def build(
-    *, chunk_chars: int | None = None, delimiter: str = " ", side: Side = "before"
+    *,
+    chunk_chars: int | None = None,
+    delimiter: str = " ",
+    side: Literal["after", "before"] = "before",
 ) -> tuple[DelimiterSplitter, ConcatenatingMerger]:
     """`chunk_chars`: size of a chunk in code points, aimed at; tuned to tokenizer and text if None.
     `delimiter`: the string to cut at. `side`: of the delimiter, on which to cut; no code of the

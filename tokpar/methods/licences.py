@@ -45,13 +45,13 @@ class Licences:
         """No pre-token of the text may be divided."""
         return self.inside.refusal is not None or has_surrogate(self.text)
 
-    def in_all(self, overlap: Overlap, position: int) -> Seam | None:
+    def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
         """The seam at a place that is a certified cut of the text, and of each of the two chunks
-        taken as texts of their own (window lemma); where the left chunk ends it need not be cut."""
+        taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
         if self.refused:
             return None
         text, left, right = overlap.text, overlap.left, overlap.right
-        for chunk in (right,) if position == left.stop else (left, right):
+        for chunk in (right,) if end and position == left.stop else (left, right):
             own = text[chunk.start : chunk.stop]
             if self.finder.certify(own, position - chunk.start) is None:
                 return None
@@ -80,10 +80,12 @@ class Licences:
             tried.add(position)
             found = self.finder.find(text, place, overlap.stop)
 
-    def as_certified(self, overlap: Overlap, join: Join, position: int) -> Join | None:
-        """The same join by the rule of a certified cut in [start, stop] of the overlap, if that
-        parts the tokens of both sides like this."""
-        seam = self.in_all(overlap, position)
+    def as_certified(
+        self, overlap: Overlap, join: Join, position: int, end: bool = False
+    ) -> Join | None:
+        """The same join by the rule of a certified cut in [start, stop] of the overlap, see
+        `in_all`, if that parts the tokens of both sides like this."""
+        seam = self.in_all(overlap, position, end)
         found = None if seam is None else overlap.join(seam)
         return found if found is not None and replace(found, seam=join.seam) == join else None
 

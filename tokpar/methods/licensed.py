@@ -59,11 +59,7 @@ class LicensedMerger:
         return kept
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         if not isinstance(self.merger, Mends):
             return fused(chunks, failed)

@@ -44,11 +44,7 @@ class OverlapMerger:
         return joins if licences.none_inside else licences.kept(joins)
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Both chunks cut at a certified place near the failed seam, without overlap; where there
         is none, one chunk of the two. None with `restart`."""
@@ -97,11 +93,7 @@ class InsideMerger:
         return licences.kept(_joins(chunks, pieces, join))
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
         """One chunk of those on either side of a failed seam, and of more of them where it would
         not be scanned as in the text."""

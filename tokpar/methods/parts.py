@@ -44,9 +44,7 @@ SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
 
 
 def _certified(
-    *,
-    min_match: int | Literal["longest"] = 0,
-    on_failure: Literal["repair", "restart"] = "repair",
+    *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
 ) -> Merger:
     require_min_match(min_match, least=0)
     require_choice("on_failure", on_failure, ON_FAILURE)

@@ -93,7 +93,7 @@ def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
     position = overlap.position(int(overlap.left_spans[before - 1, 1]))
     if not overlap.start < position < overlap.right.core_stop:
         return None
-    found = licences.as_certified(overlap, join, position)
+    found = licences.as_certified(overlap, join, position, end=True)
     return None if found is None or "absorbed" in dict(found.seam.witness) else found
 
 
