@@ -21,8 +21,9 @@ from tokpar.cli import main
 from tokpar.combining import chosen
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.cut import CutSplitter, chunks_between
-from tokpar.methods.licensed import LicensedSplitter, licensed_merger
+from tokpar.methods.chunks import chunks_between
+from tokpar.methods.cut import CutSplitter
+from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
 from tokpar.methods.parts import MERGERS, SPLITTERS
 from tokpar.testing.cutting import small_options
 from tokpar.testing.merger import Anywhere
@@ -117,7 +118,7 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
         def merge(self, *arguments: Any) -> list[Join | None]:
             return [*twice]
 
-    joins = licensed_merger(Twice()).merge("one two", (), (), tokpar.load())
+    joins = LicensedMerger(Twice()).merge("one two", (), (), tokpar.load())
     assert [join is None for join in joins] == [False, True]
 
 

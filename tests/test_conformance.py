@@ -33,7 +33,7 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.methods.licensed import licensed_merger
+from tokpar.methods.licensed import LicensedMerger
 from tokpar.methods.parts import MERGERS, SPLITTERS
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
@@ -161,7 +161,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
 @pytest.mark.parametrize("name", MERGERS)
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
-    merger = licensed_merger(registry().merger_kind(name).build())
+    merger = LicensedMerger(registry().merger_kind(name).build())
     check_merger(merger, named_tokenizers()[tokenizer], examples=EXAMPLES)
 
 

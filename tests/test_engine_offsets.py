@@ -113,6 +113,6 @@ def test_places_that_tokens_cannot_have_license_nothing(misplaced: Any, side: in
     else:
         second = piece_of(wrong, text[chunks[1].start :])
     assert None in merger.merge(text, chunks, (first, second), right)
-    overlap = overlap_of(text, chunks, (first, second), wrong.locate)
+    overlap = overlap_of(text, chunks, (first, second), wrong)
     assert not overlap.placed
     assert all(len(found) == 0 for found in overlap.matched())

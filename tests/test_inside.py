@@ -35,9 +35,10 @@ from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.mending import Method
+from tokpar.methods.acceptance import by_two_edges
 from tokpar.methods.auto import AutoSplitter
-from tokpar.methods.inside import InsideMerger, by_two_edges
-from tokpar.methods.joining import locate_of, overlap_of
+from tokpar.methods.joining import overlap_of
+from tokpar.methods.merging import InsideMerger
 from tokpar.types import Chunk, Piece, Seam, Split
 
 N = 3000
@@ -292,9 +293,9 @@ def join_of(tokenizer: Any, text: str, a: int, b: int, longest: int = 0) -> Any:
     cut = Seam((a + b) // 2, None, "5'", (("start", 0), ("stop", len(text))))
     chunks = Chunk(0, b, 0, a + 1), Chunk(a, len(text), a + 1, len(text), cut=cut)
     sides = Piece(adapter.encode(text[:b])), Piece(adapter.encode(text[a:]))
-    overlap = overlap_of(text, chunks, sides, locate_of(adapter))
+    overlap = overlap_of(text, chunks, sides, adapter)
     region = Region(0, len(text), np.array([0, len(text)], dtype=np.int64))
-    join = by_two_edges(overlap, cut, region, inside, 0)
+    join = by_two_edges(overlap, cut.position, region, inside, 0)
     if join is None:
         return None
     return [*sides[0].ids[: join.left].tolist(), *sides[1].ids[join.right :].tolist()]

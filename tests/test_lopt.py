@@ -14,9 +14,10 @@ from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.mending import Method, sound_joins
-from tokpar.methods.acceptance import Licences, by_cut, by_word, longest_match
-from tokpar.methods.edges import Edge, chunks_over
-from tokpar.methods.joining import locate_of, overlap_of
+from tokpar.methods.acceptance import by_cut, by_word, longest_match
+from tokpar.methods.chunks import Edge, chunks_over
+from tokpar.methods.joining import overlap_of
+from tokpar.methods.licences import Licences
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.merging import OverlapMerger
 from tokpar.methods.recursive import depth_for
@@ -191,7 +192,7 @@ def joined(accept: Any, name: str, a: int, b: int, text: str, last: int = 0) -> 
     adapter = tokpar.load(tokenizer, **plain_settings(tokenizer))
     left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
     rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
-    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), locate_of(adapter))
+    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
     assert longest_match(overlap) is not None
     return accept(overlap, Licences.of(text, adapter), last)
 
@@ -267,14 +268,14 @@ def test_any_two_chunks_are_joined_right_or_not_at_all(text: str) -> None:
     although both sides may have a token edge there (window lemma)."""
     tokenizer = byte_level([("1", "1")])
     adapter = tokpar.load(tokenizer)
-    licences, locate = Licences.of(text, adapter), locate_of(adapter)
+    licences = Licences.of(text, adapter)
     joined = 0
     for a in range(1, len(text)):
         for b in range(a + 1, len(text) + 1):
             pair = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
             rows = SerialExecutor().map([text[:b], text[a:]], adapter, False)
             left, right = rows.piece(0), rows.piece(1)
-            join = by_cut(overlap_of(text, pair, (left, right), locate), licences)
+            join = by_cut(overlap_of(text, pair, (left, right), adapter), licences)
             if join is not None:
                 joined += 1
                 ids = [*left.ids[: join.left].tolist(), *right.ids[join.right :].tolist()]

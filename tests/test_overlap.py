@@ -17,8 +17,8 @@ import tokpar
 from tests.seams import part, serial
 from tests.test_delimiter import plain, sizes
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text, named, own_call
-from tokpar.methods.overlap import RunMerger, build
-from tokpar.methods.runs import longest_common_run
+from tokpar.methods.overlap import build
+from tokpar.methods.runs import RunMerger, longest_common_run
 from tokpar.types import Chunk, Piece
 
 MATCHES = ("longest", "window")

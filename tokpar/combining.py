@@ -74,9 +74,9 @@ def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
 
 
 def _licensed(parts: Chosen) -> Chosen:
-    from tokpar.methods.licensed import LicensedSplitter, licensed_merger
+    from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
 
-    splitter, merger = LicensedSplitter(parts.splitter), licensed_merger(parts.merger)
+    splitter, merger = LicensedSplitter(parts.splitter), LicensedMerger(parts.merger)
     return Chosen(parts.name, splitter, merger, parts.tunable)
 
 

@@ -37,7 +37,7 @@ from tokpar.kernels import (
     spaces_behind_text,
 )
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, stands_apart, tiles, united
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.
@@ -124,7 +124,8 @@ class Work:
         chunks = self.split.chunks if chunks is None else chunks
         for chunk in chunks:
             if chunk.run is not None:
-                self.pieces[_slice(chunk)] = _run_piece(chunk)
+                token, times = chunk.run
+                self.pieces[_slice(chunk)] = Piece(np.full(times, token, dtype=np.uint32))
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
     def take(self, chunks: Sequence[Chunk], rows: Rows, divided: Flags) -> None:
@@ -204,10 +205,9 @@ class Work:
         try:
             divisible = [chunk.divisible for chunk in fresh]
             rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
-        except WorkerError as error:
-            raise placed(error, fresh) from error.__cause__ or error
         except EngineError as error:
-            if all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks))):
+            apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
+            if apart or isinstance(error, WorkerError):
                 raise placed(error, fresh) from error.__cause__ or error
             self.why = str(placed(error, fresh))
             return False
@@ -336,18 +336,6 @@ def sound_joins(
     return kept
 
 
-def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
-    """One chunk of the two on either side of each failed seam."""
-    broken = set(failed)
-    whole: list[Chunk] = []
-    for i, chunk in enumerate(chunks):
-        if i in broken:
-            whole[-1] = united(whole[-1], chunk)
-        else:
-            whole.append(chunk)
-    return whole
-
-
 def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
     """An executor's error about one of these chunks, told by its place in the text."""
     chunk = chunks[min(error.row, len(chunks) - 1)]
@@ -358,9 +346,3 @@ def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
 
 def _slice(chunk: Chunk) -> tuple[int, int, str]:
     return chunk.start, chunk.stop, chunk.kind
-
-
-def _run_piece(chunk: Chunk) -> Piece:
-    assert chunk.run is not None
-    token, times = chunk.run
-    return Piece(np.full(times, token, dtype=np.uint32))

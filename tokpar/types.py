@@ -95,6 +95,18 @@ def united(left: Chunk, right: Chunk) -> Chunk:
     return replace(whole, kind="text", run=None, divisible=False)
 
 
+def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
+    """One chunk of the two on either side of each failed seam; seam i is before chunk i."""
+    broken = set(failed)
+    whole: list[Chunk] = []
+    for i, chunk in enumerate(chunks):
+        if i in broken:
+            whole[-1] = united(whole[-1], chunk)
+        else:
+            whole.append(chunk)
+    return whole
+
+
 def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
     """Whether chunk `i` ends on either side at a certified cut or an end of the text, of `length`
     code points, and touches no neighbour: then it has the tokens the whole text has there."""

@@ -9,18 +9,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import (
-    blamed_on,
-    declare_executor,
-    declare_output,
-    declare_strategy,
-    declare_tokenizer,
-    encoder_of,
-    tokenizer_of,
-)
+from tokpar.cli.options import blamed_on, declare_encoding, encoder_of, tokenizer_of
 from tokpar.cli.output import plural, print_json
 from tokpar.cli.source import declare_source, read_source
 from tokpar.errors import FileFormatError
@@ -33,10 +26,7 @@ if TYPE_CHECKING:
 
 def declare(parser: argparse.ArgumentParser) -> None:
     declare_source(parser)
-    declare_tokenizer(parser)
-    declare_strategy(parser)
-    declare_executor(parser)
-    declare_output(parser)
+    declare_encoding(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument("--full", action="store_true", help="compare with the serial encode, too")
 
@@ -51,7 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     with blamed_on(source):
         if arguments.certificate is not None:
             encoding = read_certificate(arguments.certificate)
-            _say_whose(encoding.tokenizer, tokenizer.name, arguments.quiet)
+            # names may differ for good reasons, so this decides nothing
+            if encoding.tokenizer != tokenizer.name and not arguments.quiet:
+                whose = f"certificate of tokenizer {encoding.tokenizer!r}"
+                print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
             with encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
@@ -61,12 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(report)
     return 0 if report.ok else 1
-
-
-def _say_whose(written_for: str, name: str, quiet: bool) -> None:
-    """Names may differ for good reasons, so this decides nothing."""
-    if written_for != name and not quiet:
-        print(f"certificate of tokenizer {written_for!r}, checked with {name!r}", file=sys.stderr)
 
 
 def read_certificate(path: Path) -> StoredCertificate:
@@ -86,15 +73,7 @@ def describe(report: CheckReport) -> dict[str, Any]:
         "seams": report.seams,
         "full": report.full,
         "notes": list(report.notes),
-        "findings": [
-            {
-                "kind": finding.kind,
-                "message": finding.message,
-                "position": finding.position,
-                "seam": finding.seam,
-            }
-            for finding in report.findings
-        ],
+        "findings": [asdict(finding) for finding in report.findings],
     }
 
 

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import argparse
 
-from tokpar.cli.options import (
-    blamed_on,
-    declare_executor,
-    declare_output,
-    declare_strategy,
-    declare_tokenizer,
-    encoder_of,
-    tokenizer_of,
-)
-from tokpar.cli.output import print_json, warn_if_truncated
-from tokpar.cli.source import declare_sources, sources
+from tokpar.cli.options import declare_encoding, encodings_of, tokenizer_of
+from tokpar.cli.output import print_json
+from tokpar.cli.source import declare_sources
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     declare_sources(parser)
-    declare_tokenizer(parser)
-    declare_strategy(parser)
-    declare_executor(parser)
-    declare_output(parser)
+    declare_encoding(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     counts: list[int] = []
     lossless = True
-    with encoder_of(arguments, tokenizer_of(arguments)) as encoder:
-        for source in sources(arguments):
-            with blamed_on(source):
-                encoding = encoder.encode(source.text)
-            counts.append(len(encoding))
-            lossless &= encoding.lossless
-            cut = {"truncated_from": encoding.untruncated} if encoding.truncated else {}
-            if arguments.json:
-                print_json({"file": source.name, "ids_count": counts[-1], **cut})
-            else:
-                print(f"{counts[-1]} {source.name}")
-            warn_if_truncated(arguments, encoding, source)
+    for source, encoding in encodings_of(arguments, tokenizer_of(arguments)):
+        counts.append(len(encoding))
+        lossless &= encoding.lossless
+        cut = {"truncated_from": encoding.untruncated} if encoding.truncated else {}
+        if arguments.json:
+            print_json({"file": source.name, "ids_count": counts[-1], **cut})
+        else:
+            print(f"{counts[-1]} {source.name}")
     if len(counts) > 1 and not arguments.json:
         print(f"{sum(counts)} total")
     return 0 if lossless else 1

@@ -17,19 +17,19 @@ _MOST = 2**32
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help='numbers; "-" is standard input, the default'
-    )
-    parser.add_argument(
-        "--file", metavar="FILE", help="read the ids from a .npy, .txt or .json file instead"
-    )
+    add = parser.add_argument
+    add("ids", nargs="*", metavar="ID", help='numbers; "-" is standard input, the default')
+    add("--file", metavar="FILE", help="read the ids from a .npy, .txt or .json file instead")
     declare_tokenizer(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.encoder import Encoder
 
-    ids = _ids(arguments)
+    where, ids = _ids(arguments)
+    wrong = next((id_ for id_ in ids if not 0 <= id_ < _MOST), None)
+    if wrong is not None:
+        raise OptionError(f"{where}: an id is a number from 0 to {_MOST - 1:,}, got {wrong}")
     with Encoder(tokenizer_of(arguments)) as encoder:
         try:
             text = encoder.decode(ids)
@@ -39,22 +39,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _ids(arguments: argparse.Namespace) -> list[int]:
+def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
+    """Where they come from, and the ids."""
     if arguments.file is not None:
         if arguments.ids:
             raise OptionError("give either ids or --file, not both")
-        return _from_file(arguments.file)
-    if arguments.ids in ([], [STDIN]):
+        where = arguments.file
+        if Path(where).suffix == ".npy":
+            return where, _from_array(where)
+        text = read_source(where).text
+    elif arguments.ids in ([], [STDIN]):
         if not arguments.ids and sys.stdin.isatty():
             raise OptionError('no ids: give numbers, "-" for standard input, or --file')
-        return _parsed(read_source(STDIN).text, "standard input")
-    return _parsed(" ".join(arguments.ids), "arguments")
-
-
-def _from_file(name: str) -> list[int]:
-    if Path(name).suffix == ".npy":
-        return _from_array(name)
-    return _parsed(read_source(name).text, name)
+        where, text = "standard input", read_source(STDIN).text
+    else:
+        where, text = "arguments", " ".join(arguments.ids)
+    return where, _parsed(text, where)
 
 
 def _from_array(name: str) -> list[int]:
@@ -69,7 +69,8 @@ def _from_array(name: str) -> list[int]:
         raise FileFormatError(
             f"{name}: expected integers in one dimension, got {array.dtype}, shape {array.shape}"
         )
-    return _checked(array.tolist(), name)
+    ids: list[int] = array.tolist()
+    return ids
 
 
 def _parsed(text: str, where: str) -> list[int]:
@@ -80,7 +81,7 @@ def _parsed(text: str, where: str) -> list[int]:
     strange = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if strange is not None:
         raise OptionError(f"{where}: expected ids, got {strange[:40]!r}")
-    return _checked([int(word) for word in words], where)
+    return [int(word) for word in words]
 
 
 def _from_report(text: str, where: str) -> list[int]:
@@ -90,11 +91,4 @@ def _from_report(text: str, where: str) -> list[int]:
         raise FileFormatError(f'{where}: expected an object with "ids" ({error})') from error
     if not isinstance(ids, list) or not all(type(id_) is int for id_ in ids):
         raise FileFormatError(f'{where}: "ids" must be a list of whole numbers')
-    return _checked(ids, where)
-
-
-def _checked(ids: list[int], where: str) -> list[int]:
-    wrong = next((id_ for id_ in ids if not 0 <= id_ < _MOST), None)
-    if wrong is not None:
-        raise OptionError(f"{where}: an id is a number from 0 to {_MOST - 1:,}, got {wrong}")
     return ids

@@ -9,22 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import (
-    blamed_on,
-    declare_executor,
-    declare_output,
-    declare_strategy,
-    declare_tokenizer,
-    encoder_of,
-    tokenizer_of,
-)
-from tokpar.cli.output import plural, print_json, rule_counts, warn_if_truncated
-from tokpar.cli.source import Source, declare_sources, sources
+from tokpar.cli.options import declare_encoding, encodings_of, tokenizer_of
+from tokpar.cli.output import plural, print_json, rule_counts
+from tokpar.cli.source import Source, declare_sources
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
@@ -37,31 +28,23 @@ OUT_KINDS = (".npy", ".txt", ".json")
 
 def declare(parser: argparse.ArgumentParser) -> None:
     declare_sources(parser)
-    declare_tokenizer(parser)
-    declare_strategy(parser)
-    declare_executor(parser)
-    declare_output(parser)
-    parser.add_argument("--no-ids", action="store_true", help="print everything but the ids")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the ids there: .npy (uint32), .txt, .json"
-    )
-    parser.add_argument(
-        "--certificate", type=Path, metavar="FILE", help="write the seams there, for `tokpar check`"
-    )
+    declare_encoding(parser)
+    add = parser.add_argument
+    add("--no-ids", action="store_true", help="print everything but the ids")
+    out = "write the ids there: .npy (uint32), .txt, .json"
+    add("--out", type=Path, metavar="FILE", help=out)
+    certificate = "write the seams there, for `tokpar check`"
+    add("--certificate", type=Path, metavar="FILE", help=certificate)
 
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     tokenizer = tokenizer_of(arguments)
     lossless = True
-    with encoder_of(arguments, tokenizer) as encoder:
-        for source in sources(arguments):
-            with blamed_on(source):
-                encoding = encoder.encode(source.text)
-            lossless &= encoding.lossless
-            warn_if_truncated(arguments, encoding, source)
-            _write(arguments, encoding, source, tokenizer)
-            _print(arguments, encoding, source, tokenizer)
+    for source, encoding in encodings_of(arguments, tokenizer):
+        lossless &= encoding.lossless
+        _write(arguments, encoding, source, tokenizer)
+        _print(arguments, encoding, source, tokenizer)
     return 0 if lossless else 1
 
 
@@ -91,12 +74,10 @@ def _write_ids(path: Path, ids: IdArray) -> None:
     if path.suffix == ".npy":
         import numpy as np
 
-        with path.open("wb") as file:
-            np.save(file, ids)
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(ids.tolist()) + "\n", encoding="utf-8")
-    else:
-        path.write_text(_line(ids.tolist()) + "\n", encoding="utf-8")
+        np.save(path, ids)
+        return
+    line = json.dumps(ids.tolist()) if path.suffix == ".json" else _line(ids)
+    path.write_text(line + "\n", encoding="utf-8")
 
 
 def _print(
@@ -107,7 +88,7 @@ def _print(
         described = describe(encoding, source, tokenizer)
         print_json(described | {"ids": encoding.ids.tolist()} if with_ids else described)
     elif with_ids:
-        print(_line(encoding.ids.tolist()))
+        print(_line(encoding.ids))
     if not arguments.json and not arguments.quiet:
         print(summary(encoding, source), file=sys.stderr)
 
@@ -136,16 +117,14 @@ def summary(encoding: Encoding, source: Source) -> str:
         f"{plural(len(encoding), 'id')} of {plural(len(source.text), 'code point')} "
         f"in {seconds:.4f} s{speed}",
         f"serial: {report.why}" if report.chunks == 1 else plural(report.chunks, "chunk"),
-        *([_seams(encoding)] if encoding.seams else []),
-        "lossless" if encoding.lossless else "NOT lossless",
     ]
+    if encoding.seams:
+        rules = rule_counts(encoding.seams).items()
+        counts = ", ".join(f"{count:,} {rule}" for rule, count in rules)
+        parts.append(f"{plural(len(encoding.seams), 'seam')} ({counts})")
+    parts.append("lossless" if encoding.lossless else "NOT lossless")
     return f"{source.name}: " + "; ".join(parts)
 
 
-def _seams(encoding: Encoding) -> str:
-    rules = ", ".join(f"{count:,} {rule}" for rule, count in rule_counts(encoding.seams).items())
-    return f"{plural(len(encoding.seams), 'seam')} ({rules})"
-
-
-def _line(ids: Sequence[int]) -> str:
-    return " ".join(map(str, ids))
+def _line(ids: IdArray) -> str:
+    return " ".join(map(str, ids.tolist()))

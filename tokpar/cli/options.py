@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tokpar.cli.output import plural
+from tokpar.cli.source import Source, sources
 from tokpar.errors import OptionError, TokparError
 
 if TYPE_CHECKING:
-    from tokpar.cli.source import Source
     from tokpar.encoder import Encoder
+    from tokpar.encoding import Encoding
+    from tokpar.interfaces import TokenizerAdapter
+
+
+_OFF = {
+    "no_special_tokens": "add_special_tokens",
+    "no_truncation": "truncation",
+    "no_padding": "padding",
+    "no_lowercase": "lowercase",
+}
+"""Arguments that turn off a setting of `load`."""
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
@@ -25,12 +38,8 @@ def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
-    add(
-        "--allowed-special",
-        action="append",
-        metavar="TOKEN|all",
-        help="tiktoken: a special token that may stand in the text; repeatable",
-    )
+    allowed = "tiktoken: a special token that may stand in the text; repeatable"
+    add("--allowed-special", action="append", metavar="TOKEN|all", help=allowed)
     declare_ranks(group)
 
 
@@ -39,39 +48,30 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
     add = parser.add_argument
     add("--encoding", metavar="NAME", help="the known encoding that a .tiktoken file holds")
     add("--pat-str", metavar="REGEX", help="the regex of a .tiktoken file of another encoding")
-    add(
-        "--special",
-        action="append",
-        metavar="TOKEN=ID",
-        help="a special token of a .tiktoken file; repeatable",
-    )
+    special = "a special token of a .tiktoken file; repeatable"
+    add("--special", action="append", metavar="TOKEN=ID", help=special)
 
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
     """How the text is split."""
-    group = parser.add_argument_group("strategy")
-    add = group.add_argument
-    add(
-        "--strategy", default="auto", metavar="NAME|SPLITTER+MERGER", help="see `tokpar strategies`"
-    )
+    add = parser.add_argument_group("strategy").add_argument
+    shape = "NAME|SPLITTER+MERGER"
+    add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
     add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
-    add(
-        "--option",
-        action="append",
-        metavar="NAME=VALUE",
-        help="an option of the strategy, or of its splitter or merger; repeatable",
-    )
+    option = "an option of the strategy, or of its splitter or merger; repeatable"
+    add("--option", action="append", metavar="NAME=VALUE", help=option)
     add("--allow-approximate", action="store_true", help="accept ids that may be wrong")
 
 
-def declare_executor(parser: argparse.ArgumentParser) -> None:
-    """Who runs the tokenizer."""
-    group = parser.add_argument_group("executor")
-    group.add_argument("--executor", default="auto", metavar="NAME", help="see `tokpar plugins`")
-    group.add_argument("--workers", type=int, metavar="N", help="default: the cores available")
-    group.add_argument(
-        "--progress", action="store_true", help="show a bar even if stderr is not a terminal"
-    )
+def declare_encoding(parser: argparse.ArgumentParser) -> None:
+    """Which tokenizer, how texts are split, who encodes them, what is printed."""
+    declare_tokenizer(parser)
+    declare_strategy(parser)
+    add = parser.add_argument_group("executor").add_argument
+    add("--executor", default="auto", metavar="NAME", help="see `tokpar plugins`")
+    add("--workers", type=int, metavar="N", help="default: the cores available")
+    add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
+    declare_output(parser)
 
 
 def declare_output(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def declare_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
 
 
-def tokenizer_of(arguments: argparse.Namespace) -> Any:
+def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     """The adapter that the tokenizer arguments describe."""
     from tokpar.loading import load
 
@@ -102,7 +102,7 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextmanager
-def encoder_of(arguments: argparse.Namespace, tokenizer: Any) -> Iterator[Encoder]:
+def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Iterator[Encoder]:
     """An encoder by the strategy and executor arguments, with a progress bar if there is to be
     one; its pools are closed at the end."""
     from tokpar.cli.progress import executor_of
@@ -122,6 +122,24 @@ def encoder_of(arguments: argparse.Namespace, tokenizer: Any) -> Iterator[Encode
         yield encoder
 
 
+def encodings_of(
+    arguments: argparse.Namespace, tokenizer: TokenizerAdapter
+) -> Iterator[tuple[Source, Encoding]]:
+    """Each text and its encoding, with a line on stderr where the tokenizer has truncated it."""
+    with encoder_of(arguments, tokenizer) as encoder:
+        for source in sources(arguments):
+            with blamed_on(source):
+                encoding = encoder.encode(source.text)
+            if encoding.truncated and not arguments.quiet:
+                own = plural(encoding.untruncated, "id")
+                print(
+                    f"{source.name}: the tokenizer's truncation kept a part of the {own} of the "
+                    "text; --no-truncation gives all",
+                    file=sys.stderr,
+                )
+            yield source, encoding
+
+
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
     """What a tokenizer has against a text, such as a special token that is not allowed in it,
@@ -135,17 +153,12 @@ def blamed_on(source: Source) -> Iterator[None]:
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    if arguments.no_special_tokens:
-        settings["add_special_tokens"] = False
-    if arguments.no_truncation:
-        settings["truncation"] = False
-    if arguments.no_padding:
-        settings["padding"] = False
-    if arguments.no_lowercase:
-        settings["lowercase"] = False
-    if arguments.allowed_special is not None:
-        settings["allowed_special"] = _allowed(arguments.allowed_special)
+    settings: dict[str, Any] = {
+        name: False for flag, name in _OFF.items() if getattr(arguments, flag)
+    }
+    tokens = arguments.allowed_special
+    if tokens is not None:
+        settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
     return settings | rank_settings(arguments)
 
 
@@ -160,10 +173,6 @@ def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         pairs = [_pair("--special", item) for item in arguments.special or ()]
         settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
     return settings
-
-
-def _allowed(tokens: Sequence[str]) -> str | frozenset[str]:
-    return "all" if "all" in tokens else frozenset(tokens)
 
 
 def _pair(option: str, item: str) -> tuple[str, str]:
@@ -182,10 +191,8 @@ def _token_id(token: str, number: str) -> int:
 
 def _value(text: str) -> Any:
     """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
-    named = {"true": True, "false": False, "none": None}
-    if text.lower() in named:
-        return named[text.lower()]
+    named = {"true": "True", "false": "False", "none": "None"}
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(named.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text

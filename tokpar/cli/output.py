@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tokpar.cli.source import Source
-from tokpar.encoding import Encoding
 from tokpar.seams import Seams
 
 
@@ -21,9 +17,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as their widest cell, numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
+) -> None:
+    """Columns as wide as their widest cell, numbers to the right; the first `most` rows."""
+    every = list(rows)
+    cells = [[str(cell) for cell in row] for row in every[:most]]
     numeric = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(header))]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     for row in [list(header), *cells]:
@@ -32,6 +31,8 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         print("  ".join(padded).rstrip())
+    if len(cells) < len(every):
+        print(f"and {len(every) - len(cells):,} more (--all shows them)")
 
 
 def rule_counts(seams: Seams) -> dict[str, int]:
@@ -43,17 +44,6 @@ def rule_counts(seams: Seams) -> dict[str, int]:
     if seams.everywhere is not None:
         counts[seams.everywhere.licence.rule or "none"] += len(seams) - len(seams.planned)
     return dict(sorted(counts.items()))
-
-
-def warn_if_truncated(arguments: argparse.Namespace, encoding: Encoding, source: Source) -> None:
-    """One line on stderr where the tokenizer's own truncation has left out ids of a text."""
-    if encoding.truncated and not arguments.quiet:
-        own = plural(encoding.untruncated, "id")
-        print(
-            f"{source.name}: the tokenizer's truncation kept a part of the {own} of the text; "
-            "--no-truncation gives all",
-            file=sys.stderr,
-        )
 
 
 def plural(count: int, thing: str) -> str:

@@ -18,7 +18,7 @@ from tokpar.cli.options import (
 )
 from tokpar.cli.output import plural, print_json, print_table, visible
 from tokpar.cli.source import Source, declare_source, read_source
-from tokpar.types import Chunk, Split
+from tokpar.types import Chunk, Seam, Split
 
 SHOWN = 20
 AROUND = 16
@@ -64,14 +64,14 @@ def describe(source: Source, split: Split, strategy: str) -> dict[str, Any]:
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
     """`shared`: code points that both chunks tokenize; the seam may then come to lie elsewhere."""
-    cut = right.cut
-    position = right.core_start if cut is None else cut.position
+    cut = right.cut or Seam(right.core_start, None, "")
+    position = cut.position
     return {
         "position": position,
         "shared": max(0, left.stop - right.start),
-        "rule": None if cut is None else cut.rule,
-        "theorem": None if cut is None else cut.theorem,
-        "witness": {} if cut is None else dict(cut.witness),
+        "rule": cut.rule,
+        "theorem": cut.theorem or None,
+        "witness": dict(cut.witness),
         "before": text[max(0, position - AROUND) : position],
         "after": text[position : position + AROUND],
     }
@@ -83,11 +83,8 @@ def _print(source: Source, split: Split, most: int | None) -> None:
     why = f" ({split.why})" if split.why else ""
     count = plural(len(chunks), "chunk")
     print(f"{source.name}: {length}, {count}; {split.plan or count}{why}")
-    shown = chunks if most is None else chunks[: most + 1]
-    if len(shown) > 1:
-        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(shown)))
-    if len(shown) < len(chunks):
-        print(f"and {len(chunks) - len(shown):,} more (--all shows them)")
+    if len(chunks) > 1:
+        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(chunks)), most)
     for start, stop in split.serial_regions:
         print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
 

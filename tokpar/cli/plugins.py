@@ -24,13 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(record) for record in records])
         return 0
-    print_table(
-        HEADER,
-        (
-            (record.name, record.owner, record.version or "-", record.problem or "loaded")
-            for record in records
-        ),
-    )
+    rows = [(r.name, r.owner, r.version or "-", r.problem or "loaded") for r in records]
+    print_table(HEADER, rows)
     for record in records:
         if record.provides:
             print(f"\n{record.name} provides")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache, partial
 from typing import Any
 
 from tokpar.executors.threads import blocks
@@ -41,10 +42,8 @@ class ProgressExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         inner = self._chosen(texts, tokenizer)
-        return Rows.joined(
-            [inner.map(group, tokenizer, spans) for group, _ in self._moving(texts)]
-            or [Rows.of([])]
-        )
+        rows = [inner.map(texts[own], tokenizer, spans) for own in self._moving(texts)]
+        return Rows.joined(rows or [Rows.of([])])
 
     def divide(
         self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
@@ -52,10 +51,7 @@ class ProgressExecutor:
         inner = self._chosen(texts, tokenizer)
         if not isinstance(inner, Divides):
             return self.map(texts, tokenizer, False), [False] * len(texts)
-        parts = [
-            inner.divide(group, divisible[first : first + len(group)], tokenizer)
-            for group, first in self._moving(texts)
-        ]
+        parts = [inner.divide(texts[own], divisible[own], tokenizer) for own in self._moving(texts)]
         return Rows.joined([rows for rows, _ in parts]), [each for _, own in parts for each in own]
 
     def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
@@ -63,17 +59,14 @@ class ProgressExecutor:
         self.name = self._inner.name
         return self._inner
 
-    def _moving(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[str], int]]:
-        """Groups of texts, and where each begins; the bar moves on when the next is asked for."""
+    def _moving(self, texts: Sequence[str]) -> Iterator[slice]:
+        """Groups of texts; the bar moves on when the next is asked for."""
         total = sum(map(len, texts))
-        bar = self._new_bar(total)
-        try:
+        with closing(self._new_bar(total)) as bar:
             for group in blocks(texts, max(LEAST_STEP, total // STEPS)):
-                part = texts[group.start : group.stop]
-                yield part, group.start
-                bar.update(sum(map(len, part)))
-        finally:
-            bar.close()
+                own = slice(group.start, group.stop)
+                yield own
+                bar.update(sum(map(len, texts[own])))
 
 
 @contextmanager
@@ -83,14 +76,9 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     if not _wanted(arguments):
         yield arguments.executor
         return
-    built: dict[str, Executor] = {}
-    try:
-        choose = _chooser(arguments.executor, arguments.workers, built)
-        yield ProgressExecutor(choose, _tqdm(_patience(arguments)))
-    finally:
-        for executor in built.values():
-            if hasattr(executor, "close"):
-                executor.close()
+    with ExitStack() as pools:
+        choose = _chooser(arguments.executor, arguments.workers, pools)
+        yield ProgressExecutor(choose, partial(_bar, arguments))
 
 
 @contextmanager
@@ -101,23 +89,23 @@ def bar_of(
     if not _wanted(arguments):
         yield lambda done: None
         return
-    bar = _tqdm(_patience(arguments), unit)(total)
-    try:
+    with closing(_bar(arguments, total, unit)) as bar:
         yield bar.update
-    finally:
-        bar.close()
 
 
 def _wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
 
 
-def _patience(arguments: argparse.Namespace) -> float:
-    return 0.0 if arguments.progress else PATIENCE_SECONDS
+def _bar(arguments: argparse.Namespace, total: int, unit: str = "ch") -> Any:
+    from tqdm import tqdm
+
+    delay = 0.0 if arguments.progress else PATIENCE_SECONDS
+    return tqdm(total=total, unit=unit, unit_scale=True, delay=delay, leave=False, file=sys.stderr)
 
 
-def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choose:
-    """Executors by name, each built when first needed and kept in `built`."""
+def _chooser(name: str, workers: int | None, pools: ExitStack) -> Choose:
+    """Executors by name, each built when first needed and closed with `pools`."""
     from tokpar.executors.workers import worker_count
     from tokpar.methods.sizes import fitting_executor
     from tokpar.registry import registry
@@ -126,21 +114,14 @@ def _chooser(name: str, workers: int | None, built: dict[str, Executor]) -> Choo
     if name != "auto":
         registry().executor_kind(name)
 
+    @cache
+    def built(fitting: str) -> Executor:
+        executor = registry().executor_kind(fitting).build(count)
+        if hasattr(executor, "close"):
+            pools.callback(executor.close)
+        return executor
+
     def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-        fitting = fitting_executor(tokenizer, length, count) if name == "auto" else name
-        if fitting not in built:
-            built[fitting] = registry().executor_kind(fitting).build(count)
-        return built[fitting]
+        return built(fitting_executor(tokenizer, length, count) if name == "auto" else name)
 
     return choose
-
-
-def _tqdm(patience: float, unit: str = "ch") -> Callable[[int], Any]:
-    def new_bar(total: int) -> Any:
-        from tqdm import tqdm
-
-        return tqdm(
-            total=total, unit=unit, unit_scale=True, delay=patience, leave=False, file=sys.stderr
-        )
-
-    return new_bar

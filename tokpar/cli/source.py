@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from tokpar.errors import FileFormatError, OptionError
 
 STDIN = "-"
+OR_STDIN = 'UTF-8 text; "-" is standard input, the default'
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,7 @@ class Source:
 
 def declare_sources(parser: argparse.ArgumentParser) -> None:
     """Any number of files, "-", or --text."""
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help='UTF-8 text; "-" is standard input, the default'
-    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help=OR_STDIN)
     parser.add_argument("--text", help="use this text instead of files")
 
 
@@ -53,7 +53,7 @@ def read_source(name: str) -> Source:
 
     Raises OSError if it cannot be read, FileFormatError if it is not UTF-8.
     """
-    data = sys.stdin.buffer.read() if name == STDIN else _read(name)
+    data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     try:
         return Source(name, data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -62,11 +62,6 @@ def read_source(name: str) -> Source:
             f"{where}: expected UTF-8 text, byte {error.start:,} is "
             f"0x{data[error.start]:02x} ({error.reason})"
         ) from None
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _argument(text: str) -> str:

@@ -21,18 +21,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(record) for record in records])
         return 0
-    print_table(
-        HEADER,
-        (
-            (
-                record.name,
-                "yes" if record.lossless else "no",
-                record.owner,
-                ", ".join(record.options) or "-",
-            )
-            for record in records
-        ),
-    )
+    rows = []
+    for record in records:
+        lossless, options = "yes" if record.lossless else "no", ", ".join(record.options)
+        rows.append((record.name, lossless, record.owner, options or "-"))
+    print_table(HEADER, rows)
     for record in records:
         print(f"\n{record.name}: {record.source}\n  conditions: {record.conditions}")
     return 0

@@ -14,20 +14,14 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from tokpar.cli.options import blamed_on, declare_tokenizer, tokenizer_of
-from tokpar.cli.source import STDIN, Source
+from tokpar.cli.source import OR_STDIN, STDIN, Source
 from tokpar.errors import FileFormatError
 
 BYTES = 1 << 16
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        nargs="?",
-        default=STDIN,
-        metavar="FILE",
-        help='UTF-8 text; "-" is standard input, the default',
-    )
+    parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help=OR_STDIN)
     declare_tokenizer(parser)
 
 
@@ -42,22 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _texts(name: str) -> Iterator[str]:
     """What has arrived, again and again; a character that is not complete waits for its end."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder, final = codecs.getincrementaldecoder("utf-8")(), False
     with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
         read = getattr(file, "read1", file.read)
-        while data := read(BYTES):
-            yield _decoded(decoder, data, name)
-    yield _decoded(decoder, b"", name, final=True)
-
-
-def _decoded(
-    decoder: codecs.IncrementalDecoder, data: bytes, name: str, final: bool = False
-) -> str:
-    try:
-        return decoder.decode(data, final)
-    except UnicodeDecodeError as error:
-        where = "standard input" if name == STDIN else name
-        byte = error.object[error.start]
-        raise FileFormatError(
-            f"{where}: expected UTF-8 text, got the byte 0x{byte:02x} ({error.reason})"
-        ) from None
+        while not final:
+            data = read(BYTES)
+            final = not data
+            try:
+                text = decoder.decode(data, final)
+            except UnicodeDecodeError as error:
+                where = "standard input" if name == STDIN else name
+                raise FileFormatError(
+                    f"{where}: expected UTF-8 text, got the byte "
+                    f"0x{error.object[error.start]:02x} ({error.reason})"
+                ) from None
+            yield text

@@ -18,7 +18,6 @@ from tokpar.cli.source import Source, declare_sources, sources
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.pure.formats import Vocabulary
     from tokpar.pure.tokentree import Difference
 
 SHOWN = 20
@@ -29,26 +28,33 @@ Row = tuple[Source, "Difference"]
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "vocabulary", metavar="VOCAB", help='tokenizer.json, .tiktoken or "default"'
-    )
+    add = parser.add_argument
+    add("vocabulary", metavar="VOCAB", help='tokenizer.json, .tiktoken or "default"')
     declare_sources(parser)
-    parser.add_argument(
-        "--lines", action="store_true", help="each line of a text is a text of its own"
-    )
+    add("--lines", action="store_true", help="each line of a text is a text of its own")
     declare_ranks(parser.add_argument_group("tokenizer"))
     declare_output(parser)
-    parser.add_argument("--all", action="store_true", help=f"show all texts, not the first {SHOWN}")
-    parser.add_argument(
-        "--progress", action="store_true", help="show a bar even if stderr is not a terminal"
-    )
+    add("--all", action="store_true", help=f"show all texts, not the first {SHOWN}")
+    add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.pure.tokentree import Difference
+    from tokpar.adapters.tokentree import TreeTokenizer
+    from tokpar.cli.progress import bar_of
+    from tokpar.loading import load
+    from tokpar.pure.tokentree import Comparison, Difference
 
-    vocabulary = vocabulary_of(arguments)
-    rows = list(compared(arguments, vocabulary, list(texts(arguments))))
+    adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
+    assert isinstance(adapter, TreeTokenizer)
+    vocabulary, every = adapter.vocabulary, list(texts(arguments))
+    if not every:
+        raise OptionError("there is no line to compare")
+    comparison = Comparison(vocabulary)
+    rows: list[Row] = []
+    with bar_of(arguments, sum(len(source.text) for source in every)) as move:
+        for source in every:
+            rows.append((source, comparison.of(source.text)))
+            move(len(source.text))
     total = sum((difference for _, difference in rows), Difference())
     if arguments.json:
         described = [{"text": source.name, **describe(difference)} for source, difference in rows]
@@ -56,16 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(rows, total, None if arguments.all else SHOWN)
     return 0
-
-
-def vocabulary_of(arguments: argparse.Namespace) -> Vocabulary:
-    """The byte-level vocabulary that the arguments name."""
-    from tokpar.adapters.tokentree import TreeTokenizer
-    from tokpar.loading import load
-
-    adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
-    assert isinstance(adapter, TreeTokenizer)
-    return adapter.vocabulary
 
 
 def texts(arguments: argparse.Namespace) -> Iterator[Source]:
@@ -78,32 +74,13 @@ def texts(arguments: argparse.Namespace) -> Iterator[Source]:
             yield source
 
 
-def compared(
-    arguments: argparse.Namespace, vocabulary: Vocabulary, texts: Sequence[Source]
-) -> Iterator[Row]:
-    """Each text with what differs in it, while a bar moves."""
-    from tokpar.cli.progress import bar_of
-    from tokpar.pure.tokentree import Comparison
-
-    if not texts:
-        raise OptionError("there is no line to compare")
-    comparison = Comparison(vocabulary)
-    with bar_of(arguments, sum(len(source.text) for source in texts)) as move:
-        for source in texts:
-            yield source, comparison.of(source.text)
-            move(len(source.text))
-
-
 def describe(difference: Difference) -> dict[str, Any]:
     """All there is to say of a difference."""
     return asdict(difference) | {name: getattr(difference, name) for name in SHARES}
 
 
 def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
-    shown = rows if most is None else rows[:most]
-    print_table(HEADER, (_cells(source.name, difference) for source, difference in shown))
-    if len(shown) < len(rows):
-        print(f"and {len(rows) - len(shown):,} more (--all shows them)")
+    print_table(HEADER, (_cells(source.name, difference) for source, difference in rows), most)
     print(
         f"{total.texts_differing:,} of {plural(total.texts, 'text')} ({total.text_share:.2%}) and "
         f"{total.token_share:.3%} of the tokens differ; TokenTree is {total.speedup:.2f} times as "
@@ -112,11 +89,6 @@ def _print(rows: Sequence[Row], total: Difference, most: int | None) -> None:
 
 
 def _cells(name: str, difference: Difference) -> tuple[object, ...]:
-    return (
-        name,
-        difference.bpe_tokens,
-        difference.tree_tokens,
-        f"{difference.token_share:.3%}",
-        f"{difference.speedup:.2f}",
-        f"{difference.model_speedup:.2f}",
-    )
+    speeds = f"{difference.speedup:.2f}", f"{difference.model_speedup:.2f}"
+    share = f"{difference.token_share:.3%}"
+    return name, difference.bpe_tokens, difference.tree_tokens, share, *speeds

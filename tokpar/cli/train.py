@@ -32,22 +32,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text")
     add("--vocab-size", type=int, required=True, metavar="N", help="entries, at most")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help=f"{' or '.join(OUT_KINDS)}")
-    add(
-        "--special",
-        action="append",
-        metavar="TOKEN",
-        help=f"a special token; repeatable (default: {END_OF_TEXT})",
-    )
+    special = f"a special token; repeatable (default: {END_OF_TEXT})"
+    add("--special", action="append", metavar="TOKEN", help=special)
     add("--no-special", action="store_true", help="no special token at all")
     add("--min-frequency", type=int, default=2, metavar="N", help="of a pair (default: 2)")
     add("--max-token-length", type=int, metavar="N", help="tokens are shorter, in bytes")
     add("--ties", choices=TIES, default=TIES[0], help="of pairs that are equally frequent")
-    add(
-        "--pattern",
-        default=PATTERNS[0],
-        metavar="NAME|REGEX",
-        help=f"what pre-tokens are: {', '.join(PATTERNS)} or a regex (default: {PATTERNS[0]})",
-    )
+    pattern = f"what pre-tokens are: {', '.join(PATTERNS)} or a regex (default: {PATTERNS[0]})"
+    add("--pattern", default=PATTERNS[0], metavar="NAME|REGEX", help=pattern)
     add("--workers", type=int, metavar="N", help="processes (default: the cores available)")
     add("--progress", action="store_true", help="show bars even if stderr is not a terminal")
     declare_output(parser)
@@ -74,16 +66,17 @@ def _check(arguments: argparse.Namespace) -> None:
 
     if arguments.out.suffix not in OUT_KINDS:
         raise OptionError(f"--out: expected a name ending in {' or '.join(OUT_KINDS)}")
-    if not arguments.out.resolve().parent.is_dir():
-        raise OptionError(f"--out: there is no directory {arguments.out.resolve().parent}")
+    directory = arguments.out.resolve().parent
+    if not directory.is_dir():
+        raise OptionError(f"--out: there is no directory {directory}")
     if arguments.special and arguments.no_special:
         raise OptionError("give either --special or --no-special, not both")
-    if arguments.out.suffix == ".tiktoken" and not covers(arguments.pattern):
-        raise OptionError(
-            "tiktoken drops text that the pattern does not match, and this one is not known to "
-            "match everything: write a .json"
-        )
     if arguments.out.suffix == ".tiktoken":
+        if not covers(arguments.pattern):
+            raise OptionError(
+                "tiktoken drops text that the pattern does not match, and this one is not known to "
+                "match everything: write a .json"
+            )
         require_none_begins_another(_special_tokens(arguments))
 
 

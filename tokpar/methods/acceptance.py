@@ -6,82 +6,22 @@ Each acceptance looks at one overlap and answers with a join, or None.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.inside import Inside, inside_of
-from tokpar.cuts.numbers import run_stop
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import has_surrogate
-from tokpar.methods.inside import by_two_edges
+from tokpar.cuts.inside import Inside, Region
 from tokpar.methods.joining import Overlap
-from tokpar.methods.regions import Regions
-from tokpar.types import Chunk, Facts, Join, Seam
+from tokpar.methods.licences import Licences
+from tokpar.types import Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]
 
-MOST_CUTS_TRIED = 16
+_MOST_TRIED = 16
 _PLAIN = re.compile("[ -~]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Licences:
-    """What may be licensed in one text: certified cuts, none where `refused`; and seams inside its
-    pre-tokens, whose `regions` are None where nothing can be."""
-
-    inside: Inside
-    refused: bool
-    regions: Regions | None
-
-    @classmethod
-    def of(cls, text: str, tokenizer: TokenizerAdapter) -> Licences:
-        inside = inside_of(tokenizer)
-        refused = inside.finder.refusal_for(text) is not None
-        none_inside = inside.refusal is not None or has_surrogate(text)
-        return cls(inside, refused, None if none_inside else Regions(text, inside))
-
-    @property
-    def finder(self) -> CutFinder:
-        return self.inside.finder
-
-    def in_all(self, overlap: Overlap, position: int) -> Seam | None:
-        """The seam at a place that is a certified cut of the text, and of each of the two chunks
-        taken as texts of their own (window lemma)."""
-        if self.refused:
-            return None
-        text, left, right = overlap.text, overlap.left, overlap.right
-        seam = self.finder.certify(text, position)
-        inside = self.finder.certify(text[left.start : left.stop], position - left.start)
-        beyond = self.finder.certify(text[right.start : right.stop], position - right.start)
-        return None if inside is None or beyond is None else seam
-
-    def cuts(self, overlap: Overlap) -> Iterator[Seam]:
-        """Certified cuts of the overlap, the planned one first."""
-        if self.refused:
-            return
-        text, planned = overlap.text, overlap.right.cut
-        tried: set[int] = set()
-        place = overlap.start + 1
-        while len(tried) < MOST_CUTS_TRIED:
-            if not tried and planned is not None and planned.rule is not None:
-                found: Seam | None = planned
-            else:
-                found = self.finder.find(text, place, overlap.stop)
-                if found is None:
-                    return
-                place = found.position + 1
-            assert found is not None
-            if found.position not in tried and overlap.start < found.position < overlap.stop:
-                seam = self.in_all(overlap, found.position)
-                if seam is not None:
-                    yield seam
-                elif found.rule == "K2":  # a chunk begins out of phase: no better in the whole run
-                    place = max(place, run_stop(text, found.position, overlap.stop))
-            tried.add(found.position)
 
 
 Accept = Callable[[Overlap, Licences, int], Join | None]
@@ -115,18 +55,9 @@ def longest_match(overlap: Overlap) -> Match | None:
     if not len(left):
         return None
     breaks = np.flatnonzero((np.diff(left) != 1) | (np.diff(right) != 1)) + 1
-    firsts = np.concatenate([[0], breaks])
-    lengths = np.diff(np.concatenate([firsts, [len(left)]]))
-    k = int(lengths.argmax())
-    first, last = int(firsts[k]), int(firsts[k] + lengths[k] - 1)
-    spans = overlap.left_spans
-    return Match(
-        left=int(left[last]) + 1,
-        right=int(right[last]) + 1,
-        tokens=int(lengths[k]),
-        start=int(spans[left[first], 0]),
-        stop=int(spans[left[last], 1]),
-    )
+    ends = np.concatenate([[0], breaks, [len(left)]])
+    k = int(np.diff(ends).argmax())
+    return _match(overlap, int(left[ends[k]]), int(right[ends[k]]), int(ends[k + 1] - ends[k]))
 
 
 def match_around(overlap: Overlap, join: Join) -> Match | None:
@@ -144,9 +75,13 @@ def match_around(overlap: Overlap, join: Join) -> Match | None:
     last = int(unequal[place]) if place < len(unequal) else len(equal)
     if first == last:
         return None
-    spans = overlap.left_spans[own]
-    start, stop = int(spans[first, 0]), int(spans[last - 1, 1])
-    return Match(left - before + last, right - before + last, last - first, start, stop)
+    return _match(overlap, own.start + first, other.start + first, last - first)
+
+
+def _match(overlap: Overlap, left: int, right: int, tokens: int) -> Match:
+    """The match of so many tokens from these two on."""
+    spans = overlap.left_spans[left : left + tokens]
+    return Match(left + tokens, right + tokens, tokens, int(spans[0, 0]), int(spans[-1, 1]))
 
 
 def by_match(
@@ -157,8 +92,7 @@ def by_match(
     match = longest_match(overlap)
     if match is None or not match.enough(least, licences.finder.facts):
         return None
-    position = int(overlap.positions(np.array([match.stop], dtype=np.int64))[0])
-    return _as_published(overlap, licences, position, match.left, match.right)
+    return _as_published(overlap, licences, overlap.position(match.stop), match.left, match.right)
 
 
 def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
@@ -169,6 +103,17 @@ def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
     left = int(np.count_nonzero(overlap.left_spans[:, 0] < offset))
     right = int(np.count_nonzero(overlap.right_spans[:, 0] < offset))
     return _as_published(overlap, licences, position, left, right)
+
+
+def _as_published(
+    overlap: Overlap, licences: Licences, position: int, left: int, right: int
+) -> Join:
+    """The join that keeps `left` tokens of the overlap's left side and drops `right` of its right
+    side; certified if `position` is a certified cut and this is how it parts the tokens. -1: no
+    position, the seam is put at the start of the right chunk's share."""
+    place = overlap.right.core_start if position < 0 else position
+    join = Join(Seam(place, None, ""), overlap.left_first + left, right)
+    return join if position < 0 else licences.as_certified(overlap, join, position) or join
 
 
 def certified(
@@ -189,9 +134,7 @@ def by_cut(
     """A certified cut in the overlap (K1-K3, window lemma) where both sides agree on enough tokens.
     The cut is the proof; how many tokens beside it must agree is a matter of the method."""
     for seam in licences.cuts(overlap):
-        if seam.position <= last:
-            continue
-        join = overlap.join(seam, int(overlap.edges[seam.position - overlap.start]))
+        join = overlap.join(seam) if seam.position > last else None
         if join is None:
             continue
         match = match_around(overlap, join)
@@ -203,17 +146,38 @@ def by_cut(
 def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
     """Two token edges that both sides found strictly inside one pre-token (K5, theorem 5'), which
     is known from a scan of the text between two K1 cuts; both chunks must scan as the text does."""
-    regions = licences.regions
-    if regions is None or not regions.inside.is_one(overlap.text[overlap.start : overlap.stop]):
+    text, inside = overlap.text, licences.inside
+    if licences.none_inside or not inside.is_one(text[overlap.start : overlap.stop]):
         return None
-    region = regions.around(overlap.start, overlap.stop)
+    region = licences.around(overlap.start, overlap.stop)
     if region is None:
         return None
     for chunk in (overlap.left, overlap.right):
-        if not regions.inside.closed(overlap.text, region, chunk.start, chunk.stop):
+        if not inside.closed(text, region, chunk.start, chunk.stop):
             return None
-    middle = (overlap.start + overlap.stop) // 2
-    return by_two_edges(overlap, Seam(middle, None, "5'"), region, regions.inside, last)
+    return by_two_edges(overlap, (overlap.start + overlap.stop) // 2, region, inside, last)
+
+
+def by_two_edges(
+    overlap: Overlap, near: int, region: Region, inside: Inside, last: int
+) -> Join | None:
+    """The join at the first of two token edges that both sides found strictly inside the overlap,
+    the nearest to `near`; both parts of the divided pre-token stay longer than any token (K5).
+    `near`, and `last`, the seam before: code points."""
+    piece = region.piece(near)
+    start, stop = overlap.start, overlap.stop
+    if not (piece[0] <= start and stop <= piece[1]):
+        return None
+    least = inside.facts.longest_token + 1
+    low, high = max(piece[0], last) + least, piece[1] - least
+    common = [place for place in overlap.shared_edges().tolist() if start < place < stop]
+    pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
+    pairs.sort(key=lambda pair: abs(pair[0] - near))
+    for place, second in pairs[:_MOST_TRIED]:
+        if inside.apart(overlap.text, piece, place):
+            known = ("right_start", start), ("second", second), ("left_stop", stop)
+            return overlap.join(Seam(place, "K5", "5'", (*region.witness, *known)))
+    return None
 
 
 def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
@@ -242,23 +206,3 @@ def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
             seam = Seam(a + stop, "K8", "12", witness)
             return Join(seam, overlap.left_first + int(i) + 1, int(j) + 1)
     return None
-
-
-def _as_published(
-    overlap: Overlap, licences: Licences, position: int, left: int, right: int
-) -> Join:
-    """The join that keeps `left` tokens of the overlap's left side and drops `right` of its right
-    side; certified if `position` is a certified cut and this is how it parts the tokens."""
-    join = Join(uncertified(overlap.right, position), overlap.left_first + left, right)
-    if position < 0:
-        return join
-    seam = licences.in_all(overlap, position)
-    if seam is None:
-        return join
-    certified = overlap.join(seam, int(overlap.edges[position - overlap.start]))
-    return join if certified is None or replace(certified, seam=join.seam) != join else certified
-
-
-def uncertified(right: Chunk, position: int) -> Seam:
-    """A seam that no rule licenses, at a place or (-1) at the start of the right chunk's share."""
-    return Seam(right.core_start if position < 0 else position, None, "")

@@ -6,21 +6,19 @@ Rung 1 is `cut`. Rung 2 divides what lies far between two cuts, if it is BPE, in
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from tokpar.cuts.inside import Inside, Place, at, inside_of
 from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import SURROGATE, WINDOW, chunks_between, licensed, long_regions
-from tokpar.methods.inside import InsideMerger
-from tokpar.methods.options import require_count
+from tokpar.methods.chunks import SURROGATE, chunks_at
+from tokpar.methods.cut import WINDOW, planned
+from tokpar.methods.merging import InsideMerger
+from tokpar.methods.options import require_sizes
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk, Seam, Split
-
-_KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
+from tokpar.types import Seam, Split
 
 
 @dataclass(frozen=True)
@@ -33,24 +31,22 @@ class AutoSplitter:
 
     chunk_chars: int | None = None
 
+    def __post_init__(self) -> None:
+        require_sizes(self.chunk_chars)
+
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         inside = inside_of(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        refused = self._refusal(text, inside)
+        refused = inside.finder.refusal_for(text)
+        if refused is not None and inside.refusal is None:  # inside pre-tokens needs no finder
+            refused = SURROGATE if has_surrogate(text) else None
         if refused is not None:
             return Split.whole(text, refused)
-        chunks = list(_chunks(text, self._places(text, inside, size)))
-        if len(chunks) == 1:
-            return Split.whole(text, "no place in the text is a certified cut")
-        regions = long_regions(chunks, size)
-        why = "no region is left"
-        if regions:
-            because = inside.refusal or "and without a long pre-token that could be divided"
-            why = f"{len(regions)} regions without a certified cut, {because}"
-        plan = _counted(chunk.cut for chunk in chunks if chunk.cut)
-        return licensed(Split(chunks, plan, why, regions), text, tokenizer)
+        because = inside.refusal or "and without a long pre-token that could be divided"
+        chunks = chunks_at(len(text), self._places(text, inside, size))
+        return planned(text, tokenizer, chunks, size, f", {because}")
 
     def _places(self, text: str, inside: Inside, size: int) -> list[Place]:
         certified = inside.finder.refusal is None
@@ -61,24 +57,6 @@ class AutoSplitter:
             for place in _divided(text, inside, seams, size, long):
                 places.setdefault(place.seam.position, place)
         return [places[position] for position in sorted(places)]
-
-    def _refusal(self, text: str, inside: Inside) -> str | None:
-        """Why nothing of the text may be cut, or None."""
-        why = inside.finder.refusal_for(text)
-        if why is None or inside.refusal is not None:
-            return why
-        return SURROGATE if has_surrogate(text) else None
-
-
-def _counted(cuts: Iterable[Seam]) -> str:
-    """ "certified cuts: 12 K1; inside pre-tokens: 3 K4, 2 windows (K5), 1 run (K6)"."""
-    rules = Counter(_KINDS.get(cut.rule, str(cut.rule)) for cut in cuts)
-    kinds = {"certified cuts": ("K1", "K2", "K3"), "inside pre-tokens": ("K4", *_KINDS.values())}
-    parts = []
-    for kind, names in kinds.items():
-        counts = [f"{rules[name]:,} {name}" for name in names if rules[name]]
-        parts += [f"{kind}: {', '.join(counts)}"] if counts else []
-    return "; ".join(parts)
 
 
 def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
@@ -116,26 +94,8 @@ def _first_k1(seams: Iterator[Seam], otherwise: int) -> int:
     return next((seam.position for seam in seams if seam.rule == "K1"), otherwise)
 
 
-def _chunks(text: str, places: Sequence[Place]) -> Iterator[Chunk]:
-    """The chunks between these places."""
-    whole = chunks_between(text, [place.seam for place in places])
-    starts = [0, *(place.start for place in places)]
-    stops = [*(place.stop for place in places), len(text)]
-    runs = [*(place.run for place in places), None]
-    for chunk, start, stop, run in zip(whole, starts, stops, runs, strict=True):
-        yield replace(
-            chunk,
-            start=start + chunk.absorbed,
-            stop=stop,
-            kind="text" if run is None else "run",
-            run=run,
-        )
-
-
 def build(*, chunk_chars: int | None = None) -> tuple[AutoSplitter, InsideMerger]:
     """`chunk_chars`: least size of a chunk in code points; tuned to tokenizer and text if None."""
-    if chunk_chars is not None:
-        require_count("chunk_chars", chunk_chars)
     return AutoSplitter(chunk_chars), InsideMerger()
 
 

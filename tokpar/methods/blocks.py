@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.inside import inside_of
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
-from tokpar.methods.cut import SURROGATE
-from tokpar.methods.edges import Edge, at_cut, chunks_over
-from tokpar.methods.merging import OverlapMerger, refusal
-from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.methods.chunks import Edge, at_cut, chunks_over, planner_of, refusal
+from tokpar.methods.merging import OverlapMerger
+from tokpar.methods.options import ACCEPTANCES, require_choice, require_count, require_sizes
 from tokpar.types import Split
 
 BLOCK_CHARS = 8192
@@ -36,27 +33,23 @@ class BlocksSplitter:
         size = self.chunk_chars << attempt
         if size >= len(text):
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        refused = refusal(text, tokenizer) if self.plan_cuts else None
-        if refused is not None or has_surrogate(text):
-            return Split.whole(text, refused or SURROGATE)
+        refused = refusal(text, tokenizer, self.plan_cuts)
+        if refused is not None:
+            return Split.whole(text, refused)
         chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
-        if len(chunks) == 1:
-            return Split.whole(text, "no block ends inside the text")
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)
 
     def _edges(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Edge]:
-        inside = inside_of(tokenizer)
-        plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
+        planner = planner_of(text, tokenizer, self.plan_cuts)
         reach = self.overlap_chars
         if reach is None:
             longest = facts_of(tokenizer).longest_token
-            reach = CERTIFIED_REACH if plan_cuts else reach_without_boundary(longest)
+            reach = CERTIFIED_REACH if planner else reach_without_boundary(longest)
         edges: list[Edge] = []
         place = size
         while place < len(text):
-            edge = Edge(place, reach)
-            edges.append(at_cut(inside, text, edge, len(text)) if plan_cuts else edge)
+            edges.append(at_cut(planner, text, Edge(place, reach), len(text)))
             place = edges[-1].position + size
         return edges
 
@@ -76,8 +69,7 @@ def build(
     edges on either side; None for 3 * longest token + 64, or 64 at certified cuts. `acceptance`:
     "certified", or "paper" for the published midpoint filter."""
     require_count("chunk_chars", chunk_chars)
-    if overlap_chars is not None:
-        require_count("overlap_chars", overlap_chars)
+    require_sizes(None, overlap_chars)
     require_choice("acceptance", acceptance, ACCEPTANCES)
     paper = acceptance == "paper"
     splitter = BlocksSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 from tokpar.cuts.finder import finder_for
-from tokpar.interfaces import Remembers, Strategy, TokenizerAdapter, facts_of
-from tokpar.methods.edges import absorbed
-from tokpar.methods.options import require_count
+from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
+from tokpar.methods.chunks import chunks_between, joins_at_cuts, licensed
+from tokpar.methods.options import require_sizes
 from tokpar.methods.sizes import chunk_chars_for
-from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
+from tokpar.types import Chunk, Join, Piece, Split
 
 WINDOW = 4096
-SURROGATE = "the text holds a lone surrogate"
+_KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,11 @@ class CutSplitter:
 
     chunk_chars: int | None = None
 
+    def __post_init__(self) -> None:
+        require_sizes(self.chunk_chars)
+
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        facts = facts_of(tokenizer)
-        finder = finder_for(facts)
+        finder = finder_for(facts_of(tokenizer))
         size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
@@ -40,14 +41,7 @@ class CutSplitter:
         if refused is not None:
             return Split.whole(text, refused)
         seams = finder.find_each(text, size, min(WINDOW, max(8, size)))
-        if not seams:
-            return Split.whole(text, "no place in the text is a certified cut")
-        chunks = chunks_between(text, seams)
-        rules = Counter(seam.rule for seam in seams)
-        kinds = ", ".join(f"{count:,} {rule}" for rule, count in sorted(rules.items()))
-        regions = long_regions(chunks, size)
-        why = f"{len(regions)} regions without a certified cut" if regions else "no region is left"
-        return licensed(Split(chunks, f"certified cuts: {kinds}", why, regions), text, tokenizer)
+        return planned(text, tokenizer, chunks_between(text, seams), size)
 
 
 @dataclass(frozen=True)
@@ -61,68 +55,38 @@ class CutMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
-        return [
-            join_at_cut(left, right, piece)
-            for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
-        ]
+        return joins_at_cuts(chunks, pieces)
 
 
-def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:
-    """The join of two chunks that meet at a certified cut; `piece` is the left one's."""
-    if right.cut is None or not meet_at_cut(left, right):
-        return None
-    return Join(right.cut, len(piece.ids), 0)
-
-
-def meet_at_cut(left: Chunk, right: Chunk) -> bool:
-    """The two chunks end and begin, without overlap, at a cut that the planner has certified."""
-    cut = right.cut
-    if cut is None or cut.rule is None:
-        return False
-    return (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
-
-
-def long_regions(chunks: Sequence[Chunk], size: int) -> tuple[tuple[int, int], ...]:
-    """[start, stop) of the chunks that are much longer than asked for (K7)."""
-    return tuple(
+def planned(
+    text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int, because: str = ""
+) -> Split:
+    """The split into these chunks, of which those much longer than asked for are named (K7)."""
+    if len(chunks) == 1:
+        return Split.whole(text, "no place in the text is a certified cut")
+    regions = tuple(
         (chunk.core_start, chunk.core_stop)
         for chunk in chunks
         if chunk.run is None and chunk.core_stop - chunk.core_start > 2 * size + WINDOW
     )
+    why = f"{len(regions)} regions without a certified cut{because}"
+    split = Split(chunks, _counted(chunks), why if regions else "no region is left", regions)
+    return licensed(split, text, tokenizer)
 
 
-def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
-    """The split for whom a memory may divide further: chunks that stand apart, in which every space
-    behind anything but white space is a certified cut, are marked."""
-    finder = finder_for(facts_of(tokenizer))
-    if finder.at_spaces is None or not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
-        return split
-    chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
-    marked = [
-        replace(chunk, divisible=True)
-        if stands_apart(chunks, i, len(text))
-        and (everywhere or finder.spaces_safe(text, chunk.start, chunk.stop))
-        else chunk
-        for i, chunk in enumerate(chunks)
-    ]
-    return replace(split, chunks=marked, licence=finder.at_spaces)
-
-
-def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
-    """The chunks that these seams cut the text into, without overlap."""
-    edges = [0, *(seam.position for seam in seams), len(text)]
-    cuts: list[Seam | None] = [None, *seams]
-    chunks = []
-    for start, stop, cut in zip(edges[:-1], edges[1:], cuts, strict=True):
-        left_out = absorbed(cut)
-        chunks.append(Chunk(start + left_out, stop, start, stop, left_out, cut=cut))
-    return chunks
+def _counted(chunks: Sequence[Chunk]) -> str:
+    """ "certified cuts: 12 K1; inside pre-tokens: 3 K4, 2 windows (K5), 1 runs (K6)"."""
+    rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
+    kinds = {"certified cuts": ("K1", "K2", "K3"), "inside pre-tokens": ("K4", *_KINDS.values())}
+    parts = []
+    for kind, names in kinds.items():
+        counts = [f"{rules[name]:,} {name}" for name in names if rules[name]]
+        parts += [f"{kind}: {', '.join(counts)}"] if counts else []
+    return "; ".join(parts)
 
 
 def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
     """`chunk_chars`: least size of a chunk in code points; tuned to tokenizer and text if None."""
-    if chunk_chars is not None:
-        require_count("chunk_chars", chunk_chars)
     return CutSplitter(chunk_chars), CutMerger()
 
 

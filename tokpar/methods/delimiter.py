@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import SURROGATE, chunks_between, join_at_cut
-from tokpar.methods.options import require_choice, require_count
+from tokpar.methods.chunks import SURROGATE, chunks_between, joins_at_cuts
+from tokpar.methods.options import require_choice, require_sizes
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Join, Piece, Seam, Split
-
-Side = Literal["after", "before"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,18 @@ class DelimiterSplitter:
 
     chunk_chars: int | None = None
     delimiter: str = " "
-    side: Side = "before"
+    side: Literal["after", "before"] = "before"
+
+    def __post_init__(self) -> None:
+        require_sizes(self.chunk_chars)
+        if not isinstance(self.delimiter, str) or not self.delimiter:
+            raise OptionError(
+                f"delimiter must be a str of at least 1 character, got {self.delimiter!r}"
+            )
+        require_choice("side", self.side, ("after", "before"))
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        size = self._size(text, tokenizer)
+        size = self.chunk_chars or chunk_chars_for(tokenizer, len(text))
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
         if has_surrogate(text):
@@ -58,9 +63,6 @@ class DelimiterSplitter:
             certified = seam is not None and "absorbed" not in dict(seam.witness)
             yield seam if seam is not None and certified else Seam(p, None, "")
 
-    def _size(self, text: str, tokenizer: TokenizerAdapter) -> int:
-        return self.chunk_chars or chunk_chars_for(tokenizer, len(text))
-
 
 @dataclass(frozen=True)
 class ConcatenatingMerger:
@@ -74,13 +76,16 @@ class ConcatenatingMerger:
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         return [
-            join_at_cut(left, right, piece)
-            or Join(Seam(right.core_start, None, ""), len(piece.ids), 0)
-            for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
+            join or Join(Seam(right.core_start, None, ""), len(piece.ids), 0)
+            for join, right, piece in zip(
+                joins_at_cuts(chunks, pieces), chunks[1:], pieces, strict=False
+            )
         ]
 
 
-def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> Iterator[int]:
+def nearest_cuts(
+    text: str, delimiter: str, size: int, side: Literal["after", "before"] = "after"
+) -> Iterator[int]:
     """For each multiple of `size` inside the text the place after (before) a delimiter nearest to
     it, the earlier of two; each once, ascending: "a b cd e" at " " by 3 -> 2, 7. Linear time."""
     shift = len(delimiter) if side == "after" else 0
@@ -100,16 +105,14 @@ def nearest_cuts(text: str, delimiter: str, size: int, side: Side = "after") -> 
 
 
 def build(
-    *, chunk_chars: int | None = None, delimiter: str = " ", side: Side = "before"
+    *,
+    chunk_chars: int | None = None,
+    delimiter: str = " ",
+    side: Literal["after", "before"] = "before",
 ) -> tuple[DelimiterSplitter, ConcatenatingMerger]:
     """`chunk_chars`: size of a chunk in code points, aimed at; tuned to tokenizer and text if None.
     `delimiter`: the string to cut at. `side`: of the delimiter, on which to cut; no code of the
     paper is public, and cutting before the delimiter is what gives its accuracies their order."""
-    if chunk_chars is not None:
-        require_count("chunk_chars", chunk_chars)
-    if not isinstance(delimiter, str) or not delimiter:
-        raise OptionError(f"delimiter must be a str of at least 1 character, got {delimiter!r}")
-    require_choice("side", side, ("after", "before"))
     return DelimiterSplitter(chunk_chars, delimiter, side), ConcatenatingMerger()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +17,6 @@ from tokpar.kernels import (
     equal_tokens,
 )
 from tokpar.types import Chunk, Join, Piece, Seam
-
-Locate = Callable[[IdArray, str], SpanArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +41,7 @@ class Overlap:
     right_spans: SpanArray
     left_first: int
     edges: IntArray
-    placed: bool = True
+    placed: bool
 
     def matched(self) -> tuple[IntArray, IntArray]:
         """Numbers of the tokens, in `left_spans` and `right_spans`, that both sides found: the same
@@ -54,23 +51,23 @@ class Overlap:
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
 
     def shared_edges(self) -> IntArray:
-        """Byte offsets, from `start`, at which both sides have a token edge; ascending."""
-        shared = np.intersect1d(self.left_spans, self.right_spans)
-        inside: IntArray = shared[(shared >= 0) & (shared <= self.edges[-1])]
-        return inside
+        """Code points of the text at which both sides have a token edge; ascending."""
+        shared = np.isin(self.edges, np.intersect1d(self.left_spans, self.right_spans))
+        places: IntArray = np.flatnonzero(shared) + self.start
+        return places
 
-    def positions(self, offsets: IntArray) -> IntArray:
-        """Code points of the text at these byte offsets; -1 where an offset is inside one."""
-        places = np.searchsorted(self.edges, offsets)
-        found = self.edges[np.minimum(places, len(self.edges) - 1)] == offsets
-        positions: IntArray = np.where(found, self.start + places, -1)
-        return positions
+    def position(self, offset: int) -> int:
+        """The code point of the text at a byte offset from `start`; -1 if that is inside one."""
+        place = int(np.searchsorted(self.edges, offset))
+        found = place < len(self.edges) and self.edges[place] == offset
+        return self.start + place if found else -1
 
-    def join(self, seam: Seam, offset: int) -> Join | None:
-        """The join at a byte offset from `start`; None if on some side a token lies across it, or
+    def join(self, seam: Seam) -> Join | None:
+        """The join at a seam in [start, stop]; None if on some side a token lies across it, or
         may."""
         if not self.placed:
             return None
+        offset = int(self.edges[seam.position - self.start])
         left = clean_split(self.left_spans, offset)
         right = clean_split(self.right_spans, offset)
         if left is None or right is None:
@@ -79,14 +76,15 @@ class Overlap:
 
 
 def overlap_of(
-    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], locate: Locate
+    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
 ) -> Overlap:
-    """The overlap of two neighbouring chunks; `locate` is asked where pieces have no spans."""
+    """The overlap of two neighbouring chunks. Raises LookupError where pieces have no spans and the
+    tokenizer cannot tell any."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
-    left_spans = _spans(text, left, pieces[0], locate)
-    right_spans = _spans(text, right, pieces[1], locate)
+    left_spans = _spans(text, left, pieces[0], tokenizer)
+    right_spans = _spans(text, right, pieces[1], tokenizer)
     placed = _in_order(left_spans, text, left) and _in_order(right_spans, text, right)
     spans = left_spans - byte_length(text[left.start : start])
     first = int(np.searchsorted(spans[:, 1], 0, side="right"))
@@ -97,20 +95,22 @@ def overlap_of(
         right,
         start,
         stop,
-        pieces[0].ids[first:],
-        pieces[1].ids[:last],
-        spans[first:],
-        right_spans[:last],
-        first,
-        edges,
-        placed,
+        left_ids=pieces[0].ids[first:],
+        right_ids=pieces[1].ids[:last],
+        left_spans=spans[first:],
+        right_spans=right_spans[:last],
+        left_first=first,
+        edges=edges,
+        placed=placed,
     )
 
 
-def _spans(text: str, chunk: Chunk, piece: Piece, locate: Locate) -> SpanArray:
+def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
-    return locate(piece.ids, text[chunk.start : chunk.stop])
+    if not isinstance(tokenizer, Locates):
+        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
+    return tokenizer.locate(piece.ids, text[chunk.start : chunk.stop])
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
@@ -121,14 +121,3 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
     ordered = (spans[:, 0] <= spans[:, 1]).all() and (np.diff(spans, axis=0) >= 0).all()
     last = byte_length(text[chunk.start : chunk.stop])
     return bool(ordered) and int(spans[0, 0]) >= 0 and int(spans[-1, 1]) <= last
-
-
-def locate_of(tokenizer: TokenizerAdapter) -> Locate:
-    """The tokenizer's `locate`, or a function that raises LookupError."""
-    if isinstance(tokenizer, Locates):
-        return tokenizer.locate
-
-    def refuse(ids: IdArray, text: str) -> SpanArray:
-        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-
-    return refuse

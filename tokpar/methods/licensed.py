@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.cut import licensed
-from tokpar.methods.edges import absorbed
-from tokpar.types import Chunk, Join, Piece, Split
+from tokpar.methods.chunks import absorbed, licensed
+from tokpar.types import Chunk, Join, Piece, Split, fused
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,11 @@ class LicensedSplitter:
         return split if has_surrogate(text) else licensed(split, text, tokenizer)
 
 
-def licensed_merger(merger: Merger) -> Merger:
-    """The merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
+@dataclass(frozen=True)
+class LicensedMerger:
+    """A merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
     no certified cut. That a join counts its ids right, and every other rule, is the merger's
     word."""
-    return LicensedMending(merger) if isinstance(merger, Mends) else Licensed(merger)
-
-
-@dataclass(frozen=True)
-class Licensed:
-    """See `licensed_merger`."""
 
     merger: Merger
 
@@ -64,19 +58,11 @@ class Licensed:
             last = last if found is None else found.seam.position
         return kept
 
-
-@dataclass(frozen=True)
-class LicensedMending(Licensed):
-    """Of a merger that mends."""
-
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        assert isinstance(self.merger, Mends)
+        if not isinstance(self.merger, Mends):
+            return fused(chunks, failed)
         return self.merger.mended(text, chunks, failed, tokenizer)
 
 

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from tokpar.cuts.inside import inside_of
-from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter
-from tokpar.kernels import has_surrogate
-from tokpar.methods.acceptance import LeastMatch, by_match, certified
-from tokpar.methods.cut import SURROGATE
-from tokpar.methods.merging import OverlapMerger, planned_cut, refusal
-from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.methods.acceptance import by_match, certified
+from tokpar.methods.chunks import FAR, planner_of, refusal
+from tokpar.methods.merging import OverlapMerger
+from tokpar.methods.options import (
+    ACCEPTANCES,
+    ON_FAILURE,
+    require_choice,
+    require_count,
+    require_min_match,
+    require_sizes,
+)
 from tokpar.methods.sizes import chunk_chars_for
 from tokpar.types import Chunk, Split
 
@@ -41,9 +45,9 @@ class LoptSplitter:
         size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
         if size >= len(text):
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        refused = refusal(text, tokenizer) if self.plan_cuts else None
-        if refused is not None or has_surrogate(text):
-            return Split.whole(text, refused or SURROGATE)
+        refused = refusal(text, tokenizer, self.plan_cuts)
+        if refused is not None:
+            return Split.whole(text, refused)
         chunks = self._chunks(text, tokenizer, size)
         if len(chunks) == 1:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
@@ -52,22 +56,21 @@ class LoptSplitter:
         return Split(chunks, f"{len(chunks):,} chunks of {share}", why)
 
     def _chunks(self, text: str, tokenizer: TokenizerAdapter, size: int) -> list[Chunk]:
-        inside = inside_of(tokenizer)
-        plan_cuts = self.plan_cuts and inside.finder.refusal_for(text) is None
+        planner = planner_of(text, tokenizer, self.plan_cuts)
         chunks: list[Chunk] = []
         start, cut = 0, None
         while True:
             edge = max(start + size, chunks[-1].stop if chunks else 0)
             if edge + self.overlap_chars >= len(text):
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
-            planned = planned_cut(inside, text, edge + 1, self.overlap_chars) if plan_cuts else None
+            far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
+            planned = None if planner is None else planner.cut_soon(text, edge + 1, far)
             if planned is not None and planned.rule == "K2":
                 edge += (planned.position - edge) % 3  # the right chunk's run starts in phase
             stop = edge + self.overlap_chars
             if planned is not None:
                 stop = max(stop, planned.position + self.overlap_chars // 2 + 1)
-            stop = min(stop, len(text))
-            chunks.append(Chunk(start, stop, start, edge, cut=cut))
+            chunks.append(Chunk(start, min(stop, len(text)), start, edge, cut=cut))
             start, cut = edge, planned
 
 
@@ -84,23 +87,15 @@ def build(
     share. `acceptance`: what licenses a seam. `min_match`: tokens in a row that both sides must
     have found, or "longest" for more bytes than the longest token has. `on_failure`: mend the two
     chunks concerned, or double `chunk_chars` and encode everything again, as the paper does."""
-    if chunk_chars is not None:
-        require_count("chunk_chars", chunk_chars)
+    require_sizes(chunk_chars)
     require_count("overlap_chars", overlap_chars)
     require_choice("acceptance", acceptance, ACCEPTANCES)
-    require_choice("on_failure", on_failure, ("repair", "restart"))
-    if min_match != "longest":
-        require_min_match(min_match)
+    require_choice("on_failure", on_failure, ON_FAILURE)
+    require_min_match(min_match)
     paper = acceptance == "paper"
-    accept = partial(by_match, least=min_match) if paper else partial(certified, least=min_match)
+    accept = partial(by_match if paper else certified, least=min_match)
     splitter = LoptSplitter(chunk_chars, overlap_chars, plan_cuts=not paper)
     return splitter, OverlapMerger(accept, restart=on_failure == "restart")
-
-
-def require_min_match(value: LeastMatch) -> None:
-    """Raises OptionError unless `value` is an int of at least 1; "longest" is the caller's."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise OptionError(f'min_match must be an int of at least 1 or "longest", got {value!r}')
 
 
 STRATEGY = Strategy(

@@ -1,18 +1,16 @@
-"""The merger of all strategies whose chunks overlap: one acceptance decides seam by seam."""
+"""The mergers of chunks that overlap, seam by seam, and how they mend a seam that failed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from tokpar.cuts.inside import Inside, inside_of
-from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
-from tokpar.methods.acceptance import Accept, Licences
-from tokpar.methods.cut import SURROGATE
-from tokpar.methods.edges import FAR, absorbed
-from tokpar.methods.inside import loose, without
-from tokpar.methods.joining import Locate, locate_of, overlap_of
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.methods.acceptance import Accept, by_two_edges
+from tokpar.methods.chunks import FAR, absorbed, joins_at_cuts
+from tokpar.methods.joining import overlap_of
+from tokpar.methods.licences import Licences
 from tokpar.types import Chunk, Join, Piece, Seam, united
 
 
@@ -36,40 +34,17 @@ class OverlapMerger:
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         licences = Licences.of(text, tokenizer)
-        locate = locate_of(tokenizer)
-        joins: list[Join | None] = []
-        last = 0
-        for i in range(1, len(chunks)):
-            pair, sides = (chunks[i - 1], chunks[i]), (pieces[i - 1], pieces[i])
-            join = self._join(text, pair, sides, locate, licences, last)
-            joins.append(join)
-            last = last if join is None else join.seam.position
-        if licences.regions is None:
-            return joins
-        return without(joins, loose(joins, len(text), licences.regions))
 
-    def _join(
-        self,
-        text: str,
-        pair: tuple[Chunk, Chunk],
-        sides: tuple[Piece, Piece],
-        locate: Locate,
-        licences: Licences,
-        last: int,
-    ) -> Join | None:
-        left, right = pair
-        cut = right.cut
-        if cut is not None and cut.rule is not None and left.stop <= right.start:
-            assert (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
-            return Join(cut, len(sides[0].ids), 0)
-        return self.accept(overlap_of(text, pair, sides, locate), licences, last)
+        def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
+            if pair[0].stop < pair[1].start:  # a gap: no place of it is in both
+                return None
+            return self.accept(overlap_of(text, pair, sides, tokenizer), licences, last)
+
+        joins = _joins(chunks, pieces, join)
+        return joins if licences.none_inside else licences.kept(joins)
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Both chunks cut at a certified place near the failed seam, without overlap; where there
         is none, one chunk of the two. None with `restart`."""
@@ -90,19 +65,79 @@ class OverlapMerger:
         return mended
 
 
-def planned_cut(inside: Inside, text: str, start: int, overlap_chars: int) -> Seam | None:
-    """The first certified cut in an overlap that begins at `start`, or not far behind it."""
-    return inside.cut_soon(text, start, min(len(text), start + max(FAR, overlap_chars)))
+@dataclass(frozen=True)
+class InsideMerger:
+    """Concatenates at seams that the planner has proved, and certifies those it proposes inside
+    one pre-token: two token edges in common (theorem 5', K5)."""
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        joins = joins_at_cuts(chunks, pieces)
+        if all(joins):
+            return joins
+        licences = Licences.of(text, tokenizer)
+
+        def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
+            cut = pair[1].cut
+            region = None if cut is None or cut.rule is not None else licences.region_of(cut)
+            if cut is None or region is None:
+                return None
+            overlap = overlap_of(text, pair, sides, tokenizer)
+            return by_two_edges(overlap, cut.position, region, licences.inside, last)
+
+        return licences.kept(_joins(chunks, pieces, join))
+
+    def mended(
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+    ) -> list[Chunk]:
+        """One chunk of those on either side of a failed seam, and of more of them where it would
+        not be scanned as in the text."""
+        licences, broken = Licences.of(text, tokenizer), set(failed)
+        while True:
+            mended: list[Chunk] = []
+            more: set[int] = set()
+            firsts = [i for i in range(len(chunks)) if i not in broken]
+            for first, after in pairwise([*firsts, len(chunks)]):
+                chunk = chunks[first]
+                if after > first + 1:
+                    chunk = united(chunk, chunks[after - 1])
+                    ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
+                    inside = {i: cut for i, cut in ends.items() if cut is not None}
+                    if not all(
+                        licences.closed(c, chunk.start, chunk.stop) for c in inside.values()
+                    ):
+                        more.update(inside)
+                mended.append(chunk)
+            if not more:
+                return mended
+            broken |= more
 
 
-def refusal(text: str, tokenizer: TokenizerAdapter) -> str | None:
-    """Why no seam of the text can be licensed, wherever its chunks overlap; or None."""
-    if has_surrogate(text):
-        return SURROGATE
-    inside = inside_of(tokenizer)
-    if facts_of(tokenizer).unprovable is None and inside.refusal is None:
-        return None
-    return inside.finder.refusal_for(text)
+def _joins(
+    chunks: Sequence[Chunk],
+    pieces: Sequence[Piece],
+    join: Callable[[tuple[Chunk, Chunk], tuple[Piece, Piece], int], Join | None],
+) -> list[Join | None]:
+    """Those at certified cuts where nothing overlaps, and what `join` makes of the others: two
+    chunks, their pieces, the position of the seam before."""
+    joins = joins_at_cuts(chunks, pieces)
+    last = 0
+    for i, pair in enumerate(pairwise(chunks)):
+        made = joins[i] or join(pair, (pieces[i], pieces[i + 1]), last)
+        joins[i] = made
+        last = last if made is None else made.seam.position
+    return joins
+
+
+def _divides(chunk: Chunk) -> Seam | None:
+    """The seam at the left edge of a chunk if it divides a pre-token, or is proposed to."""
+    cut = chunk.cut
+    return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
 
 
 def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licences) -> Seam | None:

@@ -7,20 +7,16 @@ from functools import partial
 from typing import Literal
 
 from tokpar.interfaces import Merger, Splitter
-from tokpar.methods import auto, blocks, cut, delimiter, lopt, overlap, recursive
-from tokpar.methods.acceptance import LeastMatch, by_match, by_midpoint, certified
-from tokpar.methods.inside import InsideMerger
-from tokpar.methods.merging import OverlapMerger
-from tokpar.methods.options import require_choice, require_count
+from tokpar.methods import blocks, lopt, recursive
+from tokpar.methods.acceptance import by_match, by_midpoint, certified
+from tokpar.methods.auto import AutoSplitter
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
+from tokpar.methods.merging import InsideMerger, OverlapMerger
+from tokpar.methods.options import ON_FAILURE, require_choice, require_min_match
+from tokpar.methods.overlap import OverlapSplitter
+from tokpar.methods.runs import RunMerger
 from tokpar.methods.serial import OneChunk
-
-
-def _cut(*, chunk_chars: int | None = None) -> Splitter:
-    return cut.build(chunk_chars=chunk_chars)[0]
-
-
-def _auto(*, chunk_chars: int | None = None) -> Splitter:
-    return auto.build(chunk_chars=chunk_chars)[0]
 
 
 def _lopt(*, chunk_chars: int | None = None, overlap_chars: int = lopt.OVERLAP_CHARS) -> Splitter:
@@ -35,45 +31,28 @@ def _recursive(*, depth: int | None = None) -> Splitter:
     return recursive.build(depth=depth)[0]
 
 
-def _overlap(*, chunk_chars: int = 40960, overlap_chars: int = 512) -> Splitter:
-    return overlap.build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
-
-
-def _delimiter(
-    *,
-    chunk_chars: int | None = None,
-    delimiter: str = " ",
-    side: Literal["after", "before"] = "before",
-) -> Splitter:
-    return _build_delimiter(chunk_chars=chunk_chars, delimiter=delimiter, side=side)[0]
-
-
-_build_delimiter = delimiter.build
-
 SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
-    "auto": _auto,
+    "auto": AutoSplitter,
     "blocks": _blocks,
-    "cut": _cut,
-    "delimiter": _delimiter,
+    "cut": CutSplitter,
+    "delimiter": DelimiterSplitter,
     "lopt": _lopt,
-    "overlap": _overlap,
+    "overlap": OverlapSplitter,
     "recursive": _recursive,
     "serial": OneChunk,
 }
 
 
 def _certified(
-    *,
-    min_match: int | Literal["longest"] = 0,
-    on_failure: Literal["repair", "restart"] = "repair",
+    *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
 ) -> Merger:
-    _require_match(min_match, least=0)
-    require_choice("on_failure", on_failure, ("repair", "restart"))
+    require_min_match(min_match, least=0)
+    require_choice("on_failure", on_failure, ON_FAILURE)
     return OverlapMerger(partial(certified, least=min_match), restart=on_failure == "restart")
 
 
 def _match(*, min_match: int | Literal["longest"] = 2) -> Merger:
-    _require_match(min_match)
+    require_min_match(min_match)
     return OverlapMerger(partial(by_match, least=min_match))
 
 
@@ -81,21 +60,12 @@ def _midpoint() -> Merger:
     return OverlapMerger(by_midpoint)
 
 
-def _runs(*, match: Literal["longest", "window"] = "longest") -> Merger:
-    return overlap.build(match=match)[1]
-
-
-def _require_match(value: LeastMatch, least: int = 1) -> None:
-    if value != "longest":
-        require_count("min_match", value, least)
-
-
 MERGERS: Mapping[str, Callable[..., Merger]] = {
     "certified": _certified,
-    "concatenate": delimiter.ConcatenatingMerger,
-    "cut": cut.CutMerger,
+    "concatenate": ConcatenatingMerger,
+    "cut": CutMerger,
     "inside": InsideMerger,
     "match": _match,
     "midpoint": _midpoint,
-    "runs": _runs,
+    "runs": RunMerger,
 }

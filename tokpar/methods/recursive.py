@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.inside import Inside, inside_of
+from tokpar.cuts.inside import Inside
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
 from tokpar.methods.acceptance import by_midpoint, certified
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar.methods.cut import SURROGATE
-from tokpar.methods.edges import Edge, at_cut, chunks_over
-from tokpar.methods.merging import OverlapMerger, refusal
+from tokpar.methods.chunks import Edge, at_cut, chunks_over, planner_of, refusal
+from tokpar.methods.merging import OverlapMerger
 from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
 from tokpar.types import Split
 
@@ -40,15 +38,13 @@ class RecursiveSplitter:
     plan_cuts: bool
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        refused = refusal(text, tokenizer) if self.plan_cuts else None
-        if refused is not None or has_surrogate(text):
-            return Split.whole(text, refused or SURROGATE)
+        refused = refusal(text, tokenizer, self.plan_cuts)
+        if refused is not None:
+            return Split.whole(text, refused)
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
         depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
-        inside = inside_of(tokenizer)
-        certain = self.plan_cuts and inside.finder.refusal_for(text) is None
-        planner = inside if certain else None
+        planner = planner_of(text, tokenizer, self.plan_cuts)
         longest = max(1, facts_of(tokenizer).longest_token)
         edges = list(_halved(text, 0, len(text), depth, longest, planner))
         if not edges:
@@ -68,9 +64,7 @@ def _halved(
     """The edges in (start, stop), ascending."""
     if depth == 0 or stop - start < 2:
         return
-    edge = _boundary(text, start, stop, longest)
-    if planner is not None:
-        edge = at_cut(planner, text, edge, stop)
+    edge = at_cut(planner, text, _boundary(text, start, stop, longest), stop)
     yield from _halved(text, start, edge.position, depth - 1, longest, planner)
     yield edge
     yield from _halved(text, edge.position, stop, depth - 1, longest, planner)

@@ -1,14 +1,100 @@
-"""Which ids two neighbouring pieces have in common: the kernel of ID-overlap matching."""
+"""Chunks that overlap joined at the longest run of ids that two pieces have in common.
+
+ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
 import numpy as np
 
+from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
+from tokpar.methods.joining import Overlap, overlap_of
+from tokpar.methods.licences import Licences
+from tokpar.methods.options import require_choice
+from tokpar.types import Chunk, Join, Piece, Seam
 
-# For each place of two rows: the number of the window that starts there among those that occur in
-# both rows, or -1. Windows of one length; a row has as many places as such windows fit into it.
-_Windows = tuple[IntArray, IntArray]
+MATCHES = ("longest", "window")
+
+
+@dataclass(frozen=True)
+class RunMerger:
+    """Left pieces end with the longest common run of ids, right pieces go on behind it.
+
+    "longest" compares all ids of two pieces, "window" those that touch the overlap. A seam whose
+    place is also a certified cut, of the text and of both chunks, says so; for "longest" only
+    where tokens tile the text, since nothing else there needs to know where they lie.
+    """
+
+    match: Literal["longest", "window"] = "longest"
+
+    def __post_init__(self) -> None:
+        require_choice("match", self.match, MATCHES)
+
+    @property
+    def matches_spans(self) -> bool:
+        return self.match == "window"
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        licences = Licences.of(text, tokenizer)
+        located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.refused)
+        joins: list[Join | None] = []
+        first = 0
+        for pair, sides in zip(pairwise(chunks), pairwise(pieces), strict=True):
+            overlap = overlap_of(text, pair, sides, tokenizer) if located else None
+            if overlap is not None and self.matches_spans:
+                join = _behind_run(pair[1], overlap.left_ids, overlap.right_ids)
+                join = replace(join, left=overlap.left_first + join.left)
+            else:
+                join = _as_published(pair[1], sides)
+            if overlap is not None:
+                join = _certified(overlap, join, licences) or join
+            # a run before the previous seam of the same piece leaves nothing of the piece
+            joins.append(replace(join, left=max(first, join.left)))
+            first = join.right
+        return joins
+
+
+def _as_published(right: Chunk, sides: tuple[Piece, Piece]) -> Join:
+    """The join behind the longest run among all ids of both pieces, as ParallelTokenizer makes it:
+    where the run ends with the right piece, nothing of that piece is dropped (its slice begins at
+    `(n - b) % n`), so a last chunk no longer than the overlap is there twice."""
+    join = _behind_run(right, sides[0].ids, sides[1].ids)
+    return replace(join, right=0) if join.right == len(sides[1].ids) else join
+
+
+def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
+    """No run: all ids of both sides are kept, where the published code warns and goes on."""
+    i, j, length = longest_common_run(left_ids, right_ids)
+    seam = Seam(right.core_start, None, "", (("matched", length),))
+    return Join(seam, i + length, j + length)
+
+
+def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
+    """The same join with a rule, if it parts the tokens of both sides at a certified cut.
+
+    Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
+    share, where the next seam may stand.
+    """
+    before = join.left - overlap.left_first
+    if before < 1 or not join.right:
+        return None
+    position = overlap.position(int(overlap.left_spans[before - 1, 1]))
+    if not overlap.start < position < overlap.right.core_stop:
+        return None
+    found = licences.as_certified(overlap, join, position, end=True)
+    return None if found is None or "absorbed" in dict(found.seam.witness) else found
 
 
 def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
@@ -19,48 +105,43 @@ def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
     (it searches both rows backwards). No common id: (len(left), 0, 0). Exact, without hashing:
     windows of 1, 2, 4, ... ids are numbered by sorting, at most 2 log2(n) sorts of n numbers.
     """
-    doubled = [_numbered(left.astype(np.int64), right.astype(np.int64))]
-    if not _any(doubled[0]):
-        return len(left), 0, 0
-    while _any(longer := _followed(doubled[-1], doubled[-1], 1 << (len(doubled) - 1))):
+    count = len(left)
+    both = np.concatenate([left.astype(np.int64), [-1], right.astype(np.int64)])
+    doubled = [_numbered(both, count)]  # of the windows of 2**k ids, by where they start
+    if not (doubled[0] >= 0).any():
+        return count, 0, 0
+    while True:
+        longer = _followed(doubled[-1], doubled[-1], 1 << (len(doubled) - 1), count)
+        if not (longer >= 0).any():
+            break
         doubled.append(longer)
     length = 1 << (len(doubled) - 1)
     longest = doubled.pop()
     while doubled:
         extra = 1 << (len(doubled) - 1)
-        longer = _followed(longest, doubled.pop(), length)
-        if _any(longer):
+        longer = _followed(longest, doubled.pop(), length, count)
+        if (longer >= 0).any():
             longest, length = longer, length + extra
-    i = int(np.flatnonzero(longest[0] >= 0)[-1])
-    j = int(np.flatnonzero(longest[1] == longest[0][i])[-1])
+    i = int(np.flatnonzero(longest[:count] >= 0)[-1])
+    j = int(np.flatnonzero(longest[count + 1 :] == longest[i])[-1])
     return i, j, length
 
 
-def _any(windows: _Windows) -> bool:
-    return bool((windows[0] >= 0).any())
+def _followed(first: IntArray, second: IntArray, length: int, count: int) -> IntArray:
+    """The windows made of one of `first`, of `length` ids, and one of `second` right behind it."""
+    behind = np.full_like(second, -1)
+    behind[:-length] = second[length:]
+    windows = first * (1 + second.max()) + behind
+    return _numbered(np.where((first >= 0) & (behind >= 0), windows, -1), count)
 
 
-def _followed(first: _Windows, second: _Windows, length: int) -> _Windows:
-    """Windows made of one of `first`, of `length` ids, and one of `second` right behind it."""
-    count = 1 + max(int(row.max(initial=-1)) for row in second)
-    rows = []
-    for ahead, behind in zip(first, second, strict=True):
-        behind = behind[length:]
-        ahead = ahead[: len(behind)]
-        rows.append(np.where((ahead >= 0) & (behind >= 0), ahead * count + behind, -1))
-    return _numbered(*rows)
-
-
-def _numbered(left: IntArray, right: IntArray) -> _Windows:
-    """Equal numbers for equal values found in both rows, -1 for the others and for -1."""
-    values = np.intersect1d(left, right)
-    values = values[values >= 0]
-    return _places(values, left), _places(values, right)
-
-
-def _places(ascending: IntArray, row: IntArray) -> IntArray:
-    if not len(ascending):
-        return np.full(len(row), -1, dtype=np.int64)
-    near = np.minimum(np.searchsorted(ascending, row), len(ascending) - 1)
-    places: IntArray = np.where(ascending[near] == row, near, -1)
+def _numbered(values: IntArray, count: int) -> IntArray:
+    """Equal numbers for equal values that occur among the first `count` and behind these, -1 for
+    the others and for -1."""
+    shared = np.intersect1d(values[:count], values[count:])
+    shared = shared[shared >= 0]
+    if not len(shared):
+        return np.full_like(values, -1)
+    near = np.minimum(np.searchsorted(shared, values), len(shared) - 1)
+    places: IntArray = np.where(shared[near] == values, near, -1)
     return places

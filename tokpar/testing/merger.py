@@ -16,10 +16,11 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, offsets_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.mending import Method, fused, sound_joins
+from tokpar.mending import Method, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
-from tokpar.methods.cut import CutSplitter, chunks_between
+from tokpar.methods.chunks import chunks_between
+from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.seams import Seams
 from tokpar.spans import alone
@@ -28,7 +29,7 @@ from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.cutting import certificate_complaint
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.types import Chunk, Join, Piece, Report, Seam, Split
+from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
 
 MOST_ROUNDS = 8
 """So often the chunks at open seams are fused, and the merger is asked again."""

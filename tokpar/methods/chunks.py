@@ -1,0 +1,135 @@
+"""Chunks of a text: between cuts and over edges that both sides reach across; which of them meet at
+a certified cut, and which a memory may divide further."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.inside import Inside, Place, at, inside_of
+from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
+from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
+
+FAR = 4096
+SURROGATE = "the text holds a lone surrogate"
+
+
+def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
+    """The chunks that these seams cut the text into, without overlap."""
+    return chunks_at(len(text), [at(seam) for seam in seams])
+
+
+def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
+    """The chunks that these places divide a text of `length` code points into. Where nothing
+    overlaps, the right chunk leaves out what the cut absorbs (6.4)."""
+    chunks = []
+    start = core_start = left_out = 0
+    cut: Seam | None = None
+    for place in places:
+        stop, core_stop, run = place.stop, place.seam.position, place.run
+        chunk = Chunk(start, stop, core_start, core_stop, left_out, cut=cut)
+        chunks.append(chunk if run is None else replace(chunk, kind="run", run=run))
+        cut, core_start = place.seam, core_stop
+        left_out = absorbed(cut) if place.start == stop else 0
+        start = place.start + left_out
+    return [*chunks, Chunk(start, length, core_start, length, left_out, cut=cut)]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where one chunk's own share ends and the next one's begins, how far both reach over it (code
+    points), and the certified cut at it, if it is one."""
+
+    position: int
+    reach: int
+    cut: Seam | None = None
+
+
+def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
+    """The chunks between ascending edges. Two overlaps never meet: each takes at most half of the
+    space to its neighbours."""
+    ends = [0, *(edge.position for edge in edges), length]
+    places = []
+    for before, edge, after in zip(ends, edges, ends[2:], strict=False):
+        reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
+        if edge.cut is not None and edge.cut.rule == "K2":  # a run of digits goes by threes
+            reach -= reach % 3
+        seam = edge.cut or Seam(edge.position, None, "")
+        places.append(Place(seam, edge.position - reach, edge.position + reach))
+    return chunks_at(length, places)
+
+
+def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
+    """The edge moved to the next certified cut before `stop` and not far away, if there is one and
+    somebody to find it."""
+    if planner is None:
+        return edge
+    cut = planner.cut_soon(text, edge.position, min(stop, edge.position + FAR))
+    return edge if cut is None else Edge(cut.position, edge.reach, cut)
+
+
+def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:
+    """Why chunks of the text cannot be joined wherever they overlap, or (`certified`) why no such
+    seam can be licensed; or None."""
+    if has_surrogate(text):
+        return SURROGATE
+    if not certified:
+        return None
+    inside = inside_of(tokenizer)
+    if inside.facts.unprovable is None and inside.refusal is None:
+        return None
+    return inside.finder.refusal_for(text)
+
+
+def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Inside | None:
+    """Who finds certified cuts of the text; None where there are none, or none are asked for."""
+    inside = inside_of(tokenizer)
+    return inside if certified and inside.finder.refusal_for(text) is None else None
+
+
+def absorbed(cut: Seam | None) -> int:
+    """Code points behind a cut that the right chunk leaves out where nothing overlaps (6.4)."""
+    return 0 if cut is None else int(dict(cut.witness).get("absorbed", 0))
+
+
+def meet_at_cut(left: Chunk, right: Chunk) -> bool:
+    """The two chunks end and begin, without overlap, at a cut that the planner has certified."""
+    cut = right.cut
+    if cut is None or cut.rule is None:
+        return False
+    return (left.stop, right.start) == (cut.position, cut.position + absorbed(cut))
+
+
+def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:
+    """The join of two chunks that meet at a certified cut; `piece` is the left one's."""
+    if right.cut is None or not meet_at_cut(left, right):
+        return None
+    return Join(right.cut, len(piece.ids), 0)
+
+
+def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join | None]:
+    """`join_at_cut` of each two neighbours."""
+    return [
+        join_at_cut(left, right, piece)
+        for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
+    ]
+
+
+def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
+    """The split for whom a memory may divide further: chunks that stand apart, in which every space
+    behind anything but white space is a certified cut, are marked."""
+    finder = finder_for(facts_of(tokenizer))
+    if finder.at_spaces is None or not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+        return split
+    chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
+    marked = [
+        replace(chunk, divisible=True)
+        if stands_apart(chunks, i, len(text))
+        and (everywhere or finder.spaces_safe(text, chunk.start, chunk.stop))
+        else chunk
+        for i, chunk in enumerate(chunks)
+    ]
+    return replace(split, chunks=marked, licence=finder.at_spaces)
