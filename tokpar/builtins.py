@@ -74,7 +74,7 @@ def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:
 
 
 def _memo(workers: int | None) -> Executor:
-    from tokpar.executors.memo import MemoExecutor
+    from tokpar.executors.native import MemoExecutor
 
     return MemoExecutor(workers)
 

@@ -8,20 +8,20 @@ other into arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import ThreadPool, blocks
-from tokpar.executors.workers import cpu_count, worker_count
-from tokpar.interfaces import EncodesMany, TokenizerAdapter, facts_of
+from tokpar.executors.threads import Pooled, ThreadPool, blocks
+from tokpar.executors.workers import cpu_count
+from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
-class NativeExecutor:
+class NativeExecutor(Pooled):
     """For adapters with `encode_many`.
 
     The engine decides how many threads it uses; fewer `workers` than CPUs are kept by giving it
@@ -31,9 +31,10 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = worker_count(workers)
+        super().__init__(workers)
         self._single = self._workers < cpu_count()
-        self._pool = ThreadPool(self._workers if self._single else WAVES_AT_A_TIME)
+        if not self._single:
+            self._pool = ThreadPool(WAVES_AT_A_TIME)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError; OptionError without `encode_many`."""
@@ -52,24 +53,33 @@ class NativeExecutor:
         waves = blocks(texts, 1 if self._single else self._wave_chars(sum(map(len, texts))))
         return Rows.joined(self._pool.run(encode_wave, waves))
 
-    def close(self) -> None:
-        """End the threads; the engine's own are not ours to end."""
-        self._pool.close()
-
-    def __enter__(self) -> NativeExecutor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _wave_chars(self, length: int) -> int:
         """Enough to keep every worker busy, but no more than a quarter of a long text."""
         return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 4))
+
+
+class MemoExecutor(NativeExecutor):
+    """Texts that may be cut at every space go through the memory of a tokenizer that remembers what
+    lies between; all others, and those for which that does not pay, through its batch call."""
+
+    name = "memo"
+    undivided = NativeExecutor.name
+
+    def divide(
+        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+    ) -> Divided:
+        """One row per text, and which of them were divided. Raises as `map` does."""
+        found: dict[int, IdArray] = {}
+        if isinstance(tokenizer, Remembers) and tokenizer.remembers:
+            numbers = [k for k, may in enumerate(divisible) if may]
+            known = tokenizer.remembered([texts[k] for k in numbers], self._workers)
+            found = {k: ids for k, ids in zip(numbers, known, strict=True) if ids is not None}
+        left = [k for k in range(len(texts)) if k not in found]
+        if left:
+            rest = self.map([texts[k] for k in left], tokenizer, False)
+            others = {k: rest[n] for n, k in enumerate(left)}
+        rows = Rows.of(found[k] if k in found else others[k] for k in range(len(texts)))
+        return rows, [k in found for k in range(len(texts))]
 
 
 def _encode_wave(texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool) -> Rows:

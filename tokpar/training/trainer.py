@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from tokpar.errors import OptionError
 from tokpar.executors.workers import worker_count
 from tokpar.training.corpus import Boundaries, Job, jobs_of
-from tokpar.training.counting import PreTokens, count_here
+from tokpar.training.counting import PreTokens, count_here, count_in_processes
 from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
 
@@ -156,15 +157,13 @@ def _boundaries(pre_tokens: PreTokens) -> Boundaries:
 
 def _counted(
     jobs: Iterator[Job], pre_tokens: PreTokens, workers: int, progress: Progress
-) -> dict[str, int]:
+) -> Counter[str]:
     """Pre-tokens and how often each occurs. Few jobs are done here."""
     first = list(islice(jobs, FEW_JOBS))
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     if workers == 1 or len(first) < FEW_JOBS:
         done = count_here(chain(first, jobs), pre_tokens, counts)
     else:
-        from tokpar.training.processes import count_in_processes
-
         done = count_in_processes(chain(first, jobs), pre_tokens, workers, counts)
     with closing(done):
         for size in done:
