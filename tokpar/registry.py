@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -58,16 +58,13 @@ class PluginRecord:
     problem: str | None
 
 
-@dataclass
 class Registry:
     """Tables of names. Built by `load`; `register` adds a plugin object to it."""
 
-    _own: Plugin
-    _others: list[Plugin] = field(default_factory=list)
-    _problems: list[str | None] = field(default_factory=list)
-    _tables: dict[str, dict[str, _Row]] = field(default_factory=dict)
-    _disputes: dict[_Claim, str] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, own: Plugin, others: Sequence[Plugin] = ()) -> None:
+        self._own = own
+        self._lock = threading.Lock()
+        self._settle(others)
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
@@ -79,9 +76,7 @@ class Registry:
         own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
-        registry = cls(own)
-        registry._settle(load_third_parties(found))
-        return registry
+        return cls(own, load_third_parties(found))
 
     def register(self, plugin: object, name: str | None = None) -> None:
         """Add a plugin object, as if it had been installed. Raises PluginError, nothing added."""
@@ -90,7 +85,7 @@ class Registry:
         with self._lock:
             before = self._others
             self._settle([*before, fresh])
-            problem = self._problems[-1]
+            problem = self._problem(fresh)
             if problem is not None:
                 self._settle(before)
                 raise PluginError(f"{fresh.label}: {problem}")
@@ -140,10 +135,8 @@ class Registry:
 
     def plugins(self) -> list[PluginRecord]:
         """All plugins, tokpar's own first, then by name, with the problems of those that failed."""
-        records = [_record(self._own, None)]
-        pairs = zip(self._others, self._problems, strict=True)
-        others = [_record(plugin, problem) for plugin, problem in pairs]
-        return records + sorted(others, key=lambda record: (record.name, record.owner))
+        others = sorted(self._others, key=lambda plugin: (plugin.name, plugin.owner))
+        return [self._record(plugin) for plugin in (self._own, *others)]
 
     def _find(self, kind: str, name: str) -> Any:
         table = self._tables[kind]
@@ -153,41 +146,41 @@ class Registry:
             raise PluginError(self._disputes[kind, name])
         raise UnknownNameError(kind, name, table)
 
-    def _settle(self, others: list[Plugin]) -> None:
+    def _record(self, plugin: Plugin) -> PluginRecord:
+        problem = self._problem(plugin)
+        provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
+        return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
+
+    def _problem(self, plugin: Plugin) -> str | None:
+        """Why it provides nothing. tokpar's own keeps the names that others claim, too."""
+        disputed = [self._disputes[each] for each in _claims(plugin) if each in self._disputes]
+        return plugin.problem or next(iter(disputed if plugin is not self._own else ()), None)
+
+    def _settle(self, others: Sequence[Plugin]) -> None:
         """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""
-        disputes = _disputes([self._own, *others])
-        problems = [_problem(plugin, disputes) for plugin in others]
-        sound = [plugin for plugin, problem in zip(others, problems, strict=True) if not problem]
+        plugins = (self._own, *others)
+        self._others, self._disputes = others, _disputes(plugins)
         tables: dict[str, dict[str, _Row]] = {kind: {} for _, kind in OFFERS.values()}
-        for plugin in [self._own, *sound]:
-            for kind, offered in plugin.offers:
+        for plugin in plugins:
+            for kind, offered in () if self._problem(plugin) else plugin.offers:
                 tables[kind][offered.name] = offered, plugin
-        self._others, self._problems, self._disputes = others, problems, disputes
         self._tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
+def _claims(plugin: Plugin) -> list[_Claim]:
+    return [(kind, offered.name) for kind, offered in plugin.offers]
+
+
 def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
-    claims: dict[_Claim, list[Plugin]] = {}
+    claimants: dict[_Claim, list[str]] = {}
     for plugin in plugins:
-        for kind, offered in plugin.offers:
-            claims.setdefault((kind, offered.name), []).append(plugin)
+        for claim in _claims(plugin):
+            claimants.setdefault(claim, []).append(plugin.label)
     return {
-        (kind, name): f"the {kind} name {name!r} is claimed by "
-        + " and by ".join(plugin.label for plugin in claimants)
-        for (kind, name), claimants in claims.items()
-        if len(claimants) > 1
+        (kind, name): f"the {kind} name {name!r} is claimed by {' and by '.join(labels)}"
+        for (kind, name), labels in claimants.items()
+        if len(labels) > 1
     }
-
-
-def _problem(plugin: Plugin, disputes: Mapping[_Claim, str]) -> str | None:
-    claims = ((kind, offered.name) for kind, offered in plugin.offers)
-    disputed = (disputes[claim] for claim in claims if claim in disputes)
-    return plugin.problem or next(disputed, None)
-
-
-def _record(plugin: Plugin, problem: str | None) -> PluginRecord:
-    provides = () if problem else tuple(f"{kind} {offered.name}" for kind, offered in plugin.offers)
-    return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
 
 
 def _version() -> str:
@@ -201,8 +194,7 @@ def _version() -> str:
 
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
     """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
-    label = f"strategy {strategy.name!r}"
-    require_options(label, [strategy.build], options)
+    require_options(f"strategy {strategy.name!r}", [strategy.build], options)
     return strategy.build(**options)
 
 

@@ -85,25 +85,22 @@ class Following:
 def grows(dictionary: Dictionary, left: int, token: int) -> bool:
     """The left part of `token` grows to `token` before a last part of `left` takes it; if it was
     there at all, behind `left`. `token` is no byte. See `Dictionary.apart`."""
-    level, rules = dictionary.level, dictionary.rules
+    level = dictionary.level
     while level[left] > level[token]:
         left = dictionary.right[left]
     part = dictionary.left[token]
-    if rules.get((left, part), NEVER) <= dictionary.left_bound[token]:
-        return False
-    while level[left] > level[part]:
-        bound = dictionary.right_bound[left]
-        left = dictionary.right[left]
-        if rules.get((left, part), NEVER) < bound:
-            return False
-    return True
+    taken = dictionary.rules.get((left, part), NEVER) <= dictionary.left_bound[token]
+    return not taken and _left_alone(dictionary, left, part)
 
 
 def settles(dictionary: Dictionary, left: int, token: int) -> bool:
     """No last part of `left` takes `token` itself."""
+    return (left, token) not in dictionary.rules and _left_alone(dictionary, left, token)
+
+
+def _left_alone(dictionary: Dictionary, left: int, token: int) -> bool:
+    """No shorter last part of `left` takes `token` before it grows."""
     level, rules = dictionary.level, dictionary.rules
-    if (left, token) in rules:
-        return False
     while level[left] > level[token]:
         bound = dictionary.right_bound[left]
         left = dictionary.right[left]

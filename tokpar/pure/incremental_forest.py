@@ -9,6 +9,7 @@ later come first and nodes are numbered in preorder, all such w have numbers [lo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary
@@ -65,15 +66,9 @@ class Forest:
         """Where the tokens end before which `token` is made: those below its left part, but for the
         children of that part, `rivals`, that are not made later."""
         beats = self.dictionary.beats
-        low, high = 0, len(rivals)
-        while low < high:
-            middle = (low + high) // 2
-            if beats(token, rivals[middle]):
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(rivals):
-            return self.node[rivals[low]]
+        beaten = bisect_left(rivals, True, key=lambda rival: not beats(token, rival))
+        if beaten < len(rivals):
+            return self.node[rivals[beaten]]
         return self._ends[self.node[self.dictionary.left[token]]]
 
 
