@@ -238,12 +238,8 @@ def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:
 
 def _shown(parameter: inspect.Parameter) -> str:
     """As in the source: "chunk_chars: int | None = None"."""
-    if not isinstance(parameter.annotation, str):
-        return str(parameter)
-    bare = str(parameter.replace(annotation=parameter.empty))
-    name, equals, default = bare.partition("=")
-    shown = f"{name}: {parameter.annotation}"
-    return f"{shown} = {default}" if equals else shown
+    annotation, shown = parameter.annotation, str(parameter)
+    return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
 
 _loading = threading.Lock()

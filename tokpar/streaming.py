@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -19,16 +20,10 @@ from tokpar.cuts.online import Sink, TokenSplitter, splitters
 from tokpar.cuts.pattern import UnsupportedPatternError
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import (
-    ChecksText,
-    Finishes,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.types import AddedToken, Facts
+from tokpar.types import Facts
 
-Around = tuple[IdArray, IdArray]
 _NONE: IdArray = np.empty(0, dtype=np.uint32)
 
 MEMO_PIECES = 1 << 16
@@ -68,24 +63,21 @@ def stream(
     """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
-    around = _around(tokenizer)
+    around = tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
     if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
         return _at_the_end(_strings(chunks), whole)
     checked = _checked(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
     ids = _between_cuts(checked, tokenizer) if eager is None else eager
-    return _surrounded(ids, around)
+    return _not_empty(chain(around[:1], ids, around[1:]))
 
 
-def _around(tokenizer: TokenizerAdapter) -> Around | None:
-    return tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
-
-
-def _surrounded(ids: Iterator[IdArray], around: Around) -> Iterator[IdArray]:
-    before, after = around
-    yield from filter(len, (before,))
+def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
     yield from filter(len, ids)
-    yield from filter(len, (after,))
+
+
+def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
+    yield from filter(len, [whole("".join(chunks))])
 
 
 def _strings(chunks: Iterable[str]) -> Iterator[str]:
@@ -118,12 +110,6 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
         start += len(chunk)
         tail = seen[max(0, len(seen) - reach + 1) :]
         yield chunk
-
-
-def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
-    ids = whole("".join(chunks))
-    if len(ids):
-        yield ids
 
 
 def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
@@ -183,14 +169,10 @@ def _known_online(facts: Facts) -> bool:
 def _with_tokens(facts: Facts, sink: Sink, ids: list[int]) -> Sink:
     """Tokens with normalized=false are found first, the others in what is left."""
     for normalized in (True, False):
-        tokens = [t for t in facts.added_tokens if t.normalized is normalized]
+        tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
         if tokens:
-            sink = TokenSplitter(_ids_of(tokens), sink, ids.append)
+            sink = TokenSplitter(tokens, sink, ids.append)
     return sink
-
-
-def _ids_of(tokens: Iterable[AddedToken]) -> dict[str, int]:
-    return {token.content: token.id for token in tokens}
 
 
 class _Merging:

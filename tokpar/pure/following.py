@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tokpar.pure.incremental_dictionary import BYTE, NEVER, Dictionary
 
@@ -29,19 +30,11 @@ class Following:
         for place, token in enumerate(self._order):
             if dictionary.left[token] != BYTE:
                 self._below[dictionary.left[token]].append(place)
-        self._memo: dict[tuple[int, bytes], bytes] = {}
+        self.token = lru_cache(MEMO)(self._token)
 
-    def token(self, left: int, text: bytes) -> bytes:
+    def _token(self, left: int, text: bytes) -> bytes:
         """A token that begins with `text`, is longer, and may stand behind `left`, a token by its
         number or `START_OF_TEXT`; b"" if there is none."""
-        found = self._memo.get((left, text))
-        if found is None:
-            if len(self._memo) >= MEMO:
-                self._memo.clear()
-            found = self._memo[left, text] = self._search(left, text)
-        return found
-
-    def _search(self, left: int, text: bytes) -> bytes:
         low, high = self._places(text)
         if high == low or self._sorted[high - 1] == text:
             return b""
