@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
@@ -30,6 +30,7 @@ from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
 
+Offer = TypeVar("Offer")
 _Row = tuple[Any, Plugin]
 _Claim = tuple[str, str]
 
@@ -92,23 +93,19 @@ class Registry:
 
     def strategy(self, name: str) -> Strategy:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: Strategy = self._find("strategy", name)
-        return found
+        return self._find("strategy", Strategy, name)
 
     def executor_kind(self, name: str) -> ExecutorKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: ExecutorKind = self._find("executor", name)
-        return found
+        return self._find("executor", ExecutorKind, name)
 
     def splitter_kind(self, name: str) -> SplitterKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: SplitterKind = self._find("splitter", name)
-        return found
+        return self._find("splitter", SplitterKind, name)
 
     def merger_kind(self, name: str) -> MergerKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: MergerKind = self._find("merger", name)
-        return found
+        return self._find("merger", MergerKind, name)
 
     def kinds_of(self, name: str) -> list[str]:
         """What is registered under a name: "splitter", "strategy" ..., by name."""
@@ -138,10 +135,12 @@ class Registry:
         others = sorted(self._others, key=lambda plugin: (plugin.name, plugin.owner))
         return [self._record(plugin) for plugin in (self._own, *others)]
 
-    def _find(self, kind: str, name: str) -> Any:
+    def _find(self, kind: str, shape: type[Offer], name: str) -> Offer:
         table = self._tables[kind]
         if name in table:
-            return table[name][0]
+            found = table[name][0]
+            assert isinstance(found, shape)
+            return found
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         raise UnknownNameError(kind, name, table)

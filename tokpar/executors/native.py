@@ -50,12 +50,10 @@ class NativeExecutor(Pooled):
         def encode_wave(wave: range) -> Rows:
             return _encode_wave(texts, wave, engine, spans)
 
-        waves = blocks(texts, 1 if self._single else self._wave_chars(sum(map(len, texts))))
+        # Enough to keep every worker busy, but no more than a quarter of a long text.
+        most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
+        waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
         return Rows.joined(self._pool.run(encode_wave, waves))
-
-    def _wave_chars(self, length: int) -> int:
-        """Enough to keep every worker busy, but no more than a quarter of a long text."""
-        return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 4))
 
 
 class MemoExecutor(NativeExecutor):
@@ -99,16 +97,11 @@ def _guilty(
     texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool, error: BaseException
 ) -> EngineError:
     """The error of the first text of the wave that also fails alone, else that of the wave."""
-    alone = (_failure_alone(texts[row], row, engine, spans) for row in wave)
-    found = next((failure for failure in alone if failure is not None), None)
-    return found or engine_error(error, sum(len(texts[row]) for row in wave), wave.start)
-
-
-def _failure_alone(text: str, row: int, engine: EncodesMany, spans: bool) -> EngineError | None:
-    try:
-        only(engine.encode_many([text], spans))
-    except PASSING:
-        raise
-    except BaseException as error:
-        return engine_error(error, len(text), row)
-    return None
+    for row in wave:
+        try:
+            only(engine.encode_many([texts[row]], spans))
+        except PASSING:  # noqa: PERF203  # one text after the other
+            raise
+        except BaseException as alone:
+            return engine_error(alone, len(texts[row]), row)
+    return engine_error(error, sum(len(texts[row]) for row in wave), wave.start)

@@ -54,6 +54,7 @@ def train(
     UTF-8, with the place; OSError.
     """
     count = worker_count(workers)
+    _check_special_tokens(special_tokens)
     _check(vocab_size, special_tokens, ties, min_frequency, max_token_length)
     regex = regex_of(pattern)
     pre_tokens = PreTokens((regex,), tuple(special_tokens))
@@ -105,7 +106,6 @@ def _check(
     min_frequency: int,
     max_token_length: int | None,
 ) -> None:
-    _check_special_tokens(special_tokens)
     least = 256 + len(special_tokens)
     if vocab_size < least:
         raise OptionError(
