@@ -182,8 +182,8 @@ def _whole(words: Iterable[str]) -> Iterator[str]:
     return (word for word in words if word and "\ufffd" not in word)
 
 
-def _joined(parts: Sequence[str], together: int) -> tuple[str, ...]:
-    return tuple("".join(parts[k : k + together]) for k in range(0, len(parts), together))
+def _joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
+    return tuple(between.join(parts[k : k + together]) for k in range(0, len(parts), together))
 
 
 def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
@@ -221,8 +221,7 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
         for size in range(1, min(len(left), len(right)))
         if left.endswith(right[:size])
     ]
-    each = list(dict.fromkeys(shared))
-    return tuple("\0".join(each[k : k + TOGETHER]) for k in range(0, len(each), TOGETHER))
+    return _joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
 
 
 def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
@@ -238,8 +237,5 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 def separated(words: tuple[str, ...]) -> tuple[str, ...]:
     """The tokens one after the other with one character between, which makes places to cut whose
     right side is a token: ("ab", " the") and "1" -> "ab1 the"."""
-    return tuple(
-        one.join(words[k : k + SEPARATED])
-        for one in SEPARATORS
-        for k in range(0, min(len(words), MOST_WORDS), SEPARATED)
-    )
+    rows = (_joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
+    return tuple(chain.from_iterable(rows))

@@ -2,11 +2,9 @@
 neighbours becomes one token.
 
 All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
-where it may stand. A merge looks only at those:
-
-* withdraw: the pairs of each place with its neighbours lose the pre-token's count;
-* rewrite: the left symbol becomes the new one, the right one is unlinked;
-* register: the pairs with the new symbol are counted, and their places noted.
+where it may stand. A merge looks only at those: the pairs of each place with its neighbours are
+withdrawn, the left symbol becomes the new one, the right one is unlinked, and the pairs with the
+new symbol are registered.
 
 A pair that holds the newest symbol is registered once, by the merge that made the symbol; from then
 on its count only falls. So a heap has one entry per pair, whose count is looked up when it comes to
@@ -119,7 +117,9 @@ class _State:
         """Merge the pair wherever it stands, from left to right."""
         at = self._occurrences(left, right)
         self._forget(left << 32 | right)
-        new = self._new_symbol(left, right)
+        new, self.next_id = self.next_id, self.next_id + 1
+        self.spelling[new] = self.spelling[left] + self.spelling[right]
+        self.lengths[new] = len(self.spelling[new])
         tail = self.after[at]
         following = self.after[tail]
         weights = self.weights[at]
@@ -140,13 +140,6 @@ class _State:
         at = at[self.symbols[at] == left]
         at = at[self.symbols[self.after[at]] == right]
         return _apart(at, self.after) if left == right else at
-
-    def _new_symbol(self, left: int, right: int) -> int:
-        new = self.next_id
-        self.next_id += 1
-        self.spelling[new] = self.spelling[left] + self.spelling[right]
-        self.lengths[new] = len(self.spelling[new])
-        return new
 
     def _forget(self, key: Key) -> None:
         del self.counts[key], self.places[key]
