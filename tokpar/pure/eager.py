@@ -2,8 +2,8 @@
 
 What is final is what the tokenizations of all *open* prefixes S[:j] of the bytes so far, S, begin
 with: those up to the last boundary within S for some continuation (proofs/incremental-bpe.md). S is
-open. A shorter one is if a token t begins with S[j:], is longer, and is the next token of S[:j] + t;
-that depends on t and the last token of S[:j] alone. What is no longer open never is again.
+open. A shorter one is if a token t begins with S[j:], is longer, and is the next token of
+S[:j] + t; that depends on t and the last token of S[:j] alone. A closed one never is open again.
 
 The tokenizations of the prefixes are a tree, each place below the one where its last token begins.
 Places that lead to open ones are kept, each with how many of them are just below it; from the place

@@ -49,9 +49,10 @@ class PreTokenCounter:
 
     def __call__(self, job: Job | str) -> dict[str, int] | None:
         """What a worker process answers: counts a job, gives the counts for "counts"."""
-        if isinstance(job, Job):
-            return self.count(job)
-        return dict(self.counts)
+        if isinstance(job, str):
+            return dict(self.counts)
+        self.count(job)
+        return None
 
 
 def count_here(
