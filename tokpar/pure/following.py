@@ -9,7 +9,7 @@ each hangs below its left part, and all below a part that is taken are passed ov
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -35,7 +35,8 @@ class Following:
     def _token(self, left: int, text: bytes) -> bytes:
         """A token that begins with `text`, is longer, and may stand behind `left`, a token by its
         number or `START_OF_TEXT`; b"" if there is none."""
-        low, high = self._places(text)
+        low = bisect_left(self._sorted, text)
+        high = bisect_right(self._sorted, text, low, key=lambda token: token[: len(text)])
         if high == low or self._sorted[high - 1] == text:
             return b""
         if left == START_OF_TEXT:
@@ -65,14 +66,6 @@ class Following:
                     yield number
             below = below[bisect_left(below, low) : bisect_left(below, high)]
         yield from map(self._order.__getitem__, below)
-
-    def _places(self, text: bytes) -> tuple[int, int]:
-        """[low, high) of the tokens that begin with `text`, in the order of their bytes."""
-        low = bisect_left(self._sorted, text)
-        stem = text.rstrip(b"\xff")
-        if not stem:
-            return low, len(self._sorted)
-        return low, bisect_left(self._sorted, stem[:-1] + bytes([stem[-1] + 1]))
 
 
 def grows(dictionary: Dictionary, left: int, token: int) -> bool:
