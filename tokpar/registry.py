@@ -152,8 +152,10 @@ class Registry:
 
     def _problem(self, plugin: Plugin) -> str | None:
         """Why it provides nothing. tokpar's own keeps the names that others claim, too."""
-        disputed = [self._disputes[each] for each in _claims(plugin) if each in self._disputes]
-        return plugin.problem or next(iter(disputed if plugin is not self._own else ()), None)
+        if plugin is self._own:
+            return None
+        disputed = (self._disputes[each] for each in _claims(plugin) if each in self._disputes)
+        return plugin.problem or next(disputed, None)
 
     def _settle(self, others: Sequence[Plugin]) -> None:
         """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""

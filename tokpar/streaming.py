@@ -151,13 +151,12 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
     facts = facts_of(tokenizer)
     if not isinstance(tokenizer, EncodesEagerly) or not _known_online(facts):
         return None
-    ids: list[int] = []
     try:
-        merging = _Merging(tokenizer.eager_model(), ids)
-        sink = _with_tokens(facts, splitters(facts.patterns, merging), ids)
+        merging = _Merging(tokenizer.eager_model())
+        sink = _with_tokens(facts, splitters(facts.patterns, merging), merging.ids)
     except (OptionError, UnsupportedPatternError):
         return None
-    return _fed(chunks, sink, merging, ids)
+    return _fed(chunks, sink, merging)
 
 
 def _known_online(facts: Facts) -> bool:
@@ -176,11 +175,12 @@ def _with_tokens(facts: Facts, sink: Sink, ids: list[int]) -> Sink:
 
 
 class _Merging:
-    """The last in the row: pre-tokens become ids. One that is complete before `flush` is encoded at
+    """The last in the row: pre-tokens become ids. One that is complete before `taken` is encoded at
     once, and remembered."""
 
-    def __init__(self, model: EagerModel, ids: list[int]) -> None:
-        self._model, self._ids = model, ids
+    def __init__(self, model: EagerModel) -> None:
+        self.ids: list[int] = []
+        self._model = model
         self._text, self._begun = "", False
         self._remembered = lru_cache(MEMO_PIECES)(self._encoded)
 
@@ -189,28 +189,24 @@ class _Merging:
 
     def end(self) -> None:
         known = not self._begun and len(self._text) <= MEMO_LENGTH
-        self._ids += self._remembered(self._text) if known else self._encoded(self._text)
+        self.ids += self._remembered(self._text) if known else self._encoded(self._text)
         self._text, self._begun = "", False
 
-    def flush(self) -> None:
-        """Ids of the pre-token in progress, as far as they are final."""
-        self._ids += self._model.feed(self._text.encode())
+    def taken(self) -> IdArray:
+        """The ids since the last time, of the pre-token in progress what is final."""
+        self.ids += self._model.feed(self._text.encode())
         self._text, self._begun = "", self._begun or bool(self._text)
+        taken = np.array(self.ids, dtype=np.uint32)
+        self.ids.clear()
+        return taken
 
     def _encoded(self, rest: str) -> list[int]:
         return self._model.feed(rest.encode()) + self._model.finish()
 
 
-def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging, ids: list[int]) -> Iterator[IdArray]:
+def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging) -> Iterator[IdArray]:
     for chunk in chunks:
         sink.feed(chunk)
-        merging.flush()
-        yield _taken(ids)
+        yield merging.taken()
     sink.end()
-    yield _taken(ids)
-
-
-def _taken(ids: list[int]) -> IdArray:
-    taken = np.array(ids, dtype=np.uint32)
-    ids.clear()
-    return taken
+    yield merging.taken()

@@ -13,6 +13,7 @@ from types import FrameType
 
 from tokpar.executors.workers import WorkerProcess
 from tokpar.training.corpus import Job
+from tokpar.types import AddedToken
 
 IN_FLIGHT = 2
 """Jobs that each worker has, so that the next is there when one is done."""
@@ -33,7 +34,6 @@ class PreTokenCounter:
     def __init__(self, pre_tokens: PreTokens) -> None:
         from tokpar.pure.added import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
-        from tokpar.types import AddedToken
 
         added = [AddedToken(token, id_) for id_, token in enumerate(pre_tokens.special_tokens)]
         self._segments = AddedTokens(added).segments
