@@ -25,8 +25,8 @@ import tokpar
 from tests.recipes import train_default
 from tokpar.cuts import known
 from tokpar.cuts.tables import pair_pattern, recognise
-from tokpar.executors import workers as workers_module
-from tokpar.executors.workers import WorkerProcess
+from tokpar.executors import pipes
+from tokpar.executors.pipes import WorkerProcess
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module
@@ -400,7 +400,7 @@ def test_an_error_of_the_corpus_ends_the_workers(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_dead_worker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "_BOOTSTRAP", "import sys; sys.exit(7)")
+    monkeypatch.setattr(pipes, "_BOOTSTRAP", "import sys; sys.exit(7)")
     with pytest.raises(tokpar.EngineError, match=r"a worker process died \(exit code 7\)"):
         tokpar.train(["a b " * 400_000] * 6, vocab_size=300, workers=2)
 

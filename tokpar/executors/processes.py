@@ -12,9 +12,9 @@ from itertools import count
 from typing import Any, TypeVar
 
 from tokpar.errors import OptionError, WorkerError
+from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
 from tokpar.executors.serial import PASSING, check_spans, encode_rows
 from tokpar.executors.threads import Pooled, dealt
-from tokpar.executors.workers import DeadWorkerError, WorkerProcess
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows
 

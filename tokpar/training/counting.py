@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
-from tokpar.executors.workers import WorkerProcess
+from tokpar.executors.pipes import WorkerProcess
 from tokpar.training.corpus import Job
 from tokpar.types import AddedToken
 
