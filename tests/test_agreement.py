@@ -20,9 +20,8 @@ from tokenizers import Tokenizer, models, normalizers
 import tokpar
 from tokpar.adapters.engine import certified_slices
 from tokpar.agreement import check, release, require_agreement
-from tokpar.agreement.assigned import is_assigned
 from tokpar.agreement.cache import digest, directory
-from tokpar.agreement.texts import CODE_POINTS, contracted
+from tokpar.agreement.texts import CODE_POINTS, contracted, is_assigned
 from tokpar.cuts.known import O200K, QWEN2
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of

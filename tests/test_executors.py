@@ -22,7 +22,7 @@ from tests.conftest import below_one
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors import workers as workers_module
 from tokpar.executors.native import NativeExecutor
-from tokpar.executors.processes import ProcessExecutor
+from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, dealt
 from tokpar.executors.workers import worker_count
@@ -500,7 +500,7 @@ def test_what_an_engine_prints_does_not_get_between_the_replies(processes: Proce
 
 
 def test_tokenizers_are_built_again_after_a_worker_forgot_them(processes: ProcessExecutor) -> None:
-    many = [Named(number) for number in range(2 * workers_module.KEPT_TOKENIZERS)]
+    many = [Named(number) for number in range(2 * KEPT_TOKENIZERS)]
     for tokenizer in [*many, *many, *reversed(many)]:
         pieces = mapped(processes, "ab", cut("ab", 1), tokenizer, False)
         assert [piece.ids.tolist() for piece in pieces] == [[tokenizer.number]] * 2

@@ -199,7 +199,7 @@ def test_each_question_leaves_at_most_half_of_the_tree(drawn: Table) -> None:
     tables_ = Tables(drawn.dictionary)
     suffix = tables_.automaton.longest_suffix
     for node in range(len(tables_.forest.token)):
-        waiting = [suffix_tree(node, tables_.forest, suffix)]
+        waiting = [suffix_tree(tables_.forest, suffix, node)]
         while waiting:
             part_ = waiting.pop()
             rest = [*part_.below, *([part_.above] if part_.above else [])]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
@@ -22,25 +23,24 @@ METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive",
 ADAPTERS = ("huggingface", "incremental", "pure", "tiktoken", "tokentree")
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower, or approximate."""
+EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
+    ("memo", ("native", "MemoExecutor"), lambda it: isinstance(it, Remembers) and it.remembers),
+    ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
+    ("processes", ("processes", "ProcessExecutor"), lambda it: isinstance(it, HasSpec)),
+    ("threads", ("threads", "ThreadExecutor"), lambda it: facts_of(it).releases_gil),
+)
+"""Name, where its class is, and which tokenizers it suits; besides "serial", which suits all."""
 
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [
-        TokenizerSource(name, _loader(_module(name)), automatic=name in AUTOMATIC)
-        for name in ADAPTERS
-    ]
+    return [TokenizerSource(name, _loader(name), automatic=name in AUTOMATIC) for name in ADAPTERS]
 
 
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
-    return [
-        ExecutorKind("memo", _memo, _remembers),
-        ExecutorKind("native", _native, lambda tokenizer: isinstance(tokenizer, EncodesMany)),
-        ExecutorKind("processes", _processes, lambda tokenizer: isinstance(tokenizer, HasSpec)),
-        ExecutorKind("serial", _serial, lambda tokenizer: True),
-        ExecutorKind("threads", _threads, lambda tokenizer: facts_of(tokenizer).releases_gil),
-    ]
+    kinds = [ExecutorKind(name, _executor(*where), suits) for name, where, suits in EXECUTORS]
+    return [*kinds, ExecutorKind("serial", lambda workers: SerialExecutor(), lambda it: True)]
 
 
 @hookimpl
@@ -60,12 +60,10 @@ def tokpar_strategies() -> list[Strategy]:
     return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
 
 
-def _module(name: str) -> str:
-    """Where a source's `load` is; that of Hugging Face's asks which tokenizers is installed."""
-    return f"tokpar.adapters.{'hf_lines' if name == 'huggingface' else name}"
+def _loader(name: str) -> Callable[..., TokenizerAdapter | None]:
+    # that of Hugging Face's asks which tokenizers is installed
+    module = f"tokpar.adapters.{'hf_lines' if name == 'huggingface' else name}"
 
-
-def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:
     def load(source: object, **settings: Any) -> TokenizerAdapter | None:
         adapter: TokenizerAdapter | None = import_module(module).load(source, **settings)
         return adapter
@@ -73,35 +71,9 @@ def _loader(module: str) -> Callable[..., TokenizerAdapter | None]:
     return load
 
 
-def _memo(workers: int | None) -> Executor:
-    from tokpar.executors.memo import MemoExecutor
+def _executor(module: str, name: str) -> Callable[[int | None], Executor]:
+    def build(workers: int | None) -> Executor:
+        executor: Executor = getattr(import_module(f"tokpar.executors.{module}"), name)(workers)
+        return executor
 
-    return MemoExecutor(workers)
-
-
-def _remembers(tokenizer: TokenizerAdapter) -> bool:
-    return isinstance(tokenizer, Remembers) and tokenizer.remembers
-
-
-def _native(workers: int | None) -> Executor:
-    from tokpar.executors.native import NativeExecutor
-
-    return NativeExecutor(workers)
-
-
-def _processes(workers: int | None) -> Executor:
-    from tokpar.executors.processes import ProcessExecutor
-
-    return ProcessExecutor(workers)
-
-
-def _serial(workers: int | None) -> Executor:
-    from tokpar.executors.serial import SerialExecutor
-
-    return SerialExecutor()
-
-
-def _threads(workers: int | None) -> Executor:
-    from tokpar.executors.threads import ThreadExecutor
-
-    return ThreadExecutor(workers)
+    return build

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokpar.errors import LossyError, OptionError
@@ -46,7 +46,12 @@ def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate
             f"got {strategy!r}"
         )
     found = _combined(*parts, options)
-    return found if allow_approximate else _licensed(found)
+    if allow_approximate:
+        return found
+    from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
+
+    splitter, merger = LicensedSplitter(found.splitter), LicensedMerger(found.merger)
+    return replace(found, splitter=splitter, merger=merger)
 
 
 def _combined(splitter: str | Splitter, merger: str | Merger, options: Mapping[str, Any]) -> Chosen:
@@ -73,13 +78,6 @@ def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
     return lambda: part, False
 
 
-def _licensed(parts: Chosen) -> Chosen:
-    from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
-
-    splitter, merger = LicensedSplitter(parts.splitter), LicensedMerger(parts.merger)
-    return Chosen(parts.name, splitter, merger, parts.tunable)
-
-
 def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
     options_chosen = [
         f"{name}={value!r}" for name, value in record.approximate_if if options.get(name) == value
@@ -87,11 +85,9 @@ def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
     if record.lossless and not options_chosen:
         return
     what = " with ".join([f"strategy {record.name!r}", *options_chosen]) + " is approximate"
-    exact = (
-        f"strategy={record.name!r} without {options_chosen[0]}"
-        if record.lossless
-        else "strategy='auto'"
-    )
+    exact = "strategy='auto'"
+    if record.lossless:
+        exact = f"strategy={record.name!r} without {options_chosen[0]}"
     raise LossyError(
         f"{what}: its ids can differ from the serial ones; use {exact} for the exact "
         "ids, or pass allow_approximate=True"

@@ -137,22 +137,21 @@ def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     for point in entry_points:
         if wanted is None or point.name in wanted:
             found.setdefault(point.name, {})[_origin(point)[0], point.value] = point
-    missing = [] if wanted is None else sorted(wanted - found.keys())
     plugins = [
         Plugin(name, "nobody", problem=f"{LIMIT} names it, but it is not installed")
-        for name in missing
+        for name in sorted((wanted or set()) - found.keys())
     ]
-    for _, points in sorted(found.items()):
-        plugins += _of_one_name([points[key] for key in sorted(points)])
+    for name, points in sorted(found.items()):
+        claims = sorted(points)
+        owners = " and by ".join(f"{value} of {owner}" for owner, value in claims)
+        problem = f"the plugin name {name!r} is claimed by {owners}"
+        for point in map(points.__getitem__, claims):
+            origin = _origin(point)
+            if len(claims) == 1:
+                plugins.append(load_plugin(name, *origin, point.load))
+            else:
+                plugins.append(Plugin(name, *origin, problem=problem))
     return plugins
-
-
-def _of_one_name(points: list[EntryPoint]) -> list[Plugin]:
-    if len(points) == 1:
-        return [load_plugin(points[0].name, *_origin(points[0]), points[0].load)]
-    owners = " and by ".join(f"{point.value} of {_origin(point)[0]}" for point in points)
-    problem = f"the plugin name {points[0].name!r} is claimed by {owners}"
-    return [Plugin(point.name, *_origin(point), problem=problem) for point in points]
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:

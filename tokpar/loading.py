@@ -86,8 +86,11 @@ _defaults: dict[str, TokenizerAdapter] = {}
 def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     key = repr((engine, sorted(settings.items())))
     if key not in _defaults:
-        if engine is None and not _is_importable("tokenizers"):
-            engine = "pure"  # the same ids, slower
+        if engine is None:
+            try:
+                import_module("tokenizers")
+            except ImportError:
+                engine = "pure"  # the same ids, slower
         from importlib import resources  # slow to import
 
         path = resources.files("tokpar.data") / "default.json"
@@ -96,34 +99,20 @@ def _load_default(engine: str | None, settings: dict[str, Any]) -> TokenizerAdap
     return _defaults[key]
 
 
-def _is_importable(module: str) -> bool:
-    try:
-        import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
 def _load(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
-    for entry in registry().tokenizer_sources():
+    sources = registry().tokenizer_sources()
+    for entry in sources:
         if entry.name == engine or (engine is None and entry.automatic):
             adapter = entry.load(source, **settings)
             if adapter is not None:
                 return adapter
-    known = [entry.name for entry in registry().tokenizer_sources()]
+    known = [entry.name for entry in sources]
     if engine is not None and engine not in known:
         raise UnknownNameError("engine", engine, known, _install(engine))
     if isinstance(source, (str, os.PathLike)):
-        raise UnknownNameError(
-            "tokenizer",
-            os.fspath(source),
-            [
-                DEFAULT_TOKENIZER,
-                "a path of a tokenizer.json",
-                "a path of a .tiktoken file",
-                "a path of a BERT vocab.txt",
-            ],
-        )
+        files = ("tokenizer.json", ".tiktoken file", "BERT vocab.txt")
+        loadable = [DEFAULT_TOKENIZER, *(f"a path of a {file}" for file in files)]
+        raise UnknownNameError("tokenizer", os.fspath(source), loadable)
     if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
         if settings:
             raise OptionError(f"an object that is its own adapter takes no settings: {settings}")

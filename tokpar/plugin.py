@@ -130,14 +130,10 @@ __all__ = [
     "unhonoured",
 ]
 
-_OF_ENGINES = dict.fromkeys(
-    ("Calls", "Engine", "EngineTokenizer", "engine_source", "load_engine", "unhonoured"),
-    "tokpar.adapters.engine",
-) | dict.fromkeys(("JsonFile", "RankFile"), "tokpar.adapters.engine_files")
-"""What brings along tokenizers and tiktoken: imported when a plugin asks for it."""
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _OF_ENGINES:
+    """What brings along tokenizers and tiktoken: imported when a plugin asks for it."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_OF_ENGINES[name]), name)
+    module = "engine_files" if name in ("JsonFile", "RankFile") else "engine"
+    return getattr(import_module(f"tokpar.adapters.{module}"), name)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
@@ -30,6 +30,7 @@ from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
 
+Offer = TypeVar("Offer")
 _Row = tuple[Any, Plugin]
 _Claim = tuple[str, str]
 
@@ -58,16 +59,13 @@ class PluginRecord:
     problem: str | None
 
 
-@dataclass
 class Registry:
     """Tables of names. Built by `load`; `register` adds a plugin object to it."""
 
-    _own: Plugin
-    _others: list[Plugin] = field(default_factory=list)
-    _problems: list[str | None] = field(default_factory=list)
-    _tables: dict[str, dict[str, _Row]] = field(default_factory=dict)
-    _disputes: dict[_Claim, str] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, own: Plugin, others: Sequence[Plugin] = ()) -> None:
+        self._own = own
+        self._lock = threading.Lock()
+        self._settle(others)
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
@@ -79,9 +77,7 @@ class Registry:
         own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
-        registry = cls(own)
-        registry._settle(load_third_parties(found))
-        return registry
+        return cls(own, load_third_parties(found))
 
     def register(self, plugin: object, name: str | None = None) -> None:
         """Add a plugin object, as if it had been installed. Raises PluginError, nothing added."""
@@ -90,30 +86,26 @@ class Registry:
         with self._lock:
             before = self._others
             self._settle([*before, fresh])
-            problem = self._problems[-1]
+            problem = self._problem(fresh)
             if problem is not None:
                 self._settle(before)
                 raise PluginError(f"{fresh.label}: {problem}")
 
     def strategy(self, name: str) -> Strategy:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: Strategy = self._find("strategy", name)
-        return found
+        return self._find("strategy", Strategy, name)
 
     def executor_kind(self, name: str) -> ExecutorKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: ExecutorKind = self._find("executor", name)
-        return found
+        return self._find("executor", ExecutorKind, name)
 
     def splitter_kind(self, name: str) -> SplitterKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: SplitterKind = self._find("splitter", name)
-        return found
+        return self._find("splitter", SplitterKind, name)
 
     def merger_kind(self, name: str) -> MergerKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
-        found: MergerKind = self._find("merger", name)
-        return found
+        return self._find("merger", MergerKind, name)
 
     def kinds_of(self, name: str) -> list[str]:
         """What is registered under a name: "splitter", "strategy" ..., by name."""
@@ -140,54 +132,56 @@ class Registry:
 
     def plugins(self) -> list[PluginRecord]:
         """All plugins, tokpar's own first, then by name, with the problems of those that failed."""
-        records = [_record(self._own, None)]
-        pairs = zip(self._others, self._problems, strict=True)
-        others = [_record(plugin, problem) for plugin, problem in pairs]
-        return records + sorted(others, key=lambda record: (record.name, record.owner))
+        others = sorted(self._others, key=lambda plugin: (plugin.name, plugin.owner))
+        return [self._record(plugin) for plugin in (self._own, *others)]
 
-    def _find(self, kind: str, name: str) -> Any:
+    def _find(self, kind: str, shape: type[Offer], name: str) -> Offer:
         table = self._tables[kind]
         if name in table:
-            return table[name][0]
+            found = table[name][0]
+            assert isinstance(found, shape)
+            return found
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         raise UnknownNameError(kind, name, table)
 
-    def _settle(self, others: list[Plugin]) -> None:
+    def _record(self, plugin: Plugin) -> PluginRecord:
+        problem = self._problem(plugin)
+        provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
+        return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
+
+    def _problem(self, plugin: Plugin) -> str | None:
+        """Why it provides nothing. tokpar's own keeps the names that others claim, too."""
+        if plugin is self._own:
+            return None
+        disputed = (self._disputes[each] for each in _claims(plugin) if each in self._disputes)
+        return plugin.problem or next(disputed, None)
+
+    def _settle(self, others: Sequence[Plugin]) -> None:
         """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""
-        disputes = _disputes([self._own, *others])
-        problems = [_problem(plugin, disputes) for plugin in others]
-        sound = [plugin for plugin, problem in zip(others, problems, strict=True) if not problem]
+        plugins = (self._own, *others)
+        self._others, self._disputes = others, _disputes(plugins)
         tables: dict[str, dict[str, _Row]] = {kind: {} for _, kind in OFFERS.values()}
-        for plugin in [self._own, *sound]:
-            for kind, offered in plugin.offers:
+        for plugin in plugins:
+            for kind, offered in () if self._problem(plugin) else plugin.offers:
                 tables[kind][offered.name] = offered, plugin
-        self._others, self._problems, self._disputes = others, problems, disputes
         self._tables = {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
+def _claims(plugin: Plugin) -> list[_Claim]:
+    return [(kind, offered.name) for kind, offered in plugin.offers]
+
+
 def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
-    claims: dict[_Claim, list[Plugin]] = {}
+    claimants: dict[_Claim, list[str]] = {}
     for plugin in plugins:
-        for kind, offered in plugin.offers:
-            claims.setdefault((kind, offered.name), []).append(plugin)
+        for claim in _claims(plugin):
+            claimants.setdefault(claim, []).append(plugin.label)
     return {
-        (kind, name): f"the {kind} name {name!r} is claimed by "
-        + " and by ".join(plugin.label for plugin in claimants)
-        for (kind, name), claimants in claims.items()
-        if len(claimants) > 1
+        (kind, name): f"the {kind} name {name!r} is claimed by {' and by '.join(labels)}"
+        for (kind, name), labels in claimants.items()
+        if len(labels) > 1
     }
-
-
-def _problem(plugin: Plugin, disputes: Mapping[_Claim, str]) -> str | None:
-    claims = ((kind, offered.name) for kind, offered in plugin.offers)
-    disputed = (disputes[claim] for claim in claims if claim in disputes)
-    return plugin.problem or next(disputed, None)
-
-
-def _record(plugin: Plugin, problem: str | None) -> PluginRecord:
-    provides = () if problem else tuple(f"{kind} {offered.name}" for kind, offered in plugin.offers)
-    return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
 
 
 def _version() -> str:
@@ -201,8 +195,7 @@ def _version() -> str:
 
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
     """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
-    label = f"strategy {strategy.name!r}"
-    require_options(label, [strategy.build], options)
+    require_options(f"strategy {strategy.name!r}", [strategy.build], options)
     return strategy.build(**options)
 
 
@@ -246,12 +239,8 @@ def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:
 
 def _shown(parameter: inspect.Parameter) -> str:
     """As in the source: "chunk_chars: int | None = None"."""
-    if not isinstance(parameter.annotation, str):
-        return str(parameter)
-    bare = str(parameter.replace(annotation=parameter.empty))
-    name, equals, default = bare.partition("=")
-    shown = f"{name}: {parameter.annotation}"
-    return f"{shown} = {default}" if equals else shown
+    annotation, shown = parameter.annotation, str(parameter)
+    return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
 
 _loading = threading.Lock()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -19,16 +20,10 @@ from tokpar.cuts.online import Sink, TokenSplitter, splitters
 from tokpar.cuts.pattern import UnsupportedPatternError
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import (
-    ChecksText,
-    Finishes,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.types import AddedToken, Facts
+from tokpar.types import Facts
 
-Around = tuple[IdArray, IdArray]
 _NONE: IdArray = np.empty(0, dtype=np.uint32)
 
 MEMO_PIECES = 1 << 16
@@ -68,24 +63,21 @@ def stream(
     """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
-    around = _around(tokenizer)
+    around = tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
     if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
         return _at_the_end(_strings(chunks), whole)
     checked = _checked(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
     ids = _between_cuts(checked, tokenizer) if eager is None else eager
-    return _surrounded(ids, around)
+    return _not_empty(chain(around[:1], ids, around[1:]))
 
 
-def _around(tokenizer: TokenizerAdapter) -> Around | None:
-    return tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
-
-
-def _surrounded(ids: Iterator[IdArray], around: Around) -> Iterator[IdArray]:
-    before, after = around
-    yield from filter(len, (before,))
+def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
     yield from filter(len, ids)
-    yield from filter(len, (after,))
+
+
+def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
+    yield from filter(len, [whole("".join(chunks))])
 
 
 def _strings(chunks: Iterable[str]) -> Iterator[str]:
@@ -118,12 +110,6 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
         start += len(chunk)
         tail = seen[max(0, len(seen) - reach + 1) :]
         yield chunk
-
-
-def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
-    ids = whole("".join(chunks))
-    if len(ids):
-        yield ids
 
 
 def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
@@ -165,13 +151,12 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
     facts = facts_of(tokenizer)
     if not isinstance(tokenizer, EncodesEagerly) or not _known_online(facts):
         return None
-    ids: list[int] = []
     try:
-        merging = _Merging(tokenizer.eager_model(), ids)
-        sink = _with_tokens(facts, splitters(facts.patterns, merging), ids)
+        merging = _Merging(tokenizer.eager_model())
+        sink = _with_tokens(facts, splitters(facts.patterns, merging), merging.ids)
     except (OptionError, UnsupportedPatternError):
         return None
-    return _fed(chunks, sink, merging, ids)
+    return _fed(chunks, sink, merging)
 
 
 def _known_online(facts: Facts) -> bool:
@@ -183,22 +168,19 @@ def _known_online(facts: Facts) -> bool:
 def _with_tokens(facts: Facts, sink: Sink, ids: list[int]) -> Sink:
     """Tokens with normalized=false are found first, the others in what is left."""
     for normalized in (True, False):
-        tokens = [t for t in facts.added_tokens if t.normalized is normalized]
+        tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
         if tokens:
-            sink = TokenSplitter(_ids_of(tokens), sink, ids.append)
+            sink = TokenSplitter(tokens, sink, ids.append)
     return sink
 
 
-def _ids_of(tokens: Iterable[AddedToken]) -> dict[str, int]:
-    return {token.content: token.id for token in tokens}
-
-
 class _Merging:
-    """The last in the row: pre-tokens become ids. One that is complete before `flush` is encoded at
+    """The last in the row: pre-tokens become ids. One that is complete before `taken` is encoded at
     once, and remembered."""
 
-    def __init__(self, model: EagerModel, ids: list[int]) -> None:
-        self._model, self._ids = model, ids
+    def __init__(self, model: EagerModel) -> None:
+        self.ids: list[int] = []
+        self._model = model
         self._text, self._begun = "", False
         self._remembered = lru_cache(MEMO_PIECES)(self._encoded)
 
@@ -207,28 +189,24 @@ class _Merging:
 
     def end(self) -> None:
         known = not self._begun and len(self._text) <= MEMO_LENGTH
-        self._ids += self._remembered(self._text) if known else self._encoded(self._text)
+        self.ids += self._remembered(self._text) if known else self._encoded(self._text)
         self._text, self._begun = "", False
 
-    def flush(self) -> None:
-        """Ids of the pre-token in progress, as far as they are final."""
-        self._ids += self._model.feed(self._text.encode())
+    def taken(self) -> IdArray:
+        """The ids since the last time, of the pre-token in progress what is final."""
+        self.ids += self._model.feed(self._text.encode())
         self._text, self._begun = "", self._begun or bool(self._text)
+        taken = np.array(self.ids, dtype=np.uint32)
+        self.ids.clear()
+        return taken
 
     def _encoded(self, rest: str) -> list[int]:
         return self._model.feed(rest.encode()) + self._model.finish()
 
 
-def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging, ids: list[int]) -> Iterator[IdArray]:
+def _fed(chunks: Iterator[str], sink: Sink, merging: _Merging) -> Iterator[IdArray]:
     for chunk in chunks:
         sink.feed(chunk)
-        merging.flush()
-        yield _taken(ids)
+        yield merging.taken()
     sink.end()
-    yield _taken(ids)
-
-
-def _taken(ids: list[int]) -> IdArray:
-    taken = np.array(ids, dtype=np.uint32)
-    ids.clear()
-    return taken
+    yield merging.taken()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from importlib import metadata
 from unicodedata import unidata_version
 
 import numpy as np
 
 from tokpar.agreement import cache
-from tokpar.agreement.assigned import UNICODE
-from tokpar.agreement.differing import around, first_difference, shown
+from tokpar.agreement.differing import around, first_difference, shown, simplest
 from tokpar.agreement.hostile import hostile_texts
-from tokpar.agreement.shrinking import simplest
-from tokpar.agreement.texts import DIVIDED, long_texts, mixed, short_texts, unassigned
+from tokpar.agreement.texts import DIVIDED, UNICODE, long_texts, mixed, short_texts, unassigned
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
@@ -93,38 +91,30 @@ class Comparison:
     advice: str
     slices: Slices
 
-    @cached_property
-    def short(self) -> tuple[str, ...]:
-        return short_texts(self.reference)
-
     def run(self) -> dict[str, int]:
         """How many texts were compared, and how many code points that are not assigned differ.
         EngineError for the first text that differs, made smaller."""
-        adapter, reference, short = self.adapter, self.reference, self.short
+        adapter, reference = self.adapter, self.reference
+        short = short_texts(reference)
         expected = outcomes(reference, short)
-        got = outcomes_of(adapter.encode, short)
-        self._compare(short, expected, got, reference.encode, adapter.encode)
+        self._compare(short, reference.encode, adapter.encode, expected)
         if isinstance(adapter, EncodesMany):
-            batch = partial(_alone, adapter)
-            self._compare(short, expected, outcomes(adapter, short), reference.encode, batch)
+            got = outcomes(adapter, short)
+            self._compare(short, reference.encode, partial(_alone, adapter), expected, got)
         if isinstance(adapter, EncodesWhole) and isinstance(reference, EncodesWhole):
-            right, call, texts = reference.encode_whole, adapter.encode_whole, hostile_texts()
-            expected = list(outcomes_of(right, texts))
-            self._compare(texts, expected, outcomes_of(call, texts), right, call)
+            self._compare(hostile_texts(), reference.encode_whole, adapter.encode_whole)
         long = long_texts(short)
-        expected, got = list(outcomes_of(reference.encode, long)), outcomes_of(adapter.encode, long)
-        self._compare(long, expected, got, reference.encode, adapter.encode)
-        return {TEXTS: len(short) + len(long) + self._divided(), APART: self._apart()}
+        self._compare(long, reference.encode, adapter.encode)
+        divided = self._divided(mixed(short, DIVIDED))
+        return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
 
-    def _divided(self) -> int:
+    def _divided(self, text: str) -> int:
         """How many texts, so long that engines divide them by themselves, were compared: one if the
         reference can be cut, else none. Its ids are those of the slices by the adapter, which was
         found to agree on texts of that size; the reference would take seconds."""
-        text = mixed(self.short, DIVIDED)
         if len(self.slices(self.reference, text)) == 1:
             return 0
-        right, call = self._by_slices, self.adapter.encode
-        self._compare([text], [outcome(right, text)], outcomes_of(call, [text]), right, call)
+        self._compare([text], self._by_slices, self.adapter.encode)
         return 1
 
     def _by_slices(self, text: str) -> IdArray:
@@ -147,13 +137,16 @@ class Comparison:
     def _compare(
         self,
         texts: Sequence[str],
-        expected: Sequence[Outcome],
-        got: Iterable[Outcome],
         right: Call,
         call: Call,
+        expected: Sequence[Outcome] = (),
+        got: Sequence[Outcome] = (),
     ) -> None:
-        """`right` and `call`: how the two get the ids of a text alone."""
-        for text, wanted, found in zip(texts, expected, got, strict=True):
+        """`right` and `call`: how the two get the ids of a text alone. `expected`, `got`: what they
+        give, where it is known."""
+        for k, text in enumerate(texts):
+            wanted = expected[k] if expected else outcome(right, text)
+            found = got[k] if got else outcome(call, text)
             if not same(wanted, found):
                 raise self._error(text, wanted, found, right, call)
 
@@ -169,13 +162,14 @@ class Comparison:
         if not among:
             text = simplest(text, differs, SECONDS)
             wanted, found = outcome(right, text), outcome(call, text)
-        lines = [
+        lines = (
             f"{self.engine} does not give the ids of {self.library} with this vocabulary",
             f"    text      {shown(text)} ({len(text):,} code points{among})",
             f"    expected  {self._told(wanted, found)}",
             f"    got       {self._told(found, wanted)}",
-        ]
-        return EngineError("\n".join([*lines, *filter(None, [self.advice])]), 0, len(text))
+            *filter(None, [self.advice]),
+        )
+        return EngineError("\n".join(lines), 0, len(text))
 
     def _told(self, one: Outcome, other: Outcome) -> str:
         """The ids around the first that differs, with the tokens that the reference knows."""
@@ -206,11 +200,6 @@ def outcome(call: Call, text: str) -> Outcome:
         raise
     except BaseException as error:
         return error
-
-
-def outcomes_of(call: Call, texts: Sequence[str]) -> Iterator[Outcome]:
-    """The outcome of each text, when it is asked for."""
-    return (outcome(call, text) for text in texts)
 
 
 def _alone(adapter: EncodesMany, text: str) -> IdArray:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from random import Random
 from string import ascii_letters
-from unicodedata import normalize
+from unicodedata import category, normalize
 
-from tokpar.agreement.assigned import is_assigned
 from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import TokparError
 from tokpar.interfaces import Decodes, TokenizerAdapter, facts_of
@@ -41,6 +41,34 @@ DIVIDED = 3_000_000
 """Engines divide a text by themselves from some size on: gigatoken 0.10.0 from 4 MB."""
 MOST_IDS = 300_000
 SEED = 6
+UNICODE = "13"
+"""That of the oldest Python that is supported."""
+_NEWER = (
+    "558 58b-58c 5c8-5c9 61d 870-891 897-89f 8b5 8c8-8d2 b53-b54 c3c c5c-c5d cdc-cdd cf3 ece "
+    "170d 1715 171f 180f 1ac1-1af0 1b4c 1b4e-1b4f 1b7d-1b7f 1c89-1c8a 1dfa 208f 209d-209f "
+    "20c0-20c4 2427-2429 2b96 2c2f 2c5f 2e53-2e5d 2e60-2e63 2ffc-2fff 31e4-31e5 31ef 9ffd-9fff "
+    "a7c0-a7c1 a7cb-a7dd a7e2 a7f1-a7f4 ab6c-ab6d fbc2-fbd2 fd40-fd4f fd90-fd91 fdc8-fdcf fdfe- "
+    "fdff 10570-1057a 1057c-1058a 1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 "
+    "105bb-105bc 105c0-105f3 10780-10785 10787-107b0 107b2-107bf 10940-10959 10d40-10d65 "
+    "10d69-10d85 10d8e-10d8f 10ec2-10ec7 10ec9-10eee 10ef0-10eff 10f70-10f89 11070-11075 110c2 "
+    "1123f-11241 11380-11389 1138b 1138e 11390-113b5 113b7-113c0 113c2 113c5 113c7-113ca "
+    "113cc-113d5 113d7-113d8 113e1-113e2 116b9 116d0-116e3 11740-11746 11ab0-11abf 11b00-11b0a "
+    "11b60-11b67 11bc0-11be1 11bf0-11bf9 11db0-11ddb 11de0-11de9 11df0-11df1 11f00-11f10 "
+    "11f12-11f3a 11f3e-11f5a 1246f 12475-1247f 12550-12686 12f90-12ff2 1342f 13439-13455 "
+    "13460-143fa 16100-16139 16a70-16abe 16ac0-16ac9 16d40-16d79 16ea0-16eb8 16ebb-16ed3 "
+    "16ff2-16ff6 187f8-187ff 18cd6-18cda 18cff 18d09-18d20 18d80-18df2 18e00-19191 191a0-191d2 "
+    "1aff0-1aff3 1aff5-1affb 1affd-1affe 1b11f-1b128 1b132 1b155 1b168 1cc00-1ccfc 1cd00-1ceb3 "
+    "1ceba-1ced0 1ced2-1ced4 1cedd-1cefd 1cf00-1cf2d 1cf30-1cf46 1cf50-1cfc3 1d127-1d128 "
+    "1d1e9-1d1ff 1d250-1d281 1d2c0-1d2d3 1d6a6 1db00-1db1c 1df00-1df81 1df90-1df96 1dfcd-1dfff "
+    "1e030-1e06d 1e08f 1e290-1e2ae 1e4d0-1e4f9 1e5d0-1e5fa 1e5ff 1e6c0-1e6de 1e6e0-1e6f5 "
+    "1e6fe-1e6ff 1e7e0-1e7e6 1e7e8-1e7eb 1e7ed-1e7ee 1e7f0-1e7fe 1f1ae 1f6d8-1f6d9 1f6dc-1f6df "
+    "1f774-1f77f 1f7d9-1f7db 1f7f0-1f7ff 1f8b2-1f8bb 1f8c0-1f8c1 1f8d0-1f8d8 1f979 1f9cc "
+    "1fa54-1fa57 1fa75-1fa77 1fa7b-1fa7c 1fa87-1fa8f 1faa9-1faaf 1fab7-1fabf 1fac3-1fac6 1fac8 "
+    "1facc-1facf 1fad7-1fadd 1fadf-1faeb 1faef-1fafa 1fbcb-1fbef 1fbfa 2a6de-2a6df 2b735-2b73f "
+    "2b81e 2cea2-2cead 2ebf0-2ee5d 31350-33479 3d000-3fc3f "
+)
+"""What Unicode 14 to 17 assign besides, without private use: assigned for the package `regex`
+2026.11.15, and not for Python 3.10. Hexadecimal, ranges inclusive."""
 
 
 def short_texts(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
@@ -82,6 +110,18 @@ def unassigned() -> tuple[str, ...]:
     return tuple(UNASSIGNED_CONTEXTS.format(one) for one in others)
 
 
+def is_assigned(character: str) -> bool:
+    """True if Unicode 13 assigns it: "😀" -> True, "\U0001fae0" (Unicode 14) -> False."""
+    return category(character) != "Cn" and ord(character) not in _newer()
+
+
+@lru_cache(maxsize=1)
+def _newer() -> frozenset[int]:
+    spans = [span.partition("-") for span in _NEWER.split()]
+    ranges = [range(int(first, 16), int(last or first, 16) + 1) for first, _, last in spans]
+    return frozenset(chain.from_iterable(ranges))
+
+
 def shuffled(words: Iterable[str]) -> tuple[str, ...]:
     """All the words, in an order of chance that is always the same, with nothing between them: the
     end of one and the start of another may be a token, too."""
@@ -115,26 +155,35 @@ def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
 def all_words(tokenizer: TokenizerAdapter) -> set[str]:
     """Every token that is whole text, as far as the tokenizer tells."""
     tokens = facts_of(tokenizer).tokens
-    found = _decoded(tokenizer) if tokens is None else {_text(token) for token in tokens()}
-    return {word for word in found if word and "\ufffd" not in word}
+    if tokens is None:
+        return _decoded(tokenizer)
+    return set(_whole(token.decode("utf-8", "replace") for token in tokens()))
 
 
 def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
     """What the ids decode to, up to the largest of the fixed texts; nothing where tokens are
     listed, or ids do not decode."""
-    if facts_of(tokenizer).tokens is not None or not isinstance(tokenizer, Decodes):
+    return set() if facts_of(tokenizer).tokens is not None else _decoded(tokenizer, up_to=True)
+
+
+def _decoded(tokenizer: TokenizerAdapter, up_to: bool = False) -> set[str]:
+    """Whole text that the ids of the fixed texts decode to, or all ids up to the largest."""
+    if not isinstance(tokenizer, Decodes):
         return set()
     try:
-        ids = [int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)]
-        last = min(max(ids, default=0), MOST_IDS)
-        found = {str(tokenizer.decode([id_])) for id_ in range(last)}
-    except (LookupError, TypeError, ValueError, TokparError):
+        ids = {int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)}
+        wanted = range(min(max(ids, default=0), MOST_IDS)) if up_to else ids
+        return set(_whole(str(tokenizer.decode([id_])) for id_ in wanted))
+    except (LookupError, TypeError, ValueError, TokparError):  # the checks will tell
         return set()
-    return {word for word in found if word and "\ufffd" not in word}
 
 
-def _joined(parts: Sequence[str], together: int) -> tuple[str, ...]:
-    return tuple("".join(parts[k : k + together]) for k in range(0, len(parts), together))
+def _whole(words: Iterable[str]) -> Iterator[str]:
+    return (word for word in words if word and "\ufffd" not in word)
+
+
+def _joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
+    return tuple(between.join(parts[k : k + together]) for k in range(0, len(parts), together))
 
 
 def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
@@ -156,7 +205,7 @@ def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
 
 def some_words(everything: Iterable[str]) -> tuple[str, ...]:
     """The longest of the words, and some of all lengths."""
-    words = sorted(everything, key=_by_length)
+    words = sorted(everything, key=lambda word: (-len(word), word))
     some = words[:: max(1, len(words) // (MOST_WORDS // 2))]
     return tuple(dict.fromkeys((*words[: MOST_WORDS // 2], *some)))
 
@@ -172,8 +221,7 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
         for size in range(1, min(len(left), len(right)))
         if left.endswith(right[:size])
     ]
-    each = list(dict.fromkeys(shared))
-    return tuple("\0".join(each[k : k + TOGETHER]) for k in range(0, len(each), TOGETHER))
+    return _joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
 
 
 def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
@@ -189,26 +237,5 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 def separated(words: tuple[str, ...]) -> tuple[str, ...]:
     """The tokens one after the other with one character between, which makes places to cut whose
     right side is a token: ("ab", " the") and "1" -> "ab1 the"."""
-    return tuple(
-        one.join(words[k : k + SEPARATED])
-        for one in SEPARATORS
-        for k in range(0, min(len(words), MOST_WORDS), SEPARATED)
-    )
-
-
-def _by_length(word: str) -> tuple[int, str]:
-    return -len(word), word
-
-
-def _text(token: bytes) -> str:
-    return token.decode("utf-8", "replace")
-
-
-def _decoded(tokenizer: TokenizerAdapter) -> set[str]:
-    if not isinstance(tokenizer, Decodes):
-        return set()
-    try:
-        ids = {int(id_) for text in hostile_texts() for id_ in tokenizer.encode(text)}
-        return {str(tokenizer.decode([id_])) for id_ in ids}
-    except (LookupError, TypeError, ValueError, TokparError):  # the checks will tell
-        return set()
+    rows = (_joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
+    return tuple(chain.from_iterable(rows))

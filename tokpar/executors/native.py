@@ -8,20 +8,20 @@ other into arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import ThreadPool, blocks
-from tokpar.executors.workers import cpu_count, worker_count
-from tokpar.interfaces import EncodesMany, TokenizerAdapter, facts_of
+from tokpar.executors.threads import Pooled, ThreadPool, blocks
+from tokpar.executors.workers import cpu_count
+from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
 WAVES_AT_A_TIME = 2
 
 
-class NativeExecutor:
+class NativeExecutor(Pooled):
     """For adapters with `encode_many`.
 
     The engine decides how many threads it uses; fewer `workers` than CPUs are kept by giving it
@@ -31,9 +31,10 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = worker_count(workers)
+        super().__init__(workers)
         self._single = self._workers < cpu_count()
-        self._pool = ThreadPool(self._workers if self._single else WAVES_AT_A_TIME)
+        if not self._single:
+            self._pool = ThreadPool(WAVES_AT_A_TIME)
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError; OptionError without `encode_many`."""
@@ -49,27 +50,34 @@ class NativeExecutor:
         def encode_wave(wave: range) -> Rows:
             return _encode_wave(texts, wave, engine, spans)
 
-        waves = blocks(texts, 1 if self._single else self._wave_chars(sum(map(len, texts))))
+        # Enough to keep every worker busy, but no more than a quarter of a long text.
+        most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
+        waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
         return Rows.joined(self._pool.run(encode_wave, waves))
 
-    def close(self) -> None:
-        """End the threads; the engine's own are not ours to end."""
-        self._pool.close()
 
-    def __enter__(self) -> NativeExecutor:
-        return self
+class MemoExecutor(NativeExecutor):
+    """Texts that may be cut at every space go through the memory of a tokenizer that remembers what
+    lies between; all others, and those for which that does not pay, through its batch call."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    name = "memo"
+    undivided = NativeExecutor.name
 
-    def _wave_chars(self, length: int) -> int:
-        """Enough to keep every worker busy, but no more than a quarter of a long text."""
-        return max(WAVE_CHARS_PER_WORKER, min(WAVE_CHARS_PER_WORKER * self._workers, length // 4))
+    def divide(
+        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+    ) -> Divided:
+        """One row per text, and which of them were divided. Raises as `map` does."""
+        found: dict[int, IdArray] = {}
+        if isinstance(tokenizer, Remembers) and tokenizer.remembers:
+            numbers = [k for k, may in enumerate(divisible) if may]
+            known = tokenizer.remembered([texts[k] for k in numbers], self._workers)
+            found = {k: ids for k, ids in zip(numbers, known, strict=True) if ids is not None}
+        left = [k for k in range(len(texts)) if k not in found]
+        if left:
+            rest = self.map([texts[k] for k in left], tokenizer, False)
+            others = {k: rest[n] for n, k in enumerate(left)}
+        rows = Rows.of(found[k] if k in found else others[k] for k in range(len(texts)))
+        return rows, [k in found for k in range(len(texts))]
 
 
 def _encode_wave(texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool) -> Rows:
@@ -89,16 +97,11 @@ def _guilty(
     texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool, error: BaseException
 ) -> EngineError:
     """The error of the first text of the wave that also fails alone, else that of the wave."""
-    alone = (_failure_alone(texts[row], row, engine, spans) for row in wave)
-    found = next((failure for failure in alone if failure is not None), None)
-    return found or engine_error(error, sum(len(texts[row]) for row in wave), wave.start)
-
-
-def _failure_alone(text: str, row: int, engine: EncodesMany, spans: bool) -> EngineError | None:
-    try:
-        only(engine.encode_many([text], spans))
-    except PASSING:
-        raise
-    except BaseException as error:
-        return engine_error(error, len(text), row)
-    return None
+    for row in wave:
+        try:
+            only(engine.encode_many([texts[row]], spans))
+        except PASSING:  # noqa: PERF203  # one text after the other
+            raise
+        except BaseException as alone:
+            return engine_error(alone, len(texts[row]), row)
+    return engine_error(error, sum(len(texts[row]) for row in wave), wave.start)

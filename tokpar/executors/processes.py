@@ -1,47 +1,31 @@
-"""Texts in worker processes, for tokenizers that hold the GIL.
-
-A worker is a fresh interpreter that answers pickled requests over its standard streams: safe
-after native pools were used, and no script needs an ``if __name__ == "__main__"`` guard for it.
-"""
+"""Texts in worker processes, for tokenizers that hold the GIL."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pickle
-import subprocess
-import sys
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from tokpar.errors import OptionError, WorkerError
-from tokpar.executors.serial import PASSING, check_spans
-from tokpar.executors.threads import ThreadPool, dealt
-from tokpar.executors.workers import Failure, remember, worker_count
+from tokpar.executors.pipes import DeadWorkerError, WorkerProcess
+from tokpar.executors.serial import PASSING, check_spans, encode_rows
+from tokpar.executors.threads import Pooled, dealt
 from tokpar.interfaces import HasSpec, TokenizerAdapter
 from tokpar.types import Rows
 
 # Sending a block and getting its ids back costs about 200 us.
 LEAST_BLOCK_CHARS = 32768
-SECONDS_TO_END = 5.0
-
-# A Ctrl-C is for the parent, which then ends its workers.
-_BOOTSTRAP = """
-import signal
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
-from tokpar.executors.workers import serve
-serve()
-"""
+KEPT_TOKENIZERS = 4
+Value = TypeVar("Value")
 _tokens = count()
 
 
-class ProcessExecutor:
+class ProcessExecutor(Pooled):
     """`workers` processes, started at first use, kept until `close`; usable again afterwards.
 
     After a fork the child starts workers of its own. For tokenizers with `spec()`, each of which
@@ -51,8 +35,7 @@ class ProcessExecutor:
     name = "processes"
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = worker_count(workers)
-        self._threads = ThreadPool(self._workers)
+        super().__init__(workers)
         self._crews: dict[int, _Crew] = {}
         self._specs: dict[int, _Spec] = {}
 
@@ -67,14 +50,14 @@ class ProcessExecutor:
             worker = crew.take()
             try:
                 return worker.encode(spec, texts[block.start : block.stop], block.start, spans)
-            except _DeadWorkerError as error:
+            except DeadWorkerError as error:
                 length = sum(len(texts[row]) for row in block)
                 raise WorkerError(str(error), 0, length, block.start) from error
             finally:
                 crew.give_back(worker)
 
         try:
-            done = self._threads.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
+            done = self._pool.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
         except PASSING:
             self._crews.pop(os.getpid(), None)
             crew.kill()
@@ -83,21 +66,10 @@ class ProcessExecutor:
 
     def close(self) -> None:
         """End the workers, after what they are doing."""
-        self._threads.close()
+        super().close()
         crew = self._crews.pop(os.getpid(), None)
         if crew is not None:
             crew.end()
-
-    def __enter__(self) -> ProcessExecutor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _crew(self) -> _Crew:
         known = self._crews.get(os.getpid())
@@ -114,7 +86,7 @@ class ProcessExecutor:
         known = self._specs.get(id(tokenizer))
         if known is None:
             known = _Spec(tokenizer, next(_tokens), _pickled_spec(tokenizer))
-            remember(self._specs, id(tokenizer), known)
+            _remember(self._specs, id(tokenizer), known)
         return known
 
 
@@ -192,87 +164,53 @@ class _Crew:
             worker.kill()
 
 
-class _Worker:
-    """A process that encodes; used by one thread at a time."""
+class _Worker(WorkerProcess):
+    """Builds each tokenizer once, and encodes."""
 
     def __init__(self) -> None:
-        self.alive = True
+        super().__init__(_Tokenizers)
         self._known: dict[int, bool] = {}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
-        self._greeted = False
 
     def encode(self, spec: _Spec, texts: Sequence[str], first: int, spans: bool) -> Rows:
-        """Rows of texts, the first of which has this number. Raises _DeadWorkerError."""
+        """Rows of texts, the first of which has this number. Raises DeadWorkerError."""
         if spec.token not in self._known:
             self._ask("build", spec.token, spec.pickled)
-            remember(self._known, spec.token, True)
+            _remember(self._known, spec.token, True)
         return Rows(*self._ask("encode", spec.token, list(texts), first, spans))
 
-    def end(self) -> None:
-        """Ask it to end, and wait."""
-        if not self.alive:
-            return
-        with contextlib.suppress(OSError):
-            self._send(None)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(SECONDS_TO_END)
-        self.kill()
-
-    def kill(self) -> None:
-        """End it now and close its streams."""
-        self.alive = False
-        self.stop_now()
-        self._close()
-
-    def stop_now(self) -> None:
-        """End it now; whoever waits for a reply gets an end of file."""
-        self._process.kill()
-        self._process.wait()
-
-    def abandon(self, idle: bool) -> None:
-        """Let go of a process that is the parent's. Streams that were in use when this process was
-        forked are left alone: they hold half a message, or a lock."""
-        self.alive = False
-        self._process.returncode = 0
-        if idle:
-            self._close()
-
-    def _close(self) -> None:
-        for stream in (self._requests, self._replies):
-            with contextlib.suppress(OSError):
-                stream.close()
-
     def _ask(self, *request: Any) -> Any:
-        try:
-            self._send(request)
-            reply = pickle.load(self._replies)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            self.kill()
-            code = self._process.returncode
-            raise _DeadWorkerError(f"a worker process died (exit code {code})") from error
-        except BaseException:
-            self.kill()
-            raise
-        if isinstance(reply, Failure):
-            raise reply.error from _RemoteError(reply.trace)
-        return reply
-
-    def _send(self, message: Any) -> None:
-        if not self._greeted:
-            pickle.dump(sys.path, self._requests)
-            self._greeted = True
-        pickle.dump(message, self._requests)
-        self._requests.flush()
+        self.send(request)
+        return self.receive()
 
 
-class _DeadWorkerError(Exception):
-    """The process on the other side is gone."""
+class _Tokenizers:
+    """Answers the requests, in the process of a worker."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, TokenizerAdapter] = {}
+
+    def __call__(self, request: tuple[Any, ...]) -> Any:
+        if request[0] == "build":
+            return _remember(self._known, request[1], _built(request[2]))
+        _, token, texts, first, spans = request
+        rows = encode_rows(texts, self._known[token], spans, first)
+        return rows.ids, rows.offsets, rows.spans
 
 
-class _RemoteError(Exception):
-    """The traceback of an error in a worker, as text: the cause shown for the error itself."""
+def _built(pickled: bytes) -> TokenizerAdapter:
+    try:
+        build, settings = pickle.loads(pickled)
+        tokenizer: TokenizerAdapter = build(**settings)
+    except PASSING:
+        raise
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}"
+        raise WorkerError(f"the tokenizer cannot be built in a worker process: {said}") from error
+    return tokenizer
+
+
+def _remember(known: dict[int, Value], key: int, value: Value) -> None:
+    """Both sides of a pipe do this in the same order, so they agree on what is forgotten."""
+    known[key] = value
+    while len(known) > KEPT_TOKENIZERS:
+        del known[next(iter(known))]

@@ -35,10 +35,8 @@ def encode_rows(
     texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool, first: int = 0
 ) -> Rows:
     """One row per text; `first`: the number of the first of them, for errors."""
-    pieces = [
-        encode_piece(text, tokenizer, spans, row) for row, text in enumerate(texts, start=first)
-    ]
-    return Rows.of_pieces(pieces)
+    rows = enumerate(texts, start=first)
+    return Rows.of_pieces([encode_piece(text, tokenizer, spans, row) for row, text in rows])
 
 
 def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int = 0) -> Piece:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 from typing import TypeVar
 
 import numpy as np
@@ -18,44 +17,10 @@ from tokpar.types import Rows
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Own = TypeVar("Own", bound="Pooled")
 
 # Handing a block to a thread costs about 30 us; a fast engine needs 500 us for this much text.
 LEAST_BLOCK_CHARS = 16384
-
-
-class ThreadExecutor:
-    """`workers` threads, started at first use, kept until `close`; usable again afterwards."""
-
-    name = "threads"
-
-    def __init__(self, workers: int | None = None) -> None:
-        self._workers = worker_count(workers)
-        self._pool = ThreadPool(self._workers)
-
-    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError; LookupError if there can be no spans."""
-        check_spans(tokenizer, spans)
-
-        def encode_block(block: range) -> Rows:
-            return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
-
-        blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS)
-        return Rows.joined(self._pool.run(encode_block, blocks))
-
-    def close(self) -> None:
-        """End the threads."""
-        self._pool.close()
-
-    def __enter__(self) -> ThreadExecutor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def blocks(texts: Sequence[str], chars: int) -> list[range]:
@@ -126,3 +91,38 @@ class ThreadPool:
             return known
         fresh = ThreadPoolExecutor(self._threads, thread_name_prefix="tokpar")
         return self._pools.setdefault(os.getpid(), fresh)  # no thread starts before a submit
+
+
+class Pooled:
+    """An executor with `workers` threads, started at first use, kept until `close`; usable again
+    afterwards. A context manager that closes."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = worker_count(workers)
+        self._pool = ThreadPool(self._workers)
+
+    def close(self) -> None:
+        """End the threads; an engine's own are not ours to end."""
+        self._pool.close()
+
+    def __enter__(self: Own) -> Own:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ThreadExecutor(Pooled):
+    """Encodes on `workers` threads."""
+
+    name = "threads"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError; LookupError if there can be no spans."""
+        check_spans(tokenizer, spans)
+
+        def encode_block(block: range) -> Rows:
+            return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
+
+        blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS)
+        return Rows.joined(self._pool.run(encode_block, blocks))

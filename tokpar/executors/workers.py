@@ -1,21 +1,10 @@
-"""How many workers there are, and what runs in a worker process."""
+"""How many workers there are."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pickle
-import sys
-import traceback
-from dataclasses import dataclass
-from typing import Any, TypeVar
 
-from tokpar.errors import EngineError, OptionError, WorkerError
-from tokpar.executors.serial import PASSING, encode_rows
-from tokpar.interfaces import TokenizerAdapter
-
-KEPT_TOKENIZERS = 4
-Value = TypeVar("Value")
+from tokpar.errors import OptionError
 
 # What Hugging Face tokenizers reads as "no" in TOKENIZERS_PARALLELISM.
 _OFF = {"", "off", "false", "f", "no", "n", "0"}
@@ -42,55 +31,3 @@ def cpu_count() -> int:
     else:
         count = os.cpu_count()
     return count or 1
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A worker's reply that is an error."""
-
-    error: EngineError | LookupError
-    trace: str
-
-
-def serve() -> None:
-    """Answer requests on standard input until None or the end; what runs in a worker."""
-    requests = sys.stdin.buffer
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a tokenizer prints must not get between the replies
-    tokenizers: dict[int, TokenizerAdapter] = {}
-    with contextlib.suppress(EOFError, OSError):
-        while (request := pickle.load(requests)) is not None:
-            pickle.dump(_answer(request, tokenizers), replies, pickle.HIGHEST_PROTOCOL)
-            replies.flush()
-
-
-def _answer(request: tuple[Any, ...], tokenizers: dict[int, TokenizerAdapter]) -> Any:
-    try:
-        if request[0] == "build":
-            return remember(tokenizers, request[1], _built(request[2]))
-        _, token, texts, first, spans = request
-        rows = encode_rows(texts, tokenizers[token], spans, first)
-        return rows.ids, rows.offsets, rows.spans
-    except EngineError as error:
-        return Failure(error, traceback.format_exc())
-    except LookupError as error:
-        return Failure(LookupError(str(error)), traceback.format_exc())
-
-
-def _built(pickled: bytes) -> TokenizerAdapter:
-    try:
-        build, settings = pickle.loads(pickled)
-        tokenizer: TokenizerAdapter = build(**settings)
-    except PASSING:
-        raise
-    except BaseException as error:
-        said = f"{type(error).__name__}: {error}"
-        raise WorkerError(f"the tokenizer cannot be built in a worker process: {said}") from error
-    return tokenizer
-
-
-def remember(known: dict[int, Value], key: int, value: Value) -> None:
-    """Both sides of a pipe do this in the same order, so they agree on what is forgotten."""
-    known[key] = value
-    while len(known) > KEPT_TOKENIZERS:
-        del known[next(iter(known))]

@@ -8,9 +8,9 @@ the state shorter and each byte makes it longer by one at most, so a byte costs 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 START = 0
-_BYTE_BITS = 8
 
 
 class Automaton:
@@ -18,6 +18,7 @@ class Automaton:
 
     `next_state`: state * 256 + byte -> state. `shorter`: the state of the longest proper suffix.
     `depth`: bytes of the state. `longest`: place of the longest token that the state ends with.
+    `longest_suffix`: per token the longest one that is a proper suffix of it, -1 for a byte.
 
     >>> bytes_ = [bytes([byte]) for byte in range(256)]
     >>> automaton = Automaton([*bytes_, b"abc", b"bcd"])
@@ -30,23 +31,20 @@ class Automaton:
         self.depth = [0]
         self._reached_by = [0]
         ends = self._grow(tokens)
-        self.shorter, self.longest, self.longest_suffix = self._link(ends, len(tokens))
+        self.shorter = [START] * len(self.depth)
+        self.longest = [-1] * len(self.depth)
+        self.longest_suffix = [-1] * len(tokens)
+        self._link(ends)
 
     def step(self, state: int, byte: int) -> int:
         """The state after one more byte."""
-        following = self.next_state.get(state << _BYTE_BITS | byte)
-        while following is None:
+        while (following := self.next_state.get(state << 8 | byte)) is None:
             state = self.shorter[state]
-            following = self.next_state.get(state << _BYTE_BITS | byte)
         return following
 
     def states(self, data: bytes) -> list[int]:
         """The state after each byte."""
-        found, state = [], START
-        for byte in data:
-            state = self.step(state, byte)
-            found.append(state)
-        return found
+        return list(accumulate(data, self.step, initial=START))[1:]
 
     def _grow(self, tokens: Sequence[bytes]) -> dict[int, int]:
         """The tree of all prefixes; the place of the token of each state that is one."""
@@ -55,7 +53,7 @@ class Automaton:
         for place, token in enumerate(tokens):
             state = START
             for size, byte in enumerate(token, 1):
-                key = state << _BYTE_BITS | byte
+                key = state << 8 | byte
                 following = next_state.get(key)
                 if following is None:
                     following = next_state[key] = len(depth)
@@ -65,31 +63,13 @@ class Automaton:
             ends[state] = place
         return ends
 
-    def _link(self, ends: dict[int, int], size: int) -> tuple[list[int], list[int], list[int]]:
-        """Per state the state of its longest proper suffix and the longest token that it ends with,
-        and per token the longest token that is a proper suffix of it, -1 for a byte. Shorter states
-        first."""
-        shorter = [START] * len(self.depth)
-        longest = [-1] * len(self.depth)
-        suffix = [-1] * size
-        order = sorted(range(1, len(self.depth)), key=self.depth.__getitem__)
-        for state in order:
-            key = self._reached_by[state]
-            if key >> _BYTE_BITS != START:
-                before = shorter[key >> _BYTE_BITS]
-                shorter[state] = self._after(shorter, before, key & 0xFF)
+    def _link(self, ends: dict[int, int]) -> None:
+        """Shorter states first: a step goes over the `shorter` of shorter states alone."""
+        for state in sorted(range(1, len(self.depth)), key=self.depth.__getitem__):
+            before, byte = divmod(self._reached_by[state], 256)
+            if before != START:
+                self.shorter[state] = self.step(self.shorter[before], byte)
+            self.longest[state] = suffix = self.longest[self.shorter[state]]
             place = ends.get(state)
-            if place is None:
-                longest[state] = longest[shorter[state]]
-            else:
-                longest[state] = place
-                suffix[place] = longest[shorter[state]]
-        return shorter, longest, suffix
-
-    def _after(self, shorter: Sequence[int], state: int, byte: int) -> int:
-        next_state = self.next_state
-        following = next_state.get(state << _BYTE_BITS | byte)
-        while following is None:
-            state = shorter[state]
-            following = next_state.get(state << _BYTE_BITS | byte)
-        return following
+            if place is not None:
+                self.longest[state], self.longest_suffix[place] = place, suffix

@@ -1,10 +1,9 @@
 """Eager output: tokens as soon as no continuation can change them, and no later.
 
-Let S be the bytes so far. In the tokenization of any continuation S + R, the last boundary within S
-is some place j; up to j it is the tokenization of S[:j]. So what is final is what the tokenizations
-of all *open* prefixes S[:j] begin with. S itself is open, for R may be empty. A shorter prefix is
-open if a token t begins with S[j:], is longer, and is the next token of S[:j] + t; that depends on
-t and the last token of S[:j] alone. A prefix that is no longer open never is again.
+What is final is what the tokenizations of all *open* prefixes S[:j] of the bytes so far, S, begin
+with: those up to the last boundary within S for some continuation (proofs/incremental-bpe.md). S is
+open. A shorter one is if a token t begins with S[j:], is longer, and is the next token of
+S[:j] + t; that depends on t and the last token of S[:j] alone. A closed one never is open again.
 
 The tokenizations of the prefixes are a tree, each place below the one where its last token begins.
 Places that lead to open ones are kept, each with how many of them are just below it; from the place
@@ -104,12 +103,8 @@ class EagerBPE:
         self._bytes += data
         known = len(self._last)
         self._state = self.tables.extend(self._last, self._state, data)
-        size, below, sums, branch = (
-            self.tables.forest.size,
-            self._below,
-            self._sum_below,
-            self._branch,
-        )
+        size, branch = self.tables.forest.size, self._branch
+        below, sums = self._below, self._sum_below
         for byte, node in zip(data, self._last[known:], strict=True):
             if self._open:
                 self._keep_open(byte)
@@ -124,15 +119,11 @@ class EagerBPE:
 
     def _keep_open(self, byte: int) -> None:
         """Where the known token does not go on with this byte, another may."""
-        open_ = self._open
-        lost = []
-        for place, token in open_.items():
+        for place, token in list(self._open.items()):
             size = self._length - place
             if len(token) <= size + 1 or token[size] != byte:
-                lost.append(place)
-        for place in lost:
-            del open_[place]
-        self._unknown.update(lost)
+                del self._open[place]
+                self._unknown.add(place)
 
     def _next_is_final(self) -> bool:
         """All open places lie beyond the next token. Asks for no more places than it has to."""

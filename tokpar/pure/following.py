@@ -9,8 +9,9 @@ each hangs below its left part, and all below a part that is taken are passed ov
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tokpar.pure.incremental_dictionary import BYTE, NEVER, Dictionary
 
@@ -29,20 +30,13 @@ class Following:
         for place, token in enumerate(self._order):
             if dictionary.left[token] != BYTE:
                 self._below[dictionary.left[token]].append(place)
-        self._memo: dict[tuple[int, bytes], bytes] = {}
+        self.token = lru_cache(MEMO)(self._token)
 
-    def token(self, left: int, text: bytes) -> bytes:
+    def _token(self, left: int, text: bytes) -> bytes:
         """A token that begins with `text`, is longer, and may stand behind `left`, a token by its
         number or `START_OF_TEXT`; b"" if there is none."""
-        found = self._memo.get((left, text))
-        if found is None:
-            if len(self._memo) >= MEMO:
-                self._memo.clear()
-            found = self._memo[left, text] = self._search(left, text)
-        return found
-
-    def _search(self, left: int, text: bytes) -> bytes:
-        low, high = self._places(text)
+        low = bisect_left(self._sorted, text)
+        high = bisect_right(self._sorted, text, low, key=lambda token: token[: len(text)])
         if high == low or self._sorted[high - 1] == text:
             return b""
         if left == START_OF_TEXT:
@@ -73,37 +67,26 @@ class Following:
             below = below[bisect_left(below, low) : bisect_left(below, high)]
         yield from map(self._order.__getitem__, below)
 
-    def _places(self, text: bytes) -> tuple[int, int]:
-        """[low, high) of the tokens that begin with `text`, in the order of their bytes."""
-        low = bisect_left(self._sorted, text)
-        stem = text.rstrip(b"\xff")
-        if not stem:
-            return low, len(self._sorted)
-        return low, bisect_left(self._sorted, stem[:-1] + bytes([stem[-1] + 1]))
-
 
 def grows(dictionary: Dictionary, left: int, token: int) -> bool:
     """The left part of `token` grows to `token` before a last part of `left` takes it; if it was
     there at all, behind `left`. `token` is no byte. See `Dictionary.apart`."""
-    level, rules = dictionary.level, dictionary.rules
+    level = dictionary.level
     while level[left] > level[token]:
         left = dictionary.right[left]
     part = dictionary.left[token]
-    if rules.get((left, part), NEVER) <= dictionary.left_bound[token]:
-        return False
-    while level[left] > level[part]:
-        bound = dictionary.right_bound[left]
-        left = dictionary.right[left]
-        if rules.get((left, part), NEVER) < bound:
-            return False
-    return True
+    taken = dictionary.rules.get((left, part), NEVER) <= dictionary.left_bound[token]
+    return not taken and _left_alone(dictionary, left, part)
 
 
 def settles(dictionary: Dictionary, left: int, token: int) -> bool:
     """No last part of `left` takes `token` itself."""
+    return (left, token) not in dictionary.rules and _left_alone(dictionary, left, token)
+
+
+def _left_alone(dictionary: Dictionary, left: int, token: int) -> bool:
+    """No shorter last part of `left` takes `token` before it grows."""
     level, rules = dictionary.level, dictionary.rules
-    if (left, token) in rules:
-        return False
     while level[left] > level[token]:
         bound = dictionary.right_bound[left]
         left = dictionary.right[left]

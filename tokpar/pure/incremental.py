@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 from tokpar.errors import OptionError
 from tokpar.pure.automaton import START, Automaton
@@ -133,12 +134,9 @@ class IncrementalModel:
 
     def spans(self, piece: str) -> list[Span]:
         """(id, start, stop) of each token; code points of the piece."""
-        found, start = [], 0
-        for id_ in self.encode(piece):
-            stop = start + self._tables.size_of[id_]
-            found.append((id_, start, stop))
-            start = stop
-        return touched(found, piece)
+        ids, size_of = self.encode(piece), self._tables.size_of
+        edges = pairwise(accumulate((size_of[id_] for id_ in ids), initial=0))
+        return touched([(id_, *edge) for id_, edge in zip(ids, edges, strict=True)], piece)
 
     def _ids(self, piece: str) -> tuple[int, ...]:
         last: list[int] = []

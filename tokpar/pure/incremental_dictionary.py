@@ -13,7 +13,7 @@ asks for proper dictionaries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tokpar.errors import OptionError
@@ -21,6 +21,9 @@ from tokpar.pure.vocabulary import Vocabulary
 
 Rule = tuple[int, int, int]
 """(left, right, priority), the parts by number or id; less is better."""
+
+Way = tuple[bytes, bytes, int]
+"""The same with the parts by their bytes."""
 
 NEVER = 1 << 62
 """Worse than any priority."""
@@ -117,55 +120,48 @@ def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
 
     OptionError if a merge does not make the bytes of its parts.
     """
+    name, tokens, whole_piece = vocabulary.name, vocabulary.tokens, vocabulary.whole_piece
     if vocabulary.semantics == "pairs":
-        rules = _pair_rules(vocabulary)
-        return dictionary(vocabulary.name, vocabulary.tokens, rules, vocabulary.whole_piece)
-    made = Dictionary(vocabulary.name)
-    for token in sorted(vocabulary.tokens, key=len):
-        _add_by_rank(made, token, vocabulary.tokens[token])
-    return _finished(made, vocabulary.tokens, vocabulary.whole_piece)
+        return dictionary(name, tokens, _pair_rules(vocabulary), whole_piece)
+    return _built(name, tokens, _splits, whole_piece)
 
 
 def dictionary(
     name: str, tokens: Mapping[bytes, int], rules: Iterable[Rule], whole_piece: bool = False
 ) -> Dictionary:
     """The normalized dictionary of `tokens`, all 256 bytes among them, and rules by id."""
-    ways: dict[int, list[Rule]] = {}
+    ways: dict[bytes, list[Way]] = {}
     spelling = {id_: token for token, id_ in tokens.items()}
-    for rule in rules:
-        ways.setdefault(tokens[spelling[rule[0]] + spelling[rule[1]]], []).append(rule)
+    for first, second, priority in rules:
+        left, right = spelling[first], spelling[second]
+        ways.setdefault(left + right, []).append((left, right, priority))
+    return _built(name, tokens, lambda token, _: ways.get(token, ()), whole_piece)
+
+
+def _splits(token: bytes, rank: int) -> Iterator[Way]:
+    """Any two tokens may merge whose bytes are a token; its id is the priority."""
+    return ((token[:i], token[i:], rank) for i in range(1, len(token)))
+
+
+def _built(
+    name: str,
+    tokens: Mapping[bytes, int],
+    ways: Callable[[bytes, int], Iterable[Way]],
+    whole_piece: bool,
+) -> Dictionary:
+    """`ways`: of a token and its id, the ways to make it, the best first."""
     made = Dictionary(name)
-    number: dict[int, int] = {}
+    number = made.number
     for token in sorted(tokens, key=len):
-        id_, size = tokens[token], len(made.ids)
+        id_ = tokens[token]
         if len(token) == 1:
             made.add(token, id_)
-        for first, second, priority in ways.get(id_, ()):
+        for first, second, priority in ways(token, id_):
             left, right = number.get(first, BYTE), number.get(second, BYTE)
             if left != BYTE and right != BYTE and made.apart(left, right):
                 made.add(token, id_, (left, right, priority))
                 break
-        if len(made.ids) > size:
-            number[id_] = size
-    return _finished(made, tokens, whole_piece)
-
-
-def _add_by_rank(made: Dictionary, token: bytes, rank: int) -> None:
-    """Any two tokens may merge whose bytes are a token."""
-    if len(token) == 1:
-        made.add(token, rank)
-    number = made.number
-    for i in range(1, len(token)):
-        left = number.get(token[:i])
-        if left is not None:
-            right = number.get(token[i:])
-            if right is not None and made.apart(left, right):
-                made.add(token, rank, (left, right, rank))
-                return
-
-
-def _finished(made: Dictionary, tokens: Mapping[bytes, int], whole_piece: bool) -> Dictionary:
-    unreachable = {token: id_ for token, id_ in tokens.items() if token not in made.number}
+    unreachable = {token: id_ for token, id_ in tokens.items() if token not in number}
     return replace(made, unreachable=unreachable, whole=unreachable if whole_piece else {})
 
 

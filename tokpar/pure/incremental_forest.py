@@ -9,6 +9,7 @@ later come first and nodes are numbered in preorder, all such w have numbers [lo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary
@@ -32,8 +33,8 @@ class Forest:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self.dictionary = dictionary
-        children = _children(dictionary)
-        self.token = list(_preorder(dictionary, children))
+        below = children(dictionary)
+        self.token = list(_preorder(dictionary, below))
         self.node = [0] * len(self.token)
         for node, token in enumerate(self.token):
             self.node[token] = node
@@ -51,7 +52,7 @@ class Forest:
         for node, token in enumerate(self.token):
             if self.right_size[node]:
                 self.low[node] = self.node[dictionary.left[token]]
-                self.high[node] = self._high(token, children[dictionary.left[token]])
+                self.high[node] = self._high(token, below[dictionary.left[token]])
 
     def _subtree_ends(self) -> list[int]:
         ends = list(range(1, len(self.token) + 1))
@@ -65,33 +66,27 @@ class Forest:
         """Where the tokens end before which `token` is made: those below its left part, but for the
         children of that part, `rivals`, that are not made later."""
         beats = self.dictionary.beats
-        low, high = 0, len(rivals)
-        while low < high:
-            middle = (low + high) // 2
-            if beats(token, rivals[middle]):
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(rivals):
-            return self.node[rivals[low]]
+        beaten = bisect_left(rivals, True, key=lambda rival: not beats(token, rival))
+        if beaten < len(rivals):
+            return self.node[rivals[beaten]]
         return self._ends[self.node[self.dictionary.left[token]]]
 
 
-def _children(dictionary: Dictionary) -> list[list[int]]:
+def children(dictionary: Dictionary) -> list[list[int]]:
     """Tokens by their right part, those first that are made last."""
-    children: list[list[int]] = [[] for _ in dictionary.spelling]
+    found: list[list[int]] = [[] for _ in dictionary.spelling]
     level, bound = dictionary.level, dictionary.right_bound
-    for token in range(len(children)):
-        if dictionary.right[token] != BYTE:
-            children[dictionary.right[token]].append(token)
-    for some in children:
+    for token, right in enumerate(dictionary.right):
+        if right != BYTE:
+            found[right].append(token)
+    for some in found:
         some.sort(key=lambda token: (-level[token], -bound[token]))
-    return children
+    return found
 
 
-def _preorder(dictionary: Dictionary, children: list[list[int]]) -> Iterator[int]:
-    stack = [token for token in range(len(children)) if dictionary.right[token] == BYTE][::-1]
+def _preorder(dictionary: Dictionary, below: list[list[int]]) -> Iterator[int]:
+    stack = [token for token, right in enumerate(dictionary.right) if right == BYTE][::-1]
     while stack:
         token = stack.pop()
         yield token
-        stack.extend(reversed(children[token]))
+        stack.extend(reversed(below[token]))

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from tokpar.pure.incremental_forest import NO_NODE, Forest
 
@@ -22,16 +23,16 @@ SHORT = 16
 MEMO_TREES = 1 << 12
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of the tree by its centroid, `node`. `above`: what is left without the nodes below it.
     `lows`, `highs`, `below`: the ranges of the children and their parts, in ascending order."""
 
     node: int
-    above: Part | None = None
-    lows: list[int] = field(default_factory=list)
-    highs: list[int] = field(default_factory=list)
-    below: list[Part] = field(default_factory=list)
+    above: Part | None
+    lows: list[int]
+    highs: list[int]
+    below: list[Part]
 
 
 class Search:
@@ -41,7 +42,7 @@ class Search:
         self._forest = forest
         self._longest_suffix = longest_suffix
         self._short = short
-        self._trees: dict[int, Part] = {}
+        self._tree = lru_cache(MEMO_TREES)(partial(suffix_tree, forest, longest_suffix))
         self._count = [1] * len(longest_suffix)
         for node in sorted(range(len(longest_suffix)), key=forest.size.__getitem__):
             if longest_suffix[node] != NO_NODE:
@@ -68,11 +69,7 @@ class Search:
     def by_halving(self, longest: int, last: Sequence[int]) -> int:
         """By centroids, O(log^2 t) once the tree of `longest` is there."""
         forest = self._forest
-        part = self._trees.get(longest)
-        if part is None:
-            if len(self._trees) >= MEMO_TREES:
-                self._trees.clear()
-            part = self._trees[longest] = suffix_tree(longest, forest, self._longest_suffix)
+        part = self._tree(longest)
         while True:
             node = part.node
             size = forest.right_size[node]
@@ -89,7 +86,7 @@ class Search:
             part = part.below[i]
 
 
-def suffix_tree(longest: int, forest: Forest, longest_suffix: Sequence[int]) -> Part:
+def suffix_tree(forest: Forest, longest_suffix: Sequence[int], longest: int) -> Part:
     """The suffix-successor tree of a token, divided at centroids all the way down."""
     chain = []
     node = longest
@@ -115,14 +112,12 @@ def _divide(
     while heavy := [child for child in children[path[-1]] if sizes[child] > half]:
         path.append(heavy[0])
     centre = path.pop()
-    part = Part(centre)
-    below = sorted(children[centre], key=forest.low.__getitem__)
-    part.lows = [forest.low[child] for child in below]
-    part.highs = [forest.high[child] for child in below]
-    part.below = [_divide(child, children, sizes, forest) for child in below]
-    if path:
-        children[path[-1]].remove(centre)
-        for node in path:
-            sizes[node] -= sizes[centre]
-        part.above = _divide(root, children, sizes, forest)
-    return part
+    inner = sorted(children[centre], key=forest.low.__getitem__)
+    lows, highs = [forest.low[node] for node in inner], [forest.high[node] for node in inner]
+    below = [_divide(node, children, sizes, forest) for node in inner]
+    if not path:
+        return Part(centre, None, lows, highs, below)
+    children[path[-1]].remove(centre)
+    for node in path:
+        sizes[node] -= sizes[centre]
+    return Part(centre, _divide(root, children, sizes, forest), lows, highs, below)

@@ -64,12 +64,11 @@ class LinearMatcher:
     def _link(self) -> None:
         """`_made[node]`, `_rest[node]`: tokens of what was read, and the node of what they leave;
         -1 if greedy matching fails there. Nearer nodes first: a rest is shorter than the whole."""
-        level = [_BEGIN, _INSIDE]
-        while level:
-            edges = [(node, *edge) for node in level for edge in self._edges[node].items()]
-            for node, character, after in edges:
+        order = [_BEGIN, _INSIDE]
+        for node in order:
+            for character, after in self._edges[node].items():
                 self._link_node(node, character, after)
-            level = [after for _, _, after in edges]
+                order.append(after)
 
     def _link_node(self, node: int, character: str, after: int) -> None:
         if self._token[after] >= 0:

@@ -6,15 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tokpar.errors import EngineError
-from tokpar.pure.merging import (
-    ID_BITS,
-    Codes,
-    Memo,
-    Span,
-    merge_ids,
-    merge_ids_in_place,
-    touched,
-)
+from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids_in_place, touched
 from tokpar.pure.vocabulary import Merges, byte_alphabet
 
 

@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tokpar.errors import OptionError
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionary
+from tokpar.pure.incremental_forest import children
 
 Before = tuple[object, object]
 """The first must be made before the second."""
@@ -54,20 +55,16 @@ def properized(some: Dictionary) -> Dictionary:
 def _demands(some: Dictionary) -> Iterator[Before]:
     """All demands; those on the rivals of a token go through stations ("from", part, i) and
     ("up to", part, i), which stand for all rivals from the i-th on, and all before it."""
+    rivals = children(some)
     followers: dict[int, list[int]] = {}
-    rivals: dict[int, list[int]] = {}
     for token, (left, right) in enumerate(zip(some.left, some.right, strict=True)):
-        if left == BYTE:
-            continue
-        followers.setdefault(left, []).append(token)
-        rivals.setdefault(right, []).append(token)
-        yield from ((part, token) for part in (left, right) if some.left[part] != BYTE)
+        if left != BYTE:
+            followers.setdefault(left, []).append(token)
+            yield from ((part, token) for part in (left, right) if some.left[part] != BYTE)
     for part, tokens in followers.items():
-        others = rivals.get(part, [])
-        others.sort(key=lambda other: (-some.level[other], -some.right_bound[other]))
-        yield from _stations(part, others)
+        yield from _stations(part, rivals[part])
         for token in tokens:
-            yield from _places(some, token, others)
+            yield from _places(some, token, rivals[part])
 
 
 def _stations(part: int, rivals: list[int]) -> Iterator[Before]:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tokpar.agreement.differing import shown
-from tokpar.agreement.shrinking import simplest, smallest
+from tokpar.agreement.differing import shown, simplest, smallest
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.executors.serial import PASSING
 

@@ -1,9 +1,9 @@
 """A corpus divided into jobs of about a megabyte, at places that change no pre-token.
 
 Each file and each text is pre-tokenized alone, and special tokens divide it further. A long one is
-divided before a special token, which is looked for in small windows from the place wanted onward;
-where there is none up to the next place wanted, at a certified cut (two characters between which
-the pattern's pre-tokens always end, rule K1); where there is none either, later or not at all.
+divided before a special token, which is looked for from the place wanted onward; where there is
+none up to the next place wanted, at a certified cut (two characters between which the pattern's
+pre-tokens always end, rule K1); where there is none either, later or not at all.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from __future__ import annotations
 import os
 import re
 import stat
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import BinaryIO, TypeAlias
 
 from tokpar.errors import FileFormatError, OptionError
 
 JOB_BYTES = 1 << 20
-SPECIAL_WINDOW = 1 << 16
-CUT_WINDOW = 1 << 12
+LONGEST_CHARACTER = 4
+INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
+"""Bytes of UTF-8 that no character begins with."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """The bytes [start, stop) of a file or text."""
@@ -78,11 +82,10 @@ class Boundaries:
     special_tokens: Sequence[str]
     cuts: re.Pattern[str] | None = None
     job_bytes: int = JOB_BYTES
-    _tokens: tuple[bytes, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        tokens = tuple(token.encode("utf-8") for token in self.special_tokens)
-        object.__setattr__(self, "_tokens", tokens)
+    @cached_property
+    def _tokens(self) -> tuple[bytes, ...]:
+        return tuple(token.encode("utf-8") for token in self.special_tokens)
 
     def divided(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
         """[start, stop) of the parts of a text of `size` bytes, in order."""
@@ -97,57 +100,42 @@ class Boundaries:
             yield start, size
 
     def _first_from(self, read: Read, start: int, size: int) -> int | None:
+        """The first place to divide at or after `start`."""
+        reach = max([LONGEST_CHARACTER, *map(len, self._tokens)])
         for lo in range(start, size, self.job_bytes):
             hi = min(lo + self.job_bytes, size)
-            found = self._special(read, lo, hi) or self._cut(read, lo, hi)
-            if found is not None:
-                return found
-        return None
-
-    def _special(self, read: Read, start: int, stop: int) -> int | None:
-        """The first special token that begins in [start, stop) and no other reaches into."""
-        if not self._tokens:
-            return None
-        begins = re.compile(b"(?=%s)" % b"|".join(map(re.escape, self._tokens)))
-        reach = max(map(len, self._tokens))
-        for lo in range(start, stop, SPECIAL_WINDOW):
-            hi = min(lo + SPECIAL_WINDOW, stop)
             base = max(0, lo - reach)
             data = read(base, hi + reach)
-            for match in begins.finditer(data, lo - base, hi - base + reach):
-                if match.start() < hi - base and self._apart(data, match.start()):
-                    return base + match.start()
+            inside = range(lo - base, hi - base)
+            for place in chain(self._specials(data, inside), self._cuts(data, inside)):
+                if self._apart(data, place):
+                    return base + place
         return None
 
-    def _cut(self, read: Read, start: int, stop: int) -> int | None:
-        """The first certified cut in [start, stop) that no special token reaches over."""
+    def _specials(self, data: bytes, inside: range) -> Iterator[int]:
+        """Where special tokens begin."""
+        if self._tokens:
+            begins = re.compile(b"(?=%s)" % b"|".join(map(re.escape, self._tokens)))
+            for match in begins.finditer(data, inside.start):
+                if match.start() not in inside:
+                    return
+                yield match.start()
+
+    def _cuts(self, data: bytes, inside: range) -> Iterator[int]:
+        """Certified cuts. The character before each is all there, and so is the one after it."""
         if self.cuts is None:
-            return None
-        for lo in range(start, stop, CUT_WINDOW):
-            found = self._cut_in(read, lo, min(lo + CUT_WINDOW, stop))
-            if found is not None:
-                return found
-        return None
-
-    def _cut_in(self, read: Read, start: int, stop: int) -> int | None:
-        assert self.cuts is not None
-        base = max(0, start - 4)
-        data = _whole_characters(read(base, stop))
-        base += data.skipped
+            return
+        content = data.lstrip(INSIDE_CHARACTERS)
         try:
-            text = data.content.decode("utf-8")
+            text = getincrementaldecoder("utf-8")().decode(content)
         except UnicodeDecodeError:  # said by whoever reads the whole slice
-            return None
+            return
+        place, seen = len(data) - len(content), 0
         for match in self.cuts.finditer(text, 1):
-            place = base + len(text[: match.start()].encode("utf-8"))
-            if start <= place < stop and self._apart_in(read, place):
-                return place
-        return None
-
-    def _apart_in(self, read: Read, place: int) -> bool:
-        reach = max(map(len, self._tokens), default=0)
-        base = max(0, place - reach)
-        return not reach or self._apart(read(base, place + reach), place - base)
+            place += len(text[seen : match.start()].encode("utf-8"))
+            seen = match.start()
+            if place in inside:
+                yield place
 
     def _apart(self, data: bytes, place: int) -> bool:
         """No special token, whether it would be matched or not, has bytes on both sides."""
@@ -155,28 +143,6 @@ class Boundaries:
             data.find(token, max(0, place - len(token) + 1), place + len(token) - 1) < 0
             for token in self._tokens
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Characters:
-    """Bytes without the broken characters at their edges, and how many were left out in front."""
-
-    content: bytes
-    skipped: int
-
-
-def _whole_characters(data: bytes) -> _Characters:
-    start = 0
-    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
-        start += 1
-    stop = len(data)
-    for back in range(1, min(4, len(data)) + 1):
-        lead = data[-back]
-        if lead & 0xC0 != 0x80:
-            length = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-            stop -= back if length > back else 0
-            break
-    return _Characters(data[start:stop], start)
 
 
 def jobs_of(corpus: Iterable[str | os.PathLike[str]], boundaries: Boundaries) -> Iterator[Job]:
@@ -199,7 +165,7 @@ def _slices(
 ) -> Iterator[tuple[int, Slice]]:
     for number, item in enumerate(corpus):
         if isinstance(item, str):
-            yield from _of_text(_encoded(item, number), boundaries)
+            yield from _of_text(item, number, boundaries)
         elif isinstance(item, os.PathLike):
             yield from _of_file(os.fspath(item), boundaries)
         else:
@@ -209,7 +175,13 @@ def _slices(
             )
 
 
-def _of_text(data: bytes, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:
+def _of_text(text: str, number: int, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OptionError(
+            f"text {number} of the corpus has a lone surrogate at position {error.start}"
+        ) from None
     for start, stop in boundaries.divided(lambda lo, hi: data[lo:hi], len(data)):
         yield stop - start, TextSlice(data[start:stop])
 
@@ -229,12 +201,3 @@ def _reader(file: BinaryIO) -> Read:
         return file.read(stop - start)
 
     return read
-
-
-def _encoded(text: str, number: int) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise OptionError(
-            f"text {number} of the corpus has a lone surrogate at position {error.start}"
-        ) from None

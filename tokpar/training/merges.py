@@ -2,11 +2,9 @@
 neighbours becomes one token.
 
 All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
-where it may stand. A merge looks only at those:
-
-* withdraw: the pairs of each place with its neighbours lose the pre-token's count;
-* rewrite: the left symbol becomes the new one, the right one is unlinked;
-* register: the pairs with the new symbol are counted, and their places noted.
+where it may stand. A merge looks only at those: the pairs of each place with its neighbours are
+withdrawn, the left symbol becomes the new one, the right one is unlinked, and the pairs with the
+new symbol are registered.
 
 A pair that holds the newest symbol is registered once, by the merge that made the symbol; from then
 on its count only falls. So a heap has one entry per pair, whose count is looked up when it comes to
@@ -21,7 +19,7 @@ has been merged before any of its edges is crossed, and depends on these bytes a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Literal, TypeAlias
 
@@ -37,7 +35,6 @@ Key: TypeAlias = int
 
 NONE = -1
 _RIGHT = (1 << 32) - 1
-_MOVES = 64
 _COMPLEMENT = bytes(range(255, -1, -1))
 
 
@@ -63,8 +60,8 @@ def learn_merges(
 
     `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
     each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
-    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told now and
-    then how many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab").
+    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told how
+    many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab").
     """
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
@@ -74,13 +71,10 @@ def learn_merges(
             break
         state.merge(*pair)
         merges.append(pair)
-        if len(merges) % _MOVES == 0:
-            moved(_MOVES)
-    moved(len(merges) % _MOVES)
+        moved(1)
     return merges
 
 
-@dataclass
 class _State:
     """Pre-tokens as far as they are merged, and the pairs in them.
 
@@ -88,19 +82,17 @@ class _State:
     element per byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too.
     """
 
-    words: Mapping[bytes, int]
-    byte_ids: Sequence[int]
-    limits: Limits
-    ties: Ties
-    counts: dict[Key, int] = field(default_factory=dict)
-    places: dict[Key, IntArray] = field(default_factory=dict)
-    heap: list[tuple[int, Any, Key]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.spelling = dict(zip(self.byte_ids, (bytes([b]) for b in range(256)), strict=True))
-        self.next_id = max(self.byte_ids) + 1
-        self.lengths = np.ones(self.next_id + self.limits.merges, dtype=np.int64)
-        self.symbols, self.weights = _laid_out(self.words, self.byte_ids)
+    def __init__(
+        self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
+    ) -> None:
+        self.limits, self.ties = limits, ties
+        self.counts: dict[Key, int] = {}
+        self.places: dict[Key, IntArray] = {}
+        self.heap: list[tuple[int, Any, Key]] = []
+        self.spelling = {id_: bytes([byte]) for byte, id_ in enumerate(byte_ids)}
+        self.next_id = max(byte_ids) + 1
+        self.lengths = np.ones(self.next_id + limits.merges, dtype=np.int64)
+        self.symbols, self.weights = _laid_out(words, byte_ids)
         self.before = np.arange(-1, len(self.symbols) - 1)
         self.after = np.arange(1, len(self.symbols) + 1)
         left, right = self.symbols[:-1], self.symbols[1:]
@@ -125,7 +117,9 @@ class _State:
         """Merge the pair wherever it stands, from left to right."""
         at = self._occurrences(left, right)
         self._forget(left << 32 | right)
-        new = self._new_symbol(left, right)
+        new, self.next_id = self.next_id, self.next_id + 1
+        self.spelling[new] = self.spelling[left] + self.spelling[right]
+        self.lengths[new] = len(self.spelling[new])
         tail = self.after[at]
         following = self.after[tail]
         weights = self.weights[at]
@@ -146,13 +140,6 @@ class _State:
         at = at[self.symbols[at] == left]
         at = at[self.symbols[self.after[at]] == right]
         return _apart(at, self.after) if left == right else at
-
-    def _new_symbol(self, left: int, right: int) -> int:
-        new = self.next_id
-        self.next_id += 1
-        self.spelling[new] = self.spelling[left] + self.spelling[right]
-        self.lengths[new] = len(self.spelling[new])
-        return new
 
     def _forget(self, key: Key) -> None:
         del self.counts[key], self.places[key]
@@ -230,8 +217,7 @@ def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntA
     totals = np.add.reduceat(weights[order], starts)
     stops = [*edges.tolist(), len(keys)]
     rows = zip(ordered[starts].tolist(), totals.tolist(), starts.tolist(), stops, strict=True)
-    for key, total, start, stop in rows:
-        yield key, total, order[start:stop]
+    yield from ((key, total, order[start:stop]) for key, total, start, stop in rows)
 
 
 def _descending(token: bytes) -> str:

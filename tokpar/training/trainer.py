@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
-from tokpar.errors import OptionError
+from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.workers import worker_count
+from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training.corpus import Boundaries, Job, jobs_of
-from tokpar.training.counting import PreTokens, count_here
+from tokpar.training.counting import PreTokens, count_here, count_in_processes
 from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
-
-if TYPE_CHECKING:
-    from tokpar.pure.vocabulary import Vocabulary
 
 PATTERNS = ("llama3", "gpt2", "qwen2", "o200k", "tekken")
 """Names of patterns; "llama3" is that of the bundled tokenizer."""
@@ -53,6 +51,7 @@ def train(
     UTF-8, with the place; OSError.
     """
     count = worker_count(workers)
+    _check_special_tokens(special_tokens)
     _check(vocab_size, special_tokens, ties, min_frequency, max_token_length)
     regex = regex_of(pattern)
     pre_tokens = PreTokens((regex,), tuple(special_tokens))
@@ -73,7 +72,6 @@ def train(
 def regex_of(pattern: str) -> str:
     """The regex of a name of PATTERNS, or `pattern` itself. OptionError for one whose meaning is
     not the same in all engines."""
-    from tokpar.errors import FileFormatError
     from tokpar.pure.patterns import compile_pattern
 
     regex = _named_patterns().get(pattern, pattern)
@@ -104,7 +102,6 @@ def _check(
     min_frequency: int,
     max_token_length: int | None,
 ) -> None:
-    _check_special_tokens(special_tokens)
     least = 256 + len(special_tokens)
     if vocab_size < least:
         raise OptionError(
@@ -120,8 +117,6 @@ def _check(
 
 
 def _check_special_tokens(special_tokens: Sequence[str]) -> None:
-    from tokpar.pure.vocabulary import byte_alphabet
-
     alphabet = byte_alphabet().keys()
     if isinstance(special_tokens, str):
         raise OptionError(f"special_tokens must be several, pass [{special_tokens!r}]")
@@ -139,8 +134,6 @@ def _check_special_tokens(special_tokens: Sequence[str]) -> None:
 
 def _byte_ids(first: int) -> list[int]:
     """Ids of the bytes: from `first` on, in the order of their ByteLevel characters."""
-    from tokpar.pure.vocabulary import byte_alphabet
-
     ids = [0] * 256
     for id_, (_, byte) in enumerate(sorted(byte_alphabet().items()), first):
         ids[byte] = id_
@@ -156,15 +149,13 @@ def _boundaries(pre_tokens: PreTokens) -> Boundaries:
 
 def _counted(
     jobs: Iterator[Job], pre_tokens: PreTokens, workers: int, progress: Progress
-) -> dict[str, int]:
+) -> Counter[str]:
     """Pre-tokens and how often each occurs. Few jobs are done here."""
     first = list(islice(jobs, FEW_JOBS))
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     if workers == 1 or len(first) < FEW_JOBS:
         done = count_here(chain(first, jobs), pre_tokens, counts)
     else:
-        from tokpar.training.processes import count_in_processes
-
         done = count_in_processes(chain(first, jobs), pre_tokens, workers, counts)
     with closing(done):
         for size in done:
@@ -179,8 +170,6 @@ def _vocabulary(
     byte_ids: Sequence[int],
     merges: Sequence[Pair],
 ) -> Vocabulary:
-    from tokpar.pure.vocabulary import Vocabulary
-
     spelling = {id_: bytes([byte]) for byte, id_ in enumerate(byte_ids)}
     rules = {}
     for rank, (left, right) in enumerate(merges):
