@@ -4,62 +4,60 @@ minute nor a warm cache favours one method."""
 from __future__ import annotations
 
 import random
-import statistics
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
+from tokpar.bench.results import Results, Row
 from tokpar.errors import TokparError
 from tokpar.types import Report
 
-Key = TypeVar("Key", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Five numbers of a sample: least, lower quartile, median, upper quartile, most."""
-
-    least: float
-    lower: float
-    median: float
-    upper: float
-    most: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Spread:
-        """[1, 2, 3, 4, 5] -> 1, 2, 3, 4, 5; quartiles by linear interpolation, both ends counted.
-        Raises ValueError for no value."""
-        found = sorted(values)
-        if not found:
-            raise ValueError("expected at least one value, got none")
-        two = found * 2 if len(found) == 1 else found
-        lower, median, upper = statistics.quantiles(two, n=4, method="inclusive")
-        return cls(found[0], lower, median, upper, found[-1], len(found))
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one job. `same`: all ids are the tokenizer's own; `share`: of the ids, how many.
+    """One run of one job. `share`: of the ids, how many are the tokenizer's own.
 
     `chunk_seconds`: of each call of the executor, the seconds of each chunk.
     """
 
     seconds: float
-    same: bool
     share: float
     report: Report
     lossless: bool
     chunk_seconds: tuple[tuple[float, ...], ...] = ()
 
+    @property
+    def same(self) -> bool:
+        """All ids are the tokenizer's own."""
+        return self.share == 1
+
+
+Samples = dict[Any, list[Sample]]
+"""By the key of the job."""
+
 
 @dataclass(frozen=True)
-class Job(Generic[Key]):
-    """`call` runs once and times itself; `chars` code points are its share of the work."""
+class Job:
+    """`call` runs once and times itself; `chars` code points are its share of the work. `key` can
+    be hashed, and names the job in notes."""
 
-    key: Key
+    key: Any
     chars: int
     call: Callable[[], Sample]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Jobs that are run in turns, and what becomes of their samples."""
+
+    jobs: Sequence[Job]
+    rows: Callable[[Samples], Iterable[Row]]
+
+    def chars(self, repeats: int) -> int:
+        """Code points of all rounds, the one to warm up included."""
+        return (repeats + 1) * sum(job.chars for job in self.jobs)
 
 
 @dataclass
@@ -71,15 +69,29 @@ class Watch:
     notes: list[str] = field(default_factory=list)
 
 
-def interleaved(
-    jobs: Sequence[Job[Key]], repeats: int, seed: int, watch: Watch
-) -> dict[Key, list[Sample]]:
+def run(
+    experiments: Iterable[Experiment], repeats: int, seed: int, watch: Watch, results: Results
+) -> None:
+    """Adds the rows of each experiment to `results`, as far as an interrupt lets it."""
+    try:
+        for experiment in experiments:
+            for row in experiment.rows(interleaved(experiment.jobs, repeats, seed, watch)):
+                results.add(row)
+            if watch.stopped:
+                break
+    except KeyboardInterrupt:
+        watch.stopped = True
+    results.complete = not watch.stopped
+    results.notes += watch.notes
+
+
+def interleaved(jobs: Sequence[Job], repeats: int, seed: int, watch: Watch) -> Samples:
     """`repeats` samples of each job, after one round to warm up.
 
     A job that raises is named in the notes and left out. On an interrupt the rounds that are
     complete are kept.
     """
-    samples: dict[Key, list[Sample]] = {job.key: [] for job in jobs}
+    samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
     try:
         for turn in range(repeats + 1):
@@ -91,10 +103,8 @@ def interleaved(
     return {key: found for key, found in samples.items() if found}
 
 
-def _round(
-    jobs: Iterable[Job[Key]], samples: dict[Key, list[Sample]], watch: Watch
-) -> dict[Key, Sample]:
-    found: dict[Key, Sample] = {}
+def _round(jobs: Iterable[Job], samples: Samples, watch: Watch) -> dict[Any, Sample]:
+    found: dict[Any, Sample] = {}
     for job in jobs:
         if job.key in samples:
             try:
@@ -106,6 +116,6 @@ def _round(
     return found
 
 
-def middle(samples: Sequence[Sample]) -> Sample:
-    """The sample of median duration, the faster of two."""
-    return sorted(samples, key=lambda sample: sample.seconds)[(len(samples) - 1) // 2]
+def middle(items: Sequence[Item], seconds: Callable[[Item], float]) -> Item:
+    """The one of median duration, the faster of two."""
+    return sorted(items, key=seconds)[(len(items) - 1) // 2]

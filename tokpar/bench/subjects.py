@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import tokpar
@@ -49,12 +48,7 @@ class Opened:
     def __enter__(self) -> Opened:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         for executor in self._stock.values():
             if hasattr(executor, "close"):
                 executor.close()
@@ -108,12 +102,11 @@ def suits(subject: Subject, executor: str) -> bool:
     return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
 
 
-def chunk_executor(subject: Subject, executors: Sequence[str]) -> str | None:
-    """The first of the executors that suits; for "auto" the first that gives the engine chunk after
-    chunk, since chunk times are what a projection is made of. None if none suits."""
-    fitting = next((name for name in executors if suits(subject, name)), None)
-    if fitting != "auto":
-        return fitting
+def chunk_executor(subject: Subject, executor: str) -> str | None:
+    """The executor; for "auto" the first that gives the engine chunk after chunk, since chunk times
+    are what a projection is made of. None if none suits."""
+    if executor != "auto":
+        return executor
     return next((name for name in BY_CHUNK if suits(subject, name)), None)
 
 

@@ -3,52 +3,29 @@ texts in a batch: figures 3, 4, 7 and 8 of the LoPT paper."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
-from tokpar.bench.laboratory import Experiment
-from tokpar.bench.measuring import Job, Sample, Spread
-from tokpar.bench.methods import SERIAL, Method
-from tokpar.bench.results import Row, SweepRow
-from tokpar.bench.runs import batch_job, encode_job
-from tokpar.bench.subjects import Opened, Subject
+from tokpar.bench.measuring import Experiment, Job, Samples
+from tokpar.bench.methods import SERIAL
+from tokpar.bench.results import Row, Spread, SweepRow
+from tokpar.bench.runs import LongText, encode_job
 
 ANY = 0
 """The place of a method that does not depend on what is swept."""
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
-_Key = tuple[str, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Swept:
-    """What stays as it is while one thing is swept. `factor`: from one place to the next, but for
-    workers and batch, which double."""
-
-    dataset: str
-    text: str
-    subject: Subject
-    methods: Sequence[Method]
-    executor: str
-    workers: int
-    opened: Opened
-    factor: int = 4
-
-    def job(self, method: Method, place: int, text: str, workers: int) -> Job[_Key]:
-        pool = self.opened.executor(self.executor, workers, self.subject, len(text))
-        return encode_job((method.name, place), self.subject, method, pool, text)
-
-
-def sweep(kind: str, swept: Swept) -> Experiment:
+def sweep(kind: str, long: LongText) -> Experiment:
     """All points of one sweep, in turns; a key is (method, place)."""
 
-    def rows(samples: dict[_Key, list[Sample]]) -> list[Row]:
+    def rows(samples: Samples) -> list[Row]:
         return [
             SweepRow(
                 sweep=kind,
-                dataset=swept.dataset,
-                code_points=len(swept.text),
-                tokenizer=swept.subject.tokenizer,
-                engine=swept.subject.engine,
+                dataset=long.dataset,
+                code_points=len(long.text),
+                tokenizer=long.subject.tokenizer,
+                engine=long.subject.engine,
                 method=method,
                 x=place,
                 equal=all(sample.same for sample in found),
@@ -57,7 +34,7 @@ def sweep(kind: str, swept: Swept) -> Experiment:
             for (method, place), found in samples.items()
         ]
 
-    return Experiment(list(SWEEPS[kind](swept)), rows)
+    return Experiment(list(SWEEPS[kind](long)), rows)
 
 
 def places(first: int, most: int, factor: int) -> list[int]:
@@ -70,38 +47,39 @@ def places(first: int, most: int, factor: int) -> list[int]:
     return [*found, most] if most else []
 
 
-def _lengths(swept: Swept) -> Iterator[Job[_Key]]:
-    for length in places(SHORTEST, len(swept.text), swept.factor):
-        for method in (SERIAL, *swept.methods):
-            yield swept.job(method, length, swept.text[:length], swept.workers)
+def _lengths(long: LongText) -> Iterator[Job]:
+    for length in places(SHORTEST, len(long.text), long.factor):
+        for method in (SERIAL, *long.methods):
+            yield long.job(method, length, long.text[:length], long.workers)
 
 
-def _chunks(swept: Swept) -> Iterator[Job[_Key]]:
-    yield swept.job(SERIAL, ANY, swept.text, swept.workers)
-    for size in places(SMALLEST_CHUNK, len(swept.text) // 2, swept.factor):
-        for method in swept.methods:
+def _chunks(long: LongText) -> Iterator[Job]:
+    yield long.job(SERIAL, ANY, long.text, long.workers)
+    for size in places(SMALLEST_CHUNK, len(long.text) // 2, long.factor):
+        for method in long.methods:
             sized = method.with_options(chunk_chars=size)
             if sized.options.get("chunk_chars") == size:
-                yield swept.job(sized, size, swept.text, swept.workers)
+                yield long.job(sized, size, long.text, long.workers)
 
 
-def _workers(swept: Swept) -> Iterator[Job[_Key]]:
-    yield swept.job(SERIAL, ANY, swept.text, swept.workers)
-    for count in places(1, 2 * swept.workers, 2):
-        for method in swept.methods:
-            yield swept.job(method, count, swept.text, count)
+def _workers(long: LongText) -> Iterator[Job]:
+    yield long.job(SERIAL, ANY, long.text, long.workers)
+    for count in places(1, 2 * long.workers, 2):
+        for method in long.methods:
+            yield long.job(method, count, long.text, count)
 
 
-def _batches(swept: Swept) -> Iterator[Job[_Key]]:
-    length = max(1, len(swept.text) // LARGEST_BATCH)
-    parts = [swept.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
+def _batches(long: LongText) -> Iterator[Job]:
+    length = max(1, len(long.text) // LARGEST_BATCH)
+    parts = [long.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
     for count in places(1, LARGEST_BATCH, 2):
-        pool = swept.opened.executor(swept.executor, swept.workers, swept.subject, count * length)
-        for method in (SERIAL, *swept.methods):
-            yield batch_job((method.name, count), swept.subject, method, pool, parts[:count])
+        pool = long.opened.executor(long.executor, long.workers, long.subject, count * length)
+        for method in (SERIAL, *long.methods):
+            key, texts = (method.name, count), parts[:count]
+            yield encode_job(key, long.subject, method, pool, *texts, batch=True)
 
 
-SWEEPS: dict[str, Callable[[Swept], Iterator[Job[_Key]]]] = {
+SWEEPS: dict[str, Callable[[LongText], Iterator[Job]]] = {
     "length": _lengths,
     "chunk": _chunks,
     "workers": _workers,
