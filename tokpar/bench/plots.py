@@ -240,6 +240,8 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
             linestyle="--" if own else "-",
             label="own call" if own else plain(method),
         )
+    places = sorted({row.x for row in rows} - {ANY})
+    _places(axes, places, [f"{place:,}" for place in places], fontsize=8)
     if rows[0].sweep == "length":
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:,g}")
@@ -247,8 +249,6 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(f"{what}, {unit}")
     axes.set_ylabel("milliseconds per text")
-    places = sorted({row.x for row in rows} - {ANY})
-    _places(axes, places, [f"{place:,}" for place in places], fontsize=8)
 
 
 def _quartiles(rows: Sequence[MethodRow] | Sequence[SweepRow]) -> list[list[float]]:
