@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
-from tokpar.bench.comparing import comparison, repetitive
+from tokpar.bench.comparing import comparison, places, repetitive, sweep
 from tokpar.bench.datasets import KINDS, Dataset, read_dataset, synthetic
 from tokpar.bench.measuring import Experiment, Job, Sample, Watch, interleaved, middle
 from tokpar.bench.measuring import run as run_experiments
@@ -41,7 +41,6 @@ from tokpar.bench.results import (
 from tokpar.bench.runs import LongText, TimingExecutor, encode_job, shared_ids
 from tokpar.bench.stages import amdahl, bound, longest_first, makespan, projected, stages
 from tokpar.bench.subjects import Opened
-from tokpar.bench.sweeps import places, sweep
 from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor

@@ -3,11 +3,10 @@ seed, the shapes of text that matter to a method, in no language's statistics.""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
@@ -45,21 +44,6 @@ class Dataset:
     @property
     def code_points(self) -> int:
         return sum(map(len, self.texts))
-
-    def first(self, count: int | None) -> Dataset:
-        """The first so many texts; all for None."""
-        return replace(self, texts=self.texts[:count])
-
-    def joined(self, most: int) -> str:
-        """The texts one after the other, cut to `most` code points."""
-        return "".join(self.texts)[:most]
-
-    def sha256(self) -> str:
-        """Of the texts' UTF-8, each followed by a NUL."""
-        digest = hashlib.sha256()
-        for text in self.texts:
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-        return digest.hexdigest()
 
 
 def read_dataset(path: Path, field: str = "text", skip_bad_lines: bool = False) -> Dataset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokpar.bench.comparing import comparison, repetitive
+from tokpar.bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar.bench.datasets import Dataset
 from tokpar.bench.measuring import Experiment
 from tokpar.bench.methods import SERIAL_NAME, Method, chosen, compared, retried
@@ -13,7 +13,6 @@ from tokpar.bench.paper_tables import PAPER_METHODS
 from tokpar.bench.runs import LongText
 from tokpar.bench.stages import stages
 from tokpar.bench.subjects import Opened, Subject, suits
-from tokpar.bench.sweeps import SWEEPS, sweep
 from tokpar.bench.tables import grouped
 from tokpar.errors import UnknownNameError
 
@@ -90,7 +89,7 @@ def _long_texts(
     """Of each subject that an executor suits."""
     names = set(settings.methods or FEW) - {SERIAL_NAME}
     few = [method for method in methods if method.name in names]
-    text = dataset.joined(settings.chars)
+    text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4
     return [
         LongText(dataset.name, text, subject, few, name, settings.workers, opened, factor)

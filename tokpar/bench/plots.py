@@ -14,9 +14,9 @@ from importlib import import_module
 from itertools import cycle
 from typing import Any
 
+from tokpar.bench.comparing import ANY
 from tokpar.bench.methods import SERIAL_NAME
 from tokpar.bench.results import MethodRow, ProjectionRow, Results, StageRow, SweepRow
-from tokpar.bench.sweeps import ANY
 from tokpar.bench.tables import (
     STAGES,
     SWEPT,

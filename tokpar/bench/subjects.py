@@ -38,21 +38,12 @@ class Subject:
         return self.known[text]
 
 
-class Opened:
+class Opened(ExitStack):
     """Loads tokenizers and hands out executors; closes the pools at the end."""
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
+        super().__init__()
         self._stock: dict[tuple[str, int], Executor] = {}
-
-    def __enter__(self) -> Opened:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        for executor in self._stock.values():
-            if hasattr(executor, "close"):
-                executor.close()
-        self._stack.close()
 
     def executor(self, name: str, workers: int, subject: Subject, length: int) -> Executor:
         """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
@@ -60,7 +51,9 @@ class Opened:
         if name == "auto":
             name = fitting_executor(subject.adapter, length, workers)
         if (name, workers) not in self._stock:
-            self._stock[name, workers] = registry().executor_kind(name).build(workers)
+            built = self._stock[name, workers] = registry().executor_kind(name).build(workers)
+            if hasattr(built, "close"):
+                self.callback(built.close)
         return self._stock[name, workers]
 
     def subjects(
@@ -91,7 +84,7 @@ class Opened:
             content.get("truncation") or content.get("padding")
         ):
             return source
-        directory = self._stack.enter_context(tempfile.TemporaryDirectory())
+        directory = self.enter_context(tempfile.TemporaryDirectory())
         copy = Path(directory) / Path(source).name
         copy.write_text(json.dumps(content | {"truncation": None, "padding": None}), "utf-8")
         return str(copy)

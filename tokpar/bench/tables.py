@@ -11,10 +11,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from tokpar.bench.comparing import ANY
 from tokpar.bench.methods import SERIAL_NAME
 from tokpar.bench.results import MethodRow, ProjectionRow, Results, StageRow, SweepRow
 from tokpar.bench.stages import WORKERS
-from tokpar.bench.sweeps import ANY
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,8 +114,6 @@ def read_results(path: Path) -> Results:
 
 def measured(arguments: argparse.Namespace) -> Results:
     """Everything that was asked for, or as much of it as an interrupt allows."""
-    from dataclasses import asdict
-
     from tokpar.bench.measuring import Watch
     from tokpar.bench.measuring import run as run_experiments
     from tokpar.bench.plan import PARTS, Settings, experiments, unsuited
@@ -168,7 +167,7 @@ def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
             print(f"skipped {problem}", file=sys.stderr)
         if dataset.skipped:
             print(f"{dataset.origin}: {plural(len(dataset.skipped), 'bad line')}", file=sys.stderr)
-        found.append(dataset.first(limit))
+        found.append(replace(dataset, texts=dataset.texts[:limit]))
     return found
 
 

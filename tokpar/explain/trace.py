@@ -182,11 +182,20 @@ def trace(
         [text], adapter, method, smallest=smallest, finish=False, watch=found.append
     )[0]
     serial = encoding.ids
+    chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks
+    pieces: Sequence[Piece] = (Piece(serial),)
+    kept = [(0, len(serial))]
     if found:
+        joined = found[0]
+        chunks, pieces = joined.chunks, joined.pieces
+        kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
         serial = in_one_call(text, adapter, encoding.report, finish=False).ids
     elif encoding.report.why == TOO_SHORT:
         encoding = replace(encoding, report=replace(encoding.report, why=_GIVE_SIZE))
-    joined = found[0] if found else _whole(text, encoding)
+    located = (
+        _located(piece, text[chunk.start : chunk.stop], adapter)
+        for chunk, piece in zip(chunks, pieces, strict=True)
+    )
     return Trace(
         text,
         adapter,
@@ -194,20 +203,10 @@ def trace(
         options,
         encoding,
         serial,
-        tuple(joined.chunks),
-        tuple(
-            _located(piece, text[chunk.start : chunk.stop], adapter)
-            for chunk, piece in zip(joined.chunks, joined.pieces, strict=True)
-        ),
-        tuple(zip(joined.first.tolist(), joined.last.tolist(), strict=True)),
+        tuple(chunks),
+        tuple(located),
+        tuple(kept),
     )
-
-
-def _whole(text: str, encoding: Encoding) -> Joined:
-    """One chunk, of whose ids all were kept."""
-    ids, edges = encoding.ids, np.array([0, len(encoding.ids)])
-    chunks = Split.whole(text, encoding.report.why).chunks
-    return Joined(ids, encoding.seams, chunks, (Piece(ids),), edges[:1], edges[1:])
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
