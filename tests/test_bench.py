@@ -22,7 +22,7 @@ from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
 from tokpar.bench.comparing import comparison, places, repetitive, sweep
 from tokpar.bench.datasets import KINDS, Dataset, read_dataset, synthetic
-from tokpar.bench.measuring import Experiment, Job, Sample, Watch, interleaved, middle
+from tokpar.bench.measuring import Experiment, Job, Sample, interleaved, middle
 from tokpar.bench.measuring import run as run_experiments
 from tokpar.bench.methods import Method, chosen, compared
 from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
@@ -298,6 +298,10 @@ def vars_of(seconds: float) -> dict[str, Any]:
     }
 
 
+def silent(chars: int) -> None:
+    """Nobody is told of progress."""
+
+
 def test_a_spread_has_both_ends_both_quartiles_and_the_median() -> None:
     assert Spread.of([5, 1, 4, 2, 3]) == Spread(1, 2, 3, 4, 5, count=5)
     assert Spread.of([1, 2]) == Spread(1, 1.25, 1.5, 1.75, 2, count=2)
@@ -325,7 +329,7 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
         return Job(key, 10, call)
 
     moved: list[int] = []
-    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Watch(moved.append))
+    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Results(), moved.append)
     rounds = ["".join(sorted(ran[i : i + 3])) for i in range(0, 15, 3)]
     assert rounds == ["abc"] * 5
     assert len(ran) == 15
@@ -344,9 +348,9 @@ def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
             raise KeyboardInterrupt
         return sample(1)
 
-    watch = Watch()
-    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, watch)
-    assert watch.stopped
+    results = Results()
+    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, results, silent)
+    assert not results.complete
     assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
 
 
@@ -361,7 +365,7 @@ def test_an_interrupt_keeps_the_experiments_before_and_begins_none_after() -> No
     bad = Experiment([Job("b", 1, stop)], lambda samples: [STAGE] * len(samples))
     late = Experiment([Job("c", 1, never)], lambda samples: [SWEEP])
     results = Results()
-    run_experiments([good, bad, late], 2, 1, Watch(), results)
+    run_experiments([good, bad, late], 2, 1, results, silent)
     assert results == Results(methods=[METHOD], complete=False)
 
 
@@ -369,10 +373,10 @@ def test_a_job_that_fails_is_named_and_left_out() -> None:
     def fail() -> Sample:
         raise OptionError("cannot")
 
-    watch = Watch()
-    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, watch)
+    results = Results()
+    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, results, silent)
     assert list(found) == ["b"]
-    assert watch.notes == ["a: cannot"]
+    assert results.notes == ["a: cannot"]
 
 
 # comparison, stages, sweeps on a real tokenizer
@@ -384,7 +388,7 @@ def compare(texts: tuple[str, ...], methods: list[Method]) -> dict[str, MethodRo
         dataset = Dataset("d", texts, "here")
         experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, opened)
         results = Results()
-        run_experiments([experiment], 2, 1, Watch(), results)
+        run_experiments([experiment], 2, 1, results, silent)
     return {row.method: row for row in results.methods}
 
 
@@ -543,7 +547,7 @@ def test_a_sweep_has_every_method_at_every_place() -> None:
         long = LongText("d", text, subject, methods, "serial", 1, opened)
         results = Results()
         kinds = ("length", "chunk", "workers", "batch")
-        run_experiments((sweep(kind, long) for kind in kinds), 1, 1, Watch(), results)
+        run_experiments((sweep(kind, long) for kind in kinds), 1, 1, results, silent)
     found = {(row.sweep, row.method, row.x) for row in results.sweeps}
     assert {x for kind, _, x in found if kind == "length"} == {1024, len(text)}
     assert {x for kind, _, x in found if kind == "chunk"} == {0, 1024, len(text) // 2}
@@ -682,7 +686,7 @@ def test_the_papers_figures_stand_beside_ours_and_what_was_not_read_says_so() ->
     assert method[1:5] == ("0.666", "0.317", "20.0", NOT_READ)
     assert own[1:5] == ("1.000", NOT_READ, "50.0", NOT_READ)
     assert {row[-1] for row in cells(found, "stages")} == {NOT_READ}
-    assert published("bert", "lopt-paper") is None
+    assert published("bert", "lopt-paper") == NOT_READ
     paper = replace(RESULTS, settings={"paper": True})
     assert tables_of(paper) == found
     assert tables_of(RESULTS) == tables(RESULTS)

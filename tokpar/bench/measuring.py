@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tokpar.bench.results import Results, Row
@@ -13,6 +13,8 @@ from tokpar.errors import TokparError
 from tokpar.types import Report
 
 Item = TypeVar("Item")
+Moved = Callable[[int], object]
+"""Is told of so many code points when they are done."""
 
 
 @dataclass(frozen=True)
@@ -60,50 +62,44 @@ class Experiment:
         return (repeats + 1) * sum(job.chars for job in self.jobs)
 
 
-@dataclass
-class Watch:
-    """Who is told of progress, and what came up. `stopped`: by an interrupt."""
-
-    moved: Callable[[int], object] = lambda chars: None
-    stopped: bool = False
-    notes: list[str] = field(default_factory=list)
-
-
 def run(
-    experiments: Iterable[Experiment], repeats: int, seed: int, watch: Watch, results: Results
+    experiments: Iterable[Experiment], repeats: int, seed: int, results: Results, moved: Moved
 ) -> None:
     """Adds the rows of each experiment to `results`, as far as an interrupt lets it."""
     try:
         for experiment in experiments:
-            for row in experiment.rows(interleaved(experiment.jobs, repeats, seed, watch)):
+            samples = interleaved(experiment.jobs, repeats, seed, results, moved)
+            for row in experiment.rows(samples):
                 results.add(row)
-            if watch.stopped:
+            if not results.complete:
                 break
     except KeyboardInterrupt:
-        watch.stopped = True
-    results.complete = not watch.stopped
-    results.notes += watch.notes
+        results.complete = False
 
 
-def interleaved(jobs: Sequence[Job], repeats: int, seed: int, watch: Watch) -> Samples:
+def interleaved(
+    jobs: Sequence[Job], repeats: int, seed: int, results: Results, moved: Moved
+) -> Samples:
     """`repeats` samples of each job, after one round to warm up.
 
-    A job that raises is named in the notes and left out. On an interrupt the rounds that are
-    complete are kept.
+    A job that raises is named in the notes of `results` and left out. On an interrupt the rounds
+    that are complete are kept, and `results` are no longer complete.
     """
     samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
     try:
         for turn in range(repeats + 1):
-            found = _round(draw.sample(jobs, len(jobs)), samples, watch)
+            found = _round(draw.sample(jobs, len(jobs)), samples, results.notes, moved)
             for key, sample in found.items() if turn else ():
                 samples[key].append(sample)
     except KeyboardInterrupt:
-        watch.stopped = True
+        results.complete = False
     return {key: found for key, found in samples.items() if found}
 
 
-def _round(jobs: Iterable[Job], samples: Samples, watch: Watch) -> dict[Any, Sample]:
+def _round(
+    jobs: Iterable[Job], samples: Samples, notes: list[str], moved: Moved
+) -> dict[Any, Sample]:
     found: dict[Any, Sample] = {}
     for job in jobs:
         if job.key in samples:
@@ -111,8 +107,8 @@ def _round(jobs: Iterable[Job], samples: Samples, watch: Watch) -> dict[Any, Sam
                 found[job.key] = job.call()
             except (TokparError, ValueError) as error:
                 del samples[job.key]
-                watch.notes.append(f"{job.key}: {error}")
-        watch.moved(job.chars)
+                notes.append(f"{job.key}: {error}")
+        moved(job.chars)
     return found
 
 

@@ -14,11 +14,14 @@ from tokpar.bench.measuring import Experiment, Sample, Samples, middle
 from tokpar.bench.methods import SERIAL
 from tokpar.bench.results import ProjectionRow, Row, Spread, StageRow
 from tokpar.bench.runs import LongText, TimingExecutor, encode_job
-from tokpar.bench.subjects import chunk_executor
+from tokpar.bench.subjects import suits
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
 from tokpar.methods.sizes import fit_for
 
+BY_CHUNK = ("native", "threads", "processes")
+"""Executors that give the engine one chunk after another and keep nothing of it. For "auto" the
+first that suits is taken: chunk times are what a projection is made of."""
 REAL = (1, 2)
 WORKERS = (8, 32, 112)
 """Of machines that are not here."""
@@ -32,7 +35,9 @@ def stages(long: LongText) -> Experiment:
     """Of each method that splits: alone, chunk by chunk, and on 1 and 2 workers; nothing where no
     executor gives the engine chunk after chunk. A key is (method, how)."""
     subject, text = long.subject, long.text
-    executor = chunk_executor(subject, long.executor)
+    executor: str | None = long.executor
+    if executor == "auto":
+        executor = next((name for name in BY_CHUNK if suits(subject, name)), None)
     if executor is None:
         return Experiment([], lambda samples: [])
 

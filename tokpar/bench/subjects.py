@@ -18,8 +18,6 @@ from tokpar.methods.sizes import fitting_executor
 from tokpar.registry import registry
 
 DEFAULT = "default"
-BY_CHUNK = ("native", "threads", "processes")
-"""Executors that give the engine one chunk after another and keep nothing of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +91,6 @@ class Opened(ExitStack):
 def suits(subject: Subject, executor: str) -> bool:
     """Can the executor run this tokenizer? Raises UnknownNameError."""
     return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
-
-
-def chunk_executor(subject: Subject, executor: str) -> str | None:
-    """The executor; for "auto" the first that gives the engine chunk after chunk, since chunk times
-    are what a projection is made of. None if none suits."""
-    if executor != "auto":
-        return executor
-    return next((name for name in BY_CHUNK if suits(subject, name)), None)
 
 
 def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subject]:

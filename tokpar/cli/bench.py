@@ -114,7 +114,6 @@ def read_results(path: Path) -> Results:
 
 def measured(arguments: argparse.Namespace) -> Results:
     """Everything that was asked for, or as much of it as an interrupt allows."""
-    from tokpar.bench.measuring import Watch
     from tokpar.bench.measuring import run as run_experiments
     from tokpar.bench.plan import PARTS, Settings, experiments, unsuited
     from tokpar.bench.provenance import provenance
@@ -137,17 +136,16 @@ def measured(arguments: argparse.Namespace) -> Results:
         quick=arguments.quick,
     )
     datasets = datasets_of(arguments)
-    watch = Watch()
+    results = Results(settings=asdict(settings))
     with Opened() as opened:
         sources = arguments.tokenizer or ["default"]
-        subjects = opened.subjects(sources, arguments.engine or ["auto"], watch.notes)
-        watch.notes += unsuited(subjects, settings.executors)
+        subjects = opened.subjects(sources, arguments.engine or ["auto"], results.notes)
+        results.notes += unsuited(subjects, settings.executors)
+        results.provenance = provenance(datasets, subjects, sys.argv)
         planned = experiments(settings, datasets, subjects, opened)
-        results = Results(provenance(datasets, subjects, sys.argv), asdict(settings))
         total = sum(experiment.chars(settings.repeats) for experiment in planned)
         with bar_of(arguments, total) as moved:
-            watch.moved = moved
-            run_experiments(planned, settings.repeats, settings.seed, watch, results)
+            run_experiments(planned, settings.repeats, settings.seed, results, moved)
     return results
 
 

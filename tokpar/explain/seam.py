@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, token_at, unequal
-from tokpar.explain.trace import Mask, Trace
+from tokpar.explain.trace import Kept, Mask, Trace
 from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
 from tokpar.kernels import IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
@@ -90,10 +90,11 @@ class _View:
     def __init__(self, trace: Trace, number: int, around: int) -> None:
         self.trace, self.around = trace, around
         self.seam: Seam = trace.seams[number]
-        left, right = self.chunks = trace.chunks[number : number + 2]
+        self.chunks = trace.chunks[number : number + 2]
         self.ids = [piece.ids for piece in trace.pieces[number : number + 2]]
         self.kept = trace.kept[number : number + 2]
         self.spans = trace.piece_spans(number), trace.piece_spans(number + 1)
+        left, right = self.chunks
         self.shared = (right.start, max(right.start, left.stop))
         self.matched = self._matched()
         self.joint = self._joint()
@@ -153,8 +154,8 @@ class _View:
         ids, token = self.trace.encoding.ids, max(0, self.seam.token)
         reach = 4 * self.around + 8
         first, last = max(0, token - reach), min(len(ids), token + reach)
-        numbers = self._near(self.trace.joined_spans, first, last, token)
-        return self._whole_row(numbers, ids, self.trace.joined_spans, self.trace.unequal[0], token)
+        spans, differs = self.trace.joined_spans, self.trace.unequal[0]
+        return self._whole_row(ids, spans, (first, last), differs, token)
 
     def serial_row(self) -> Row:
         ids, edges = self.trace.serial, self.trace.serial_edges
@@ -165,15 +166,15 @@ class _View:
             here = int(self.trace.starts[self.seam.position])
             before = int(np.searchsorted(edges[1], here, side="right"))
             seam = before if before == len(ids) or edges[0][before] >= here else -1
-        numbers = self._near(self.trace.serial_spans, first, last, max(0, self.seam.token))
-        return self._whole_row(numbers, ids, self.trace.serial_spans, self.trace.unequal[1], seam)
+        spans, differs = self.trace.serial_spans, self.trace.unequal[1]
+        return self._whole_row(ids, spans, (first, last), differs, seam)
 
     def _whole_row(
-        self, numbers: list[int], ids: IdArray, spans: SpanArray | None, differs: Mask, seam: int
+        self, ids: IdArray, spans: SpanArray | None, part: Kept, differs: Mask, seam: int
     ) -> Row:
         tokens = (
             token_at(self.trace, n, ids, spans, self.shared, differs=bool(differs[n]))
-            for n in numbers
+            for n in self._near(spans, *part, max(0, self.seam.token))
         )
         return Row(tuple(tokens), len(ids), seam)
 
