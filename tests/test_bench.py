@@ -20,39 +20,27 @@ from hypothesis import strategies as st
 import tokpar
 from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
-from tokpar.bench.comparing import comparison, repetitive
-from tokpar.bench.datasets import Dataset, read_dataset
-from tokpar.bench.equality import shared_ids
-from tokpar.bench.laboratory import Experiment
-from tokpar.bench.laboratory import run as run_experiments
-from tokpar.bench.measuring import Job, Sample, Spread, Watch, interleaved, middle
+from tokpar.bench.comparing import comparison, places, repetitive, sweep
+from tokpar.bench.datasets import KINDS, Dataset, read_dataset, synthetic
+from tokpar.bench.measuring import Experiment, Job, Sample, interleaved, middle
+from tokpar.bench.measuring import run as run_experiments
 from tokpar.bench.methods import Method, chosen, compared
-from tokpar.bench.paper import NOT_READ, published
-from tokpar.bench.paper_tables import paper_tables, tables_of
+from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
 from tokpar.bench.plan import PARTS
-from tokpar.bench.projection import (
-    amdahl,
-    bound,
-    longest_first,
-    makespan,
-    projected,
-    projected_longest_first,
-)
 from tokpar.bench.provenance import provenance
 from tokpar.bench.results import (
     MethodRow,
     ProjectionRow,
     Results,
+    Spread,
     StageRow,
     SweepRow,
     from_json,
     to_json,
 )
-from tokpar.bench.runs import TimingExecutor, encode_job
-from tokpar.bench.stages import stages
+from tokpar.bench.runs import LongText, TimingExecutor, encode_job, shared_ids
+from tokpar.bench.stages import amdahl, bound, longest_first, makespan, projected, stages
 from tokpar.bench.subjects import Opened
-from tokpar.bench.sweeps import Swept, places, sweep
-from tokpar.bench.synthetic import KINDS, synthetic
 from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor
@@ -304,11 +292,14 @@ def sample(seconds: float, **changes: Any) -> Sample:
 def vars_of(seconds: float) -> dict[str, Any]:
     return {
         "seconds": seconds,
-        "same": True,
         "share": 1.0,
         "report": Report("lopt", seconds={"tokenize": seconds}),
         "lossless": True,
     }
+
+
+def silent(chars: int) -> None:
+    """Nobody is told of progress."""
 
 
 def test_a_spread_has_both_ends_both_quartiles_and_the_median() -> None:
@@ -320,8 +311,11 @@ def test_a_spread_has_both_ends_both_quartiles_and_the_median() -> None:
 
 
 def test_the_middle_sample_is_that_of_median_duration() -> None:
-    assert middle([sample(3), sample(1), sample(2)]).seconds == 2
-    assert middle([sample(3), sample(1)]).seconds == 1
+    def seconds(each: Sample) -> float:
+        return each.seconds
+
+    assert middle([sample(3), sample(1), sample(2)], seconds).seconds == 2
+    assert middle([sample(3), sample(1)], seconds).seconds == 1
 
 
 def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> None:
@@ -335,7 +329,7 @@ def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> 
         return Job(key, 10, call)
 
     moved: list[int] = []
-    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Watch(moved.append))
+    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Results(), moved.append)
     rounds = ["".join(sorted(ran[i : i + 3])) for i in range(0, 15, 3)]
     assert rounds == ["abc"] * 5
     assert len(ran) == 15
@@ -354,9 +348,9 @@ def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
             raise KeyboardInterrupt
         return sample(1)
 
-    watch = Watch()
-    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, watch)
-    assert watch.stopped
+    results = Results()
+    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, results, silent)
+    assert not results.complete
     assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
 
 
@@ -371,7 +365,7 @@ def test_an_interrupt_keeps_the_experiments_before_and_begins_none_after() -> No
     bad = Experiment([Job("b", 1, stop)], lambda samples: [STAGE] * len(samples))
     late = Experiment([Job("c", 1, never)], lambda samples: [SWEEP])
     results = Results()
-    run_experiments([good, bad, late], 2, 1, Watch(), results)
+    run_experiments([good, bad, late], 2, 1, results, silent)
     assert results == Results(methods=[METHOD], complete=False)
 
 
@@ -379,10 +373,10 @@ def test_a_job_that_fails_is_named_and_left_out() -> None:
     def fail() -> Sample:
         raise OptionError("cannot")
 
-    watch = Watch()
-    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, watch)
+    results = Results()
+    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, results, silent)
     assert list(found) == ["b"]
-    assert watch.notes == ["a: cannot"]
+    assert results.notes == ["a: cannot"]
 
 
 # comparison, stages, sweeps on a real tokenizer
@@ -394,7 +388,7 @@ def compare(texts: tuple[str, ...], methods: list[Method]) -> dict[str, MethodRo
         dataset = Dataset("d", texts, "here")
         experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, opened)
         results = Results()
-        run_experiments([experiment], 2, 1, Watch(), results)
+        run_experiments([experiment], 2, 1, results, silent)
     return {row.method: row for row in results.methods}
 
 
@@ -427,7 +421,7 @@ def test_a_comparison_counts_what_the_reports_say() -> None:
 def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_one() -> None:
     report = Report("lopt", chunks=3, retries=2, repairs=1, redundant=10)
     methods = [Method("lopt", "lopt"), Method("cut", "cut")]
-    taken = [sample(1.0, report=report), sample(3.0, report=report, same=False, share=0.5)]
+    taken = [sample(1.0, report=report), sample(3.0, report=report, share=0.5)]
     other = [sample(5.0, report=report), sample(5.0, report=report, lossless=False)]
     samples = {(0, 0): taken, (0, 1): other, (1, 0): taken}
     with Opened() as opened:
@@ -525,7 +519,8 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
         method = Method("cut", "cut", {"chunk_chars": 100})
-        rows = stages("d", TEXT, subject, [method], "native", opened).rows(samples)
+        long = LongText("d", TEXT, subject, [method], "native", 1, opened)
+        rows = stages(long).rows(samples)
     first, *projection = rows
     assert isinstance(first, StageRow)
     assert first.stages == {"split": 1.0, "tokenize": 10.5, "merge": 0.5, "rest": 0.5}
@@ -549,10 +544,10 @@ def test_a_sweep_has_every_method_at_every_place() -> None:
     ]
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
-        swept = Swept("d", text, subject, methods, "serial", 1, opened)
+        long = LongText("d", text, subject, methods, "serial", 1, opened)
         results = Results()
         kinds = ("length", "chunk", "workers", "batch")
-        run_experiments((sweep(kind, swept) for kind in kinds), 1, 1, Watch(), results)
+        run_experiments((sweep(kind, long) for kind in kinds), 1, 1, results, silent)
     found = {(row.sweep, row.method, row.x) for row in results.sweeps}
     assert {x for kind, _, x in found if kind == "length"} == {1024, len(text)}
     assert {x for kind, _, x in found if kind == "chunk"} == {0, 1024, len(text) // 2}
@@ -578,12 +573,12 @@ def test_places_begin_with_the_first_and_end_with_the_most() -> None:
 def test_a_projection_of_known_chunk_times() -> None:
     calls = [[3.0, 3.0, 4.0], [2.0]]
     assert makespan(calls[0], 2) == 7
-    assert makespan(longest_first(calls[0]), 2) == 6
+    assert makespan(longest_first(calls)[0], 2) == 6
     assert projected(1.0, calls, 1) == 13
     assert projected(1.0, calls, 2) == 10
-    assert projected_longest_first(1.0, calls, 2) == 9
+    assert projected(1.0, longest_first(calls), 2) == 9
     assert bound(1.0, calls, 2) == 8
-    assert projected(1.0, calls, 112) == projected_longest_first(1.0, calls, 112) == 7
+    assert projected(1.0, calls, 112) == projected(1.0, longest_first(calls), 112) == 7
     assert projected(1.0, [], 8) == 1
     with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
         makespan([1.0], 0)
@@ -607,8 +602,9 @@ def naive_makespan(seconds: list[int], workers: int) -> int:
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 12))
 def test_the_schedule_is_that_of_the_plain_one(seconds: list[int], workers: int) -> None:
     assert makespan(map(float, seconds), workers) == naive_makespan(seconds, workers)
-    least = bound(0.0, [list(map(float, seconds))], workers)
-    assert least <= makespan(map(float, longest_first(seconds)), workers) + 1e-9
+    calls = [list(map(float, seconds))]
+    least = bound(0.0, calls, workers)
+    assert least <= makespan(longest_first(calls)[0], workers) + 1e-9
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 3))
@@ -616,7 +612,8 @@ def test_longest_first_is_within_4_thirds_of_the_best_order(
     seconds: list[int], workers: int
 ) -> None:
     best = min(naive_makespan(list(order), workers) for order in permutations(seconds))
-    assert makespan(longest_first(map(float, seconds)), workers) <= best * 4 / 3 + 1e-9
+    [longest] = longest_first([list(map(float, seconds))])
+    assert makespan(longest, workers) <= best * 4 / 3 + 1e-9
 
 
 # results
@@ -689,7 +686,7 @@ def test_the_papers_figures_stand_beside_ours_and_what_was_not_read_says_so() ->
     assert method[1:5] == ("0.666", "0.317", "20.0", NOT_READ)
     assert own[1:5] == ("1.000", NOT_READ, "50.0", NOT_READ)
     assert {row[-1] for row in cells(found, "stages")} == {NOT_READ}
-    assert published("bert", "lopt-paper").accuracy is None
+    assert published("bert", "lopt-paper") == NOT_READ
     paper = replace(RESULTS, settings={"paper": True})
     assert tables_of(paper) == found
     assert tables_of(RESULTS) == tables(RESULTS)

@@ -1,24 +1,28 @@
-"""Accuracy and latency of methods on all texts of a dataset, side by side."""
+"""Methods side by side: on all texts of a dataset; and on one long text, over its length, the size
+of chunks, the number of workers and of texts in a batch (figures 3, 4, 7 and 8 of the LoPT paper).
+"""
 
 from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_letters
 
 from tokpar.bench.datasets import Dataset
-from tokpar.bench.laboratory import Experiment
-from tokpar.bench.measuring import Sample, Spread
-from tokpar.bench.methods import SERIAL_NAME, Method
-from tokpar.bench.results import MethodRow, Row
-from tokpar.bench.runs import encode_job
+from tokpar.bench.measuring import Experiment, Job, Sample, Samples, middle
+from tokpar.bench.methods import SERIAL, SERIAL_NAME, Method
+from tokpar.bench.results import MethodRow, Row, Spread, SweepRow
+from tokpar.bench.runs import LongText, encode_job
 from tokpar.bench.subjects import Opened, Subject, suits
 
 NO_EXECUTOR = "none"
 """Of the tokenizer's own call."""
+ANY = 0
+"""The place of a method that does not depend on what is swept."""
+SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
 _Way = tuple[Subject, str, Method]
-_Key = tuple[int, int]
 
 
 def comparison(
@@ -32,20 +36,21 @@ def comparison(
 ) -> Experiment:
     """Every method on every executor that suits, in every engine given, all in turns; the subjects
     are engines of one tokenizer. A key is (number of the way, number of the text)."""
-    ways = _ways(subjects, executors, methods)
-    jobs = [
-        encode_job(
-            (w, t),
-            subject,
-            method,
-            opened.executor(_runs_on(executor), workers, subject, len(text)),
-            text,
-        )
-        for w, (subject, executor, method) in enumerate(ways)
-        for t, text in enumerate(dataset.texts)
+    ways: list[_Way] = [
+        (subject, executor, method)
+        for subject in subjects
+        for method in methods
+        for executor in ([NO_EXECUTOR] if method.name == SERIAL_NAME else executors)
+        if executor == NO_EXECUTOR or suits(subject, executor)
     ]
+    jobs = []
+    for w, (subject, executor, method) in enumerate(ways):
+        for t, text in enumerate(dataset.texts):
+            name = "serial" if executor == NO_EXECUTOR else executor
+            pool = opened.executor(name, workers, subject, len(text))
+            jobs.append(encode_job((w, t), subject, method, pool, text))
 
-    def rows(samples: dict[_Key, list[Sample]]) -> list[Row]:
+    def rows(samples: Samples) -> list[Row]:
         found: list[Row] = []
         for w, way in enumerate(ways):
             of_texts = [samples.get((w, t), []) for t in range(len(dataset.texts))]
@@ -64,31 +69,11 @@ def repetitive(dataset: Dataset, seed: int) -> Dataset:
     return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)
 
 
-def _ways(
-    subjects: Sequence[Subject], executors: Sequence[str], methods: Sequence[Method]
-) -> list[_Way]:
-    found: list[_Way] = []
-    for subject in subjects:
-        for method in methods:
-            if method.name == SERIAL_NAME:
-                found.append((subject, NO_EXECUTOR, method))
-            else:
-                fitting = (name for name in executors if suits(subject, name))
-                found += ((subject, name, method) for name in fitting)
-    return found
-
-
-def _runs_on(executor: str) -> str:
-    return "serial" if executor == NO_EXECUTOR else executor
-
-
 def _row(
     part: str, dataset: Dataset, way: _Way, workers: int, of_texts: Sequence[Sequence[Sample]]
 ) -> MethodRow:
     subject, executor, method = way
     rounds = list(zip(*of_texts, strict=True))
-    seconds = [statistics.fmean(sample.seconds for sample in turn) for turn in rounds]
-    middle = rounds[sorted(range(len(rounds)), key=seconds.__getitem__)[(len(rounds) - 1) // 2]]
     last = rounds[-1]
     return MethodRow(
         part=part,
@@ -105,20 +90,96 @@ def _row(
         lossless=all(sample.lossless for turn in rounds for sample in turn),
         texts_equal=statistics.fmean(sample.same for sample in last),
         ids_equal=statistics.fmean(sample.share for sample in last),
-        seconds=Spread.of(seconds),
+        seconds=Spread.of(map(_seconds, rounds)),
         chunks=sum(sample.report.chunks for sample in last),
         retries=sum(sample.report.retries for sample in last),
         repairs=sum(sample.report.repairs for sample in last),
         redundant=sum(sample.report.redundant for sample in last),
-        stages=stage_means(middle),
+        stages=stage_means(middle(rounds, _seconds)),
     )
+
+
+def _seconds(turn: Sequence[Sample]) -> float:
+    return statistics.fmean(sample.seconds for sample in turn)
 
 
 def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
     """Seconds of each stage per text; "rest" is what no stage accounts for."""
-    sums: dict[str, float] = {}
+    sums: defaultdict[str, float] = defaultdict(float)
     for sample in samples:
-        for stage, seconds in sample.report.seconds.items():
-            sums[stage] = sums.get(stage, 0.0) + seconds
-        sums["rest"] = sums.get("rest", 0.0) + sample.seconds - sum(sample.report.seconds.values())
-    return {stage: seconds / len(samples) for stage, seconds in sums.items()}
+        stages = sample.report.seconds
+        for stage, seconds in {**stages, "rest": sample.seconds - sum(stages.values())}.items():
+            sums[stage] += seconds / len(samples)
+    return dict(sums)
+
+
+def sweep(kind: str, long: LongText) -> Experiment:
+    """All points of one sweep, in turns; a key is (method, place)."""
+
+    def rows(samples: Samples) -> list[Row]:
+        return [
+            SweepRow(
+                sweep=kind,
+                dataset=long.dataset,
+                code_points=len(long.text),
+                tokenizer=long.subject.tokenizer,
+                engine=long.subject.engine,
+                method=method,
+                x=place,
+                equal=all(sample.same for sample in found),
+                seconds=Spread.of(sample.seconds for sample in found),
+            )
+            for (method, place), found in samples.items()
+        ]
+
+    return Experiment(list(SWEEPS[kind](long)), rows)
+
+
+def places(first: int, most: int, factor: int) -> list[int]:
+    """first, first * factor, ... and `most`: 1, 10, 4 -> [1, 4, 10]. What is closer to `most` than
+    half the factor is left out: 1, 20, 4 -> [1, 4, 20]."""
+    found = []
+    while first * factor <= 2 * most and first < most:
+        found.append(first)
+        first *= factor
+    return [*found, most] if most else []
+
+
+def _lengths(long: LongText) -> Iterator[Job]:
+    for length in places(SHORTEST, len(long.text), long.factor):
+        for method in (SERIAL, *long.methods):
+            yield long.job(method, length, long.text[:length], long.workers)
+
+
+def _chunks(long: LongText) -> Iterator[Job]:
+    yield long.job(SERIAL, ANY, long.text, long.workers)
+    for size in places(SMALLEST_CHUNK, len(long.text) // 2, long.factor):
+        for method in long.methods:
+            sized = method.with_options(chunk_chars=size)
+            if sized.options.get("chunk_chars") == size:
+                yield long.job(sized, size, long.text, long.workers)
+
+
+def _workers(long: LongText) -> Iterator[Job]:
+    yield long.job(SERIAL, ANY, long.text, long.workers)
+    for count in places(1, 2 * long.workers, 2):
+        for method in long.methods:
+            yield long.job(method, count, long.text, count)
+
+
+def _batches(long: LongText) -> Iterator[Job]:
+    length = max(1, len(long.text) // LARGEST_BATCH)
+    parts = [long.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
+    for count in places(1, LARGEST_BATCH, 2):
+        pool = long.opened.executor(long.executor, long.workers, long.subject, count * length)
+        for method in (SERIAL, *long.methods):
+            key, texts = (method.name, count), parts[:count]
+            yield encode_job(key, long.subject, method, pool, *texts, batch=True)
+
+
+SWEEPS: dict[str, Callable[[LongText], Iterator[Job]]] = {
+    "length": _lengths,
+    "chunk": _chunks,
+    "workers": _workers,
+    "batch": _batches,
+}

@@ -1,16 +1,34 @@
-"""Texts to measure on: files, read line by line so that a bad line can be named."""
+"""Texts to measure on: files, read line by line so that a bad line can be named; or drawn from a
+seed, the shapes of text that matter to a method, in no language's statistics."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from tokpar.errors import FileFormatError
 
 ROWS = (".jsonl", ".ndjson")
+FREQUENT = (
+    "the of and to a in that is was he for it with as his on be at by had not are but from or "
+    "have an they which one you were her all she there would their we him been has when who will "
+    "more no if out so said what up its about into than them can only other new some could time "
+    "these two may then do first any my now such like our over man me even most made after also "
+    "did many before must through back years where much your way well down should because each "
+    "just those people state good very make world still own see men work long get here between "
+    "both life being under never day same another know while last might us great old year off "
+    "come since against go came right used take three tokenizer certificate neighbourhood"
+)
+CHARACTERS = (
+    "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要"
+    "下以生会自着去之过家学对可她里后小么心多天而能好都然没日于起还发成事"
+    "只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长"
+)
+NAMES = "index value result buffer node token offset left right count parse_line make_seam"
 
 
 @dataclass(frozen=True)
@@ -27,31 +45,17 @@ class Dataset:
     def code_points(self) -> int:
         return sum(map(len, self.texts))
 
-    def first(self, count: int | None) -> Dataset:
-        """The first so many texts; all for None."""
-        return replace(self, texts=self.texts[:count])
-
-    def joined(self, most: int) -> str:
-        """The texts one after the other, cut to `most` code points."""
-        return "".join(self.texts)[:most]
-
-    def sha256(self) -> str:
-        """Of the texts' UTF-8, each followed by a NUL."""
-        digest = hashlib.sha256()
-        for text in self.texts:
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-        return digest.hexdigest()
-
 
 def read_dataset(path: Path, field: str = "text", skip_bad_lines: bool = False) -> Dataset:
     """The texts of a .jsonl (one object per line, the text in `field`), or the one text of another
     file. Raises OSError; FileFormatError for the first bad line unless those are skipped, and where
     no text is left."""
     rows = path.suffix in ROWS
+    data = path.read_bytes()
     good: list[str] = []
     bad: list[str] = []
-    for number, line in enumerate(_lines(path.read_bytes(), rows), start=1):
-        if not line:
+    for number, line in enumerate(data.split(b"\n") if rows else data.splitlines(True), start=1):
+        if rows and not line.strip():
             continue
         try:
             good.append(_row(line, field) if rows else line.decode("utf-8"))
@@ -60,16 +64,10 @@ def read_dataset(path: Path, field: str = "text", skip_bad_lines: bool = False) 
             if not skip_bad_lines:
                 raise FileFormatError(f"{problem} (--skip-bad-lines leaves it out)") from error
             bad.append(problem)
-    texts = good if rows else _whole(good)
+    texts = good if rows or not good else ["".join(good)]
     if not texts:
         raise FileFormatError(f"{path}: expected text, got none")
     return Dataset(path.name, tuple(texts), str(path), tuple(bad))
-
-
-def _lines(data: bytes, rows: bool) -> Iterator[bytes]:
-    """Lines with their ends; those of a .jsonl without, so that an empty one is no row."""
-    for line in data.split(b"\n") if rows else data.splitlines(keepends=True):
-        yield line.strip() if rows else line
 
 
 def _row(line: bytes, field: str) -> str:
@@ -86,6 +84,78 @@ def _row(line: bytes, field: str) -> str:
     return text
 
 
-def _whole(lines: Sequence[str]) -> list[str]:
-    text = "".join(lines)
-    return [text] if text else []
+def english(draw: random.Random) -> Iterator[str]:
+    """Words, the frequent ones often, in sentences and paragraphs."""
+    known = FREQUENT.split()
+    weights = [1 / rank for rank in range(1, len(known) + 1)]
+    while True:
+        words = draw.choices(known, weights, k=draw.randint(4, 22))
+        if draw.random() < 0.15:
+            words.append(str(draw.randint(1, 99_999)))
+        comma = draw.randrange(len(words))
+        words[comma] += draw.choice(["", "", ",", ",", ";"])
+        end = draw.choice([". ", ". ", ". ", "? ", ".\n\n"])
+        yield " ".join(words).capitalize() + end
+
+
+def chinese(draw: random.Random) -> Iterator[str]:
+    """Characters without spaces, sentences of full-width punctuation."""
+    while True:
+        parts = ("".join(draw.choices(CHARACTERS, k=draw.randint(4, 14))) for _ in range(3))
+        yield "，".join(parts) + draw.choice(["。", "。", "！", "。\n"])
+
+
+def code(draw: random.Random) -> Iterator[str]:
+    """Indented lines, underscores, operators, numbers."""
+    while True:
+        name, other, third = draw.sample(NAMES.split(), 3)
+        number = draw.randint(0, 4096)
+        yield (
+            f"def {name}_{number}({other}: int, {third}: list[str] | None = None) -> int:\n"
+            f'    """Returns {other} of the {third}."""\n'
+            f"    if {third} is None or len({third}) >= {number}:\n"
+            f"        return {other} * 0x{number:04x} + {number % 7}\n"
+            f"    {name} = [{third}[i][{number % 9}:] for i in range({other})]\n"
+            f"    return sum(map(len, {name}))\n\n\n"
+        )
+
+
+def digits(draw: random.Random) -> Iterator[str]:
+    """Numbers of up to 3,000 digits, a space or a newline between."""
+    while True:
+        yield "".join(draw.choices("0123456789", k=draw.randint(1, 3000))) + draw.choice(" \n")
+
+
+def repeated(draw: random.Random) -> Iterator[str]:
+    """One short string over and over."""
+    return repeat(draw.choice(["a", "=", " ", "ab", "the ", "\n", "哈", "-+"]))
+
+
+KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
+    "english": english,
+    "chinese": chinese,
+    "code": code,
+    "digits": digits,
+    "repetitive": repeated,
+}
+
+
+def synthetic(seed: int, texts: int, size: int) -> list[Dataset]:
+    """A dataset of each kind: so many texts of `size` code points, the same for the same seed."""
+    return [
+        Dataset(
+            kind,
+            tuple(_filled(parts(random.Random(f"{seed} {kind} {i}")), size) for i in range(texts)),
+            f"synthetic, seed {seed}",
+        )
+        for kind, parts in KINDS.items()
+    ]
+
+
+def _filled(parts: Iterator[str], size: int) -> str:
+    found: list[str] = []
+    length = 0
+    while length < size:
+        found.append(next(parts))
+        length += len(found[-1])
+    return "".join(found)[:size]

@@ -4,108 +4,114 @@ minute nor a warm cache favours one method."""
 from __future__ import annotations
 
 import random
-import statistics
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from tokpar.bench.results import Results, Row
 from tokpar.errors import TokparError
 from tokpar.types import Report
 
-Key = TypeVar("Key", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Five numbers of a sample: least, lower quartile, median, upper quartile, most."""
-
-    least: float
-    lower: float
-    median: float
-    upper: float
-    most: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Spread:
-        """[1, 2, 3, 4, 5] -> 1, 2, 3, 4, 5; quartiles by linear interpolation, both ends counted.
-        Raises ValueError for no value."""
-        found = sorted(values)
-        if not found:
-            raise ValueError("expected at least one value, got none")
-        two = found * 2 if len(found) == 1 else found
-        lower, median, upper = statistics.quantiles(two, n=4, method="inclusive")
-        return cls(found[0], lower, median, upper, found[-1], len(found))
+Item = TypeVar("Item")
+Moved = Callable[[int], object]
+"""Is told of so many code points when they are done."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one job. `same`: all ids are the tokenizer's own; `share`: of the ids, how many.
+    """One run of one job. `share`: of the ids, how many are the tokenizer's own.
 
     `chunk_seconds`: of each call of the executor, the seconds of each chunk.
     """
 
     seconds: float
-    same: bool
     share: float
     report: Report
     lossless: bool
     chunk_seconds: tuple[tuple[float, ...], ...] = ()
 
+    @property
+    def same(self) -> bool:
+        """All ids are the tokenizer's own."""
+        return self.share == 1
+
+
+Samples = dict[Any, list[Sample]]
+"""By the key of the job."""
+
 
 @dataclass(frozen=True)
-class Job(Generic[Key]):
-    """`call` runs once and times itself; `chars` code points are its share of the work."""
+class Job:
+    """`call` runs once and times itself; `chars` code points are its share of the work. `key` can
+    be hashed, and names the job in notes."""
 
-    key: Key
+    key: Any
     chars: int
     call: Callable[[], Sample]
 
 
-@dataclass
-class Watch:
-    """Who is told of progress, and what came up. `stopped`: by an interrupt."""
+@dataclass(frozen=True)
+class Experiment:
+    """Jobs that are run in turns, and what becomes of their samples."""
 
-    moved: Callable[[int], object] = lambda chars: None
-    stopped: bool = False
-    notes: list[str] = field(default_factory=list)
+    jobs: Sequence[Job]
+    rows: Callable[[Samples], Iterable[Row]]
+
+    def chars(self, repeats: int) -> int:
+        """Code points of all rounds, the one to warm up included."""
+        return (repeats + 1) * sum(job.chars for job in self.jobs)
+
+
+def run(
+    experiments: Iterable[Experiment], repeats: int, seed: int, results: Results, moved: Moved
+) -> None:
+    """Adds the rows of each experiment to `results`, as far as an interrupt lets it."""
+    try:
+        for experiment in experiments:
+            samples = interleaved(experiment.jobs, repeats, seed, results, moved)
+            for row in experiment.rows(samples):
+                results.add(row)
+            if not results.complete:
+                break
+    except KeyboardInterrupt:
+        results.complete = False
 
 
 def interleaved(
-    jobs: Sequence[Job[Key]], repeats: int, seed: int, watch: Watch
-) -> dict[Key, list[Sample]]:
+    jobs: Sequence[Job], repeats: int, seed: int, results: Results, moved: Moved
+) -> Samples:
     """`repeats` samples of each job, after one round to warm up.
 
-    A job that raises is named in the notes and left out. On an interrupt the rounds that are
-    complete are kept.
+    A job that raises is named in the notes of `results` and left out. On an interrupt the rounds
+    that are complete are kept, and `results` are no longer complete.
     """
-    samples: dict[Key, list[Sample]] = {job.key: [] for job in jobs}
+    samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
     try:
         for turn in range(repeats + 1):
-            found = _round(draw.sample(jobs, len(jobs)), samples, watch)
+            found = _round(draw.sample(jobs, len(jobs)), samples, results.notes, moved)
             for key, sample in found.items() if turn else ():
                 samples[key].append(sample)
     except KeyboardInterrupt:
-        watch.stopped = True
+        results.complete = False
     return {key: found for key, found in samples.items() if found}
 
 
 def _round(
-    jobs: Iterable[Job[Key]], samples: dict[Key, list[Sample]], watch: Watch
-) -> dict[Key, Sample]:
-    found: dict[Key, Sample] = {}
+    jobs: Iterable[Job], samples: Samples, notes: list[str], moved: Moved
+) -> dict[Any, Sample]:
+    found: dict[Any, Sample] = {}
     for job in jobs:
         if job.key in samples:
             try:
                 found[job.key] = job.call()
             except (TokparError, ValueError) as error:
                 del samples[job.key]
-                watch.notes.append(f"{job.key}: {error}")
-        watch.moved(job.chars)
+                notes.append(f"{job.key}: {error}")
+        moved(job.chars)
     return found
 
 
-def middle(samples: Sequence[Sample]) -> Sample:
-    """The sample of median duration, the faster of two."""
-    return sorted(samples, key=lambda sample: sample.seconds)[(len(samples) - 1) // 2]
+def middle(items: Sequence[Item], seconds: Callable[[Item], float]) -> Item:
+    """The one of median duration, the faster of two."""
+    return sorted(items, key=seconds)[(len(items) - 1) // 2]

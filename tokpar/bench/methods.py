@@ -10,9 +10,7 @@ from typing import Any
 from tokpar.errors import UnknownNameError
 from tokpar.registry import registry
 
-SERIAL_NAME = "serial"
-OWN = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", SERIAL_NAME)
-"""Strategies that `compared` lists one by one; others are of plugins."""
+PAPER = {"acceptance": "paper"}
 
 
 @dataclass(frozen=True)
@@ -30,52 +28,44 @@ class Method:
         return replace(self, options={**self.options, **fitting})
 
 
+SERIAL_NAME = "serial"
 SERIAL = Method(SERIAL_NAME, SERIAL_NAME)
 """The tokenizer's own call on the whole text, which all others are compared with."""
 
 
 def compared(chunk_chars: int, overlap_chars: int) -> list[Method]:
-    """The published methods as published, then hardened, then those of plugins. Sizes in code
-    points; `auto` is tuned, `recursive` has depth 3, the published blocks their own overlap."""
+    """The published methods as published, then hardened, then those of plugins with their defaults.
+    Sizes in code points; `auto` is tuned, `recursive` has depth 3, the published blocks their own
+    overlap."""
     size = {"chunk_chars": chunk_chars}
     both = {**size, "overlap_chars": overlap_chars}
-    paper = {"acceptance": "paper"}
-    return [
+    own = [
         SERIAL,
         Method("delimiter-comma", "delimiter", {**size, "delimiter": ","}),
         Method("delimiter-period", "delimiter", {**size, "delimiter": "."}),
         Method("delimiter-space", "delimiter", {**size, "delimiter": " "}),
         Method("overlap-longest", "overlap", {**both, "match": "longest"}),
         Method("overlap-window", "overlap", {**both, "match": "window"}),
-        Method("recursive-paper", "recursive", {**paper, "depth": 3}),
-        Method("blocks-paper", "blocks", {**size, **paper}),
-        Method("lopt-paper", "lopt", {**both, **paper, "on_failure": "restart"}),
+        Method("recursive-paper", "recursive", {**PAPER, "depth": 3}),
+        Method("blocks-paper", "blocks", {**size, **PAPER}),
+        Method("lopt-paper", "lopt", {**both, **PAPER, "on_failure": "restart"}),
         Method("lopt", "lopt", both),
         Method("recursive", "recursive", {"depth": 3}),
         Method("blocks", "blocks", size),
         Method("cut", "cut", size),
         Method("auto", "auto"),
-        *of_plugins(),
     ]
-
-
-def of_plugins() -> list[Method]:
-    """Strategies that plugins offer, with their defaults."""
-    return [
-        Method(record.name, record.name)
-        for record in registry().strategies()
-        if record.name not in OWN
-    ]
+    others = {record.name for record in registry().strategies()} - {each.strategy for each in own}
+    return own + [Method(name, name) for name in sorted(others)]
 
 
 def retried(chunk_chars: int, overlap_chars: int) -> list[Method]:
     """Both ways of failing, for repetitive texts."""
     both = {"chunk_chars": chunk_chars, "overlap_chars": overlap_chars}
-    paper = {"acceptance": "paper"}
     return [
         SERIAL,
-        Method("lopt-paper-restart", "lopt", {**both, **paper, "on_failure": "restart"}),
-        Method("lopt-paper-repair", "lopt", {**both, **paper, "on_failure": "repair"}),
+        Method("lopt-paper-restart", "lopt", {**both, **PAPER, "on_failure": "restart"}),
+        Method("lopt-paper-repair", "lopt", {**both, **PAPER, "on_failure": "repair"}),
         Method("lopt-restart", "lopt", {**both, "on_failure": "restart"}),
         Method("lopt-repair", "lopt", {**both, "on_failure": "repair"}),
         Method("auto", "auto"),
@@ -89,8 +79,5 @@ def chosen(methods: Sequence[Method], names: Sequence[str] | None) -> list[Metho
     for name in names or ():
         if name not in known:
             raise UnknownNameError("method", name, known)
-    return [
-        method
-        for method in methods
-        if names is None or method.name in names or method.name == SERIAL_NAME
-    ]
+    wanted = known if names is None else [SERIAL_NAME, *names]
+    return [method for method in methods if method.name in wanted]

@@ -35,12 +35,13 @@ def provenance(
     datasets: Iterable[Dataset], subjects: Iterable[Subject], command: Sequence[str]
 ) -> dict[str, Any]:
     """Everything one needs to judge the figures, or to make them again."""
+    physical, memory = _from_psutil()
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": " ".join(command),
         "processor": processor(),
-        "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **_from_psutil("cores")},
-        "memory_bytes": _from_psutil("memory").get("total"),
+        "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **physical},
+        "memory_bytes": memory,
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": versions(),
@@ -70,30 +71,39 @@ def versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in PACKAGES if name in installed}
 
 
-def _from_psutil(what: str) -> dict[str, Any]:
+def _from_psutil() -> tuple[dict[str, int | None], int | None]:
+    """Cores and bytes of memory, as far as they can be told."""
     try:
         psutil: Any = import_module("psutil")
     except ImportError:
-        return {}
-    if what == "memory":
-        return {"total": psutil.virtual_memory().total}
-    return {"physical": psutil.cpu_count(logical=False)}
+        return {}, None
+    return {"physical": psutil.cpu_count(logical=False)}, psutil.virtual_memory().total
 
 
 def _about_texts(dataset: Dataset) -> dict[str, Any]:
+    """The hash is of the texts' UTF-8, each followed by a NUL."""
+    digest, size = hashlib.sha256(), 0
+    for text in dataset.texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(encoded + b"\0")
+        size += len(encoded)
     return {
         "name": dataset.name,
         "origin": dataset.origin,
         "texts": len(dataset.texts),
         "code_points": dataset.code_points,
-        "bytes": sum(len(text.encode("utf-8", "surrogatepass")) for text in dataset.texts),
-        "sha256": dataset.sha256(),
+        "bytes": size,
+        "sha256": digest.hexdigest(),
         "skipped": list(dataset.skipped),
     }
 
 
 def _about_tokenizer(subject: Subject) -> dict[str, Any]:
-    content = _content(subject)
+    """Size and hash of its file, as it was given; None for what is no file."""
+    file: Any = Path(subject.source)
+    if subject.source == DEFAULT:
+        file = resources.files("tokpar.data") / "default.json"
+    content = file.read_bytes() if file.is_file() else None
     return {
         "name": subject.tokenizer,
         "source": subject.source,
@@ -102,11 +112,3 @@ def _about_tokenizer(subject: Subject) -> dict[str, Any]:
         "bytes": None if content is None else len(content),
         "sha256": None if content is None else hashlib.sha256(content).hexdigest(),
     }
-
-
-def _content(subject: Subject) -> bytes | None:
-    """Of the tokenizer's file, as it was given; None for what is no file."""
-    if subject.source == DEFAULT:
-        return (resources.files("tokpar.data") / "default.json").read_bytes()
-    path = Path(subject.source)
-    return path.read_bytes() if path.is_file() else None

@@ -59,9 +59,9 @@ def page(results: Results, tables: Sequence[Table], pictures: Sequence[Picture])
         "<nav>" + "".join(f'<a href="#{part}">{SECTIONS[part]}</a>' for part in parts) + "</nav>",
         *(line for part in parts for line in _section(part, tables, pictures)),
         '<h2 id="provenance">How it was measured</h2>',
-        *_definitions(_about(results.provenance)),
+        *_definitions(results.provenance, one_by_one=True),
         "<h3>Settings</h3>",
-        *_definitions((name, _words(value)) for name, value in results.settings.items()),
+        *_definitions(results.settings),
     ]
     return (
         "<!DOCTYPE html>\n"
@@ -114,25 +114,20 @@ def _row(kind: str, cells: Iterable[str], words: Iterable[bool]) -> str:
     return f"<tr>{''.join(written)}</tr>"
 
 
-def _definitions(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _definitions(values: Mapping[str, Any], one_by_one: bool = False) -> Iterator[str]:
+    """Names and values; `one_by_one`: each value of a list by itself."""
     yield "<dl>"
-    yield from (f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in pairs)
+    for name, value in values.items():
+        for each in value if one_by_one and isinstance(value, list) else [value]:
+            yield f"<dt>{_text(name)}</dt><dd>{_text(_words(each))}</dd>"
     yield "</dl>"
-
-
-def _about(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in provenance.items():
-        if isinstance(value, list):
-            yield from ((name, _words(each)) for each in value)
-        else:
-            yield name, _words(value)
 
 
 def _words(value: object) -> str:
     """{"logical": 2, "usable": 2} -> "logical 2, usable 2"."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_words(each)}" for name, each in value.items())
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return ", ".join(map(_words, value)) or "none"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from tokpar.bench.measuring import Spread
 from tokpar.errors import FileFormatError
 
 FORMAT, VERSION = "tokpar bench", 1
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Five numbers of a sample: least, lower quartile, median, upper quartile, most."""
+
+    least: float
+    lower: float
+    median: float
+    upper: float
+    most: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        """[1, 2, 3, 4, 5] -> 1, 2, 3, 4, 5; quartiles by linear interpolation, both ends counted.
+        Raises ValueError for no value."""
+        found = sorted(values)
+        if not found:
+            raise ValueError("expected at least one value, got none")
+        two = found * 2 if len(found) == 1 else found
+        lower, median, upper = statistics.quantiles(two, n=4, method="inclusive")
+        return cls(found[0], lower, median, upper, found[-1], len(found))
 
 
 @dataclass(frozen=True)
@@ -117,11 +140,10 @@ class Results:
     def rows(self) -> int:
         return sum(len(getattr(self, name)) for name in _ROWS)
 
-    def add(self, rows: Sequence[Row]) -> None:
-        """Each row to the list of its kind."""
-        for row in rows:
-            kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
-            getattr(self, kind).append(row)
+    def add(self, row: Row) -> None:
+        """The row to the list of its kind."""
+        kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
+        getattr(self, kind).append(row)
 
 
 Row = MethodRow | StageRow | ProjectionRow | SweepRow
@@ -132,7 +154,6 @@ _ROWS: dict[str, type[Any]] = {
     "sweeps": SweepRow,
 }
 _SPREADS = ("seconds", "own", "measured")
-Shape = TypeVar("Shape")
 
 
 def to_json(results: Results) -> dict[str, Any]:
@@ -155,6 +176,6 @@ def from_json(value: Any) -> Results:
         raise FileFormatError(f"expected all fields of {FORMAT} {VERSION}: {error!r}") from error
 
 
-def _row(shape: type[Shape], row: dict[str, Any]) -> Shape:
+def _row(shape: type[Any], row: dict[str, Any]) -> Any:
     spreads = {name: Spread(**row[name]) for name in _SPREADS if row.get(name) is not None}
     return shape(**{**row, **spreads})

@@ -1,24 +1,27 @@
-"""One timed run of a method, and an executor that times each chunk."""
+"""One timed run of a method: how many ids are the tokenizer's own, and the time of each chunk."""
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import tokpar
-from tokpar.bench.equality import shared_ids
+from tokpar.agreement.differing import first_difference
 from tokpar.bench.measuring import Job, Sample
 from tokpar.bench.methods import Method
-from tokpar.bench.subjects import Subject
+from tokpar.bench.subjects import Opened, Subject
 from tokpar.errors import EngineError
 from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
+from tokpar.kernels import IdArray
 from tokpar.mending import run
 from tokpar.types import Rows
 
-Key = TypeVar("Key", bound=Hashable)
+WINDOW = 1024
+RUN = 4
+"""Ids in a row that must be equal for two sequences to count as in step again."""
 
 
 class TimingExecutor:
@@ -33,21 +36,16 @@ class TimingExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError."""
-        return self._one_by_one(texts, [False] * len(texts), tokenizer, spans)[0]
+        return self.divide(texts, [False] * len(texts), tokenizer, spans)[0]
 
     def divide(
-        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
-    ) -> Divided:
-        """One row per text, divided where the other executor does that. Raises EngineError."""
-        return self._one_by_one(texts, divisible, tokenizer, spans=False)
-
-    def _one_by_one(
         self,
         texts: Sequence[str],
         divisible: Sequence[bool],
         tokenizer: TokenizerAdapter,
-        spans: bool,
+        spans: bool = False,
     ) -> Divided:
+        """One row per text, divided where the other executor does that. Raises EngineError."""
         rows: list[Rows] = []
         divided: list[bool] = []
         seconds: list[float] = []
@@ -66,51 +64,78 @@ class TimingExecutor:
 
 
 def encode_job(
-    key: Key, subject: Subject, method: Method, executor: str | Executor, text: str
-) -> Job[Key]:
-    """Encodes the text; compares the ids with the tokenizer's own, outside of the time."""
-    encoder = encoder_of(subject, method, executor)
-
-    def call() -> Sample:
-        own = subject.own_ids(text)
-        if isinstance(executor, TimingExecutor):
-            executor.calls.clear()
-        start = time.perf_counter()
-        encoding = encoder.encode(text)
-        seconds = time.perf_counter() - start
-        calls = tuple(executor.calls) if isinstance(executor, TimingExecutor) else ()
-        same = np.array_equal(encoding.ids, own)
-        share = 1.0 if same else shared_ids(encoding.ids, own)
-        return Sample(seconds, same, share, encoding.report, encoding.lossless, calls)
-
-    return Job(key, len(text), call)
-
-
-def batch_job(
-    key: Key, subject: Subject, method: Method, executor: str | Executor, texts: Sequence[str]
-) -> Job[Key]:
-    """Encodes the texts in one call; the time is per text, the report that of the first."""
-    encoder = encoder_of(subject, method, executor)
-
-    def call() -> Sample:
-        own = [subject.own_ids(text) for text in texts]
-        start = time.perf_counter()
-        encodings = encoder.encode_batch(texts)
-        seconds = (time.perf_counter() - start) / len(texts)
-        same = [np.array_equal(got.ids, ids) for got, ids in zip(encodings, own, strict=True)]
-        lossless = all(encoding.lossless for encoding in encodings)
-        share = sum(same) / len(same)
-        return Sample(seconds, all(same), share, encodings[0].report, lossless)
-
-    return Job(key, sum(map(len, texts)), call)
-
-
-def encoder_of(subject: Subject, method: Method, executor: str | Executor) -> tokpar.Encoder:
-    """Raises OptionError for an option that the method's strategy does not have."""
-    return tokpar.Encoder(
+    key: Any, subject: Subject, method: Method, executor: Executor, *texts: str, batch: bool = False
+) -> Job:
+    """Encodes a text, or with `batch` several in one call; compares the ids with the tokenizer's
+    own, outside of the time. The time is per text, the report that of the first. Raises OptionError
+    for an option that the method's strategy does not have."""
+    encoder = tokpar.Encoder(
         subject.adapter,
         strategy=method.strategy,
         executor=executor,
         allow_approximate=True,
         **method.options,
     )
+    calls = executor.calls if isinstance(executor, TimingExecutor) else []
+
+    def call() -> Sample:
+        own = [subject.own_ids(text) for text in texts]
+        calls.clear()
+        start = time.perf_counter()
+        found = encoder.encode_batch(texts) if batch else [encoder.encode(texts[0])]
+        seconds = (time.perf_counter() - start) / len(texts)
+        share = statistics.fmean(
+            shared_ids(encoding.ids, ids) for encoding, ids in zip(found, own, strict=True)
+        )
+        lossless = all(encoding.lossless for encoding in found)
+        return Sample(seconds, share, found[0].report, lossless, tuple(calls))
+
+    return Job(key, sum(map(len, texts)), call)
+
+
+@dataclass(frozen=True, eq=False)
+class LongText:
+    """What stays as it is while one long text is taken apart or one thing is swept. `factor`: from
+    one place of a sweep to the next, but for workers and batch, which double."""
+
+    dataset: str
+    text: str
+    subject: Subject
+    methods: Sequence[Method]
+    executor: str
+    workers: int
+    opened: Opened
+    factor: int = 4
+
+    def job(self, method: Method, place: int, text: str, workers: int) -> Job:
+        """The key is (method, place)."""
+        pool = self.opened.executor(self.executor, workers, self.subject, len(text))
+        return encode_job((method.name, place), self.subject, method, pool, text)
+
+
+def shared_ids(ids: IdArray, own: IdArray) -> float:
+    """Share of the longer sequence that stands in both, in step: [1, 2, 9, 4, 5, 6, 7] and
+    [1, 2, 3, 4, 5, 6, 7] -> 6 / 7. Where they part, the nearest RUN equal ids within WINDOW end the
+    difference; without them all that follows counts as wrong. 1.0 only for equal sequences."""
+    i = j = shared = 0
+    while True:
+        same = first_difference(ids[i:], own[j:])
+        shared, i, j = shared + same, i + same, j + same
+        step = _in_step_again(ids[i : i + WINDOW], own[j : j + WINDOW])
+        if step is None:
+            longer = max(len(ids), len(own))
+            return shared / longer if longer else 1.0
+        i, j = i + step[0], j + step[1]
+
+
+def _in_step_again(left: IdArray, right: IdArray) -> tuple[int, int] | None:
+    """How many ids to leave out on either side, as few as possible together."""
+    places: dict[bytes, int] = {}
+    for place in range(len(right) - RUN, -1, -1):
+        places[right[place : place + RUN].tobytes()] = place
+    found = (
+        (place, places[key])
+        for place in range(len(left) - RUN + 1)
+        if (key := left[place : place + RUN].tobytes()) in places
+    )
+    return min(found, key=sum, default=None)

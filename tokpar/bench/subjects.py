@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import tokpar
@@ -19,8 +18,6 @@ from tokpar.methods.sizes import fitting_executor
 from tokpar.registry import registry
 
 DEFAULT = "default"
-BY_CHUNK = ("native", "threads", "processes")
-"""Executors that give the engine one chunk after another and keep nothing of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,26 +36,12 @@ class Subject:
         return self.known[text]
 
 
-class Opened:
+class Opened(ExitStack):
     """Loads tokenizers and hands out executors; closes the pools at the end."""
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
+        super().__init__()
         self._stock: dict[tuple[str, int], Executor] = {}
-
-    def __enter__(self) -> Opened:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for executor in self._stock.values():
-            if hasattr(executor, "close"):
-                executor.close()
-        self._stack.close()
 
     def executor(self, name: str, workers: int, subject: Subject, length: int) -> Executor:
         """The executor of a name, or the one that `auto` takes for `length` code points; all jobs
@@ -66,7 +49,9 @@ class Opened:
         if name == "auto":
             name = fitting_executor(subject.adapter, length, workers)
         if (name, workers) not in self._stock:
-            self._stock[name, workers] = registry().executor_kind(name).build(workers)
+            built = self._stock[name, workers] = registry().executor_kind(name).build(workers)
+            if hasattr(built, "close"):
+                self.callback(built.close)
         return self._stock[name, workers]
 
     def subjects(
@@ -97,7 +82,7 @@ class Opened:
             content.get("truncation") or content.get("padding")
         ):
             return source
-        directory = self._stack.enter_context(tempfile.TemporaryDirectory())
+        directory = self.enter_context(tempfile.TemporaryDirectory())
         copy = Path(directory) / Path(source).name
         copy.write_text(json.dumps(content | {"truncation": None, "padding": None}), "utf-8")
         return str(copy)
@@ -106,15 +91,6 @@ class Opened:
 def suits(subject: Subject, executor: str) -> bool:
     """Can the executor run this tokenizer? Raises UnknownNameError."""
     return executor == "auto" or registry().executor_kind(executor).suits(subject.adapter)
-
-
-def chunk_executor(subject: Subject, executors: Sequence[str]) -> str | None:
-    """The first of the executors that suits; for "auto" the first that gives the engine chunk after
-    chunk, since chunk times are what a projection is made of. None if none suits."""
-    fitting = next((name for name in executors if suits(subject, name)), None)
-    if fitting != "auto":
-        return fitting
-    return next((name for name in BY_CHUNK if suits(subject, name)), None)
 
 
 def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subject]:

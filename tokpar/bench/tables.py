@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
+from tokpar.bench.comparing import ANY
 from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.projection import WORKERS
 from tokpar.bench.results import MethodRow, ProjectionRow, Results, StageRow, SweepRow
-from tokpar.bench.sweeps import ANY
+from tokpar.bench.stages import WORKERS
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")
@@ -23,6 +25,8 @@ SWEPT = {
     "batch": ("batch size", "texts"),
 }
 Item = TypeVar("Item")
+Column = tuple[str, Callable[[Any], str]]
+"""Its header, and the cell of a row of results."""
 
 
 @dataclass(frozen=True)
@@ -37,37 +41,21 @@ class Table:
     note: str = ""
 
 
-def tables(results: Results) -> list[Table]:
-    """One for each dataset, tokenizer and question."""
-    compared = [row for row in results.methods if row.part == "methods"]
-    repeated = [row for row in results.methods if row.part == "retries"]
-    return [
-        *(_methods(rows) for rows in grouped(compared, by_dataset)),
-        *(_stages(rows) for rows in grouped(results.stages, by_dataset)),
-        *projections(results),
-        *(_retries(rows) for rows in grouped(repeated, by_dataset)),
-        *sweep_tables(results),
-    ]
-
-
-def projections(results: Results) -> list[Table]:
-    """One for each tokenizer in each engine."""
-    groups = grouped(results.projection, lambda row: (row.tokenizer, row.engine))
-    return [_projection(rows) for rows in groups]
-
-
-def sweep_tables(results: Results) -> list[Table]:
-    """One for each sweep of each tokenizer in each engine."""
-    groups = grouped(results.sweeps, lambda row: (row.sweep, row.tokenizer, row.engine))
-    return [_sweep(rows) for rows in groups]
+def filled(
+    part: str, title: str, rows: Iterable[Any], columns: Sequence[Column], note: str
+) -> Table:
+    """A table with a line for each row of results."""
+    cells = tuple(tuple(cell(row) for _, cell in columns) for row in rows)
+    return Table(part, title, tuple(name for name, _ in columns), cells, note)
 
 
 def text_of(table: Table) -> str:
     """The title, the aligned columns (words to the left, figures to the right), the note."""
+    widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
     lines = [
         "  ".join(
             cell.ljust(width) if words else cell.rjust(width)
-            for cell, (width, words) in zip(row, _columns(table), strict=True)
+            for cell, width, words in zip(row, widths, of_words(table), strict=True)
         ).rstrip()
         for row in (table.header, *table.rows)
     ]
@@ -82,18 +70,9 @@ def of_words(table: Table) -> list[bool]:
     return [not i or not any(map(str.isdigit, "".join(column))) for i, column in columns]
 
 
-def _columns(table: Table) -> list[tuple[int, bool]]:
-    widths = (max(map(len, column)) for column in zip(table.header, *table.rows, strict=True))
-    return list(zip(widths, of_words(table), strict=True))
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Neighbours of the same key together."""
-    return [list(found) for _, found in groupby(items, key)]
-
-
-def by_dataset(row: MethodRow | StageRow) -> tuple[str, str]:
-    return row.dataset, row.tokenizer
+def grouped(items: Iterable[Item], *names: str) -> list[list[Item]]:
+    """Neighbours together whose attributes of these names are equal."""
+    return [list(found) for _, found in groupby(items, attrgetter(*names))]
 
 
 def milliseconds(seconds: float) -> str:
@@ -112,125 +91,135 @@ def times(value: float) -> str:
     return f"{value:.2f}x"
 
 
+def stage_share(row: StageRow, stage: str) -> str:
+    """Of the whole encode: "97.2%"."""
+    return f"{100 * row.stages.get(stage, 0.0) / sum(row.stages.values()):.1f}%"
+
+
+def stages_of(rows: Sequence[StageRow]) -> list[str]:
+    """The stages that any of the rows has."""
+    return [stage for stage in STAGES if any(stage in row.stages for row in rows)]
+
+
 def about(row: MethodRow) -> str:
     """The texts and the tokenizer of a group."""
     texts = f"{row.texts:,} text{'s' * (row.texts != 1)}, {row.code_points:,} code points"
     return f"{row.dataset} ({texts}), tokenizer {row.tokenizer}"
 
 
-def own_seconds(rows: Sequence[MethodRow], engine: str) -> float | None:
-    """Median of the tokenizer's own call in that engine."""
-    found = (row for row in rows if row.method == SERIAL_NAME and row.engine == engine)
-    return next((row.seconds.median for row in found), None)
+def about_stages(row: StageRow) -> str:
+    """The same of stages."""
+    return f"{row.dataset}, one text of {row.code_points:,} code points, tokenizer {row.tokenizer}"
 
 
-def against_own(rows: Sequence[MethodRow], row: MethodRow) -> str:
-    own = own_seconds(rows, row.engine)
-    return "" if own is None else times(own / row.seconds.median)
+METHOD: Column = ("method", attrgetter("method"))
+TEXTS_EQUAL: Column = ("texts equal", lambda row: share(row.texts_equal, 3))
+RETRIES: Column = ("retries", lambda row: f"{row.retries:,}")
+REPAIRS: Column = ("repairs", lambda row: f"{row.repairs:,}")
+
+
+def median_of(row: MethodRow | StageRow) -> str:
+    """Milliseconds."""
+    return milliseconds(row.seconds.median)
+
+
+def speed(rows: Sequence[MethodRow]) -> Column:
+    """The median of the own call in the row's engine over the row's."""
+    own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL_NAME}
+
+    def against_own(row: MethodRow) -> str:
+        return times(own[row.engine] / row.seconds.median) if row.engine in own else ""
+
+    return "speed", against_own
+
+
+def varied(rows: Iterable[Any], *names: str) -> list[Column]:
+    """Columns of those attributes that are not the same in all rows."""
+    kinds = {name: {getattr(row, name) for row in rows} for name in names}
+    return [(name, attrgetter(name)) for name in names if len(kinds[name]) > 1]
 
 
 def _methods(rows: Sequence[MethodRow]) -> Table:
     methods = [row for row in rows if row.method != SERIAL_NAME]
-    varied = [
-        name for name in ("engine", "executor") if len({getattr(row, name) for row in methods}) > 1
-    ]
-    five = ("min", "q1", "median", "q3", "max")
-    return Table(
+    five = {"min": "least", "q1": "lower", "median": "median", "q3": "upper", "max": "most"}
+    return filled(
         "methods",
         f"Accuracy and latency: {about(rows[0])}",
-        ("method", *varied, "texts equal", "ids equal", *five, "speed"),
-        tuple(
-            (
-                row.method,
-                *(getattr(row, name) for name in varied),
-                share(row.texts_equal, 3),
-                share(row.ids_equal, 6),
-                *map(milliseconds, _five(row)),
-                against_own(rows, row),
-            )
-            for row in rows
-        ),
+        rows,
+        [
+            METHOD,
+            *varied(methods, "engine", "executor"),
+            TEXTS_EQUAL,
+            ("ids equal", lambda row: share(row.ids_equal, 6)),
+            *((short, partial(_of_spread, name=name)) for short, name in five.items()),
+            speed(rows),
+        ],
         f"Milliseconds per text over {rows[0].seconds.count} rounds. Equal: the share whose ids "
         "are the tokenizer's own. Speed: the own call's median over the method's.",
     )
 
 
-def _five(row: MethodRow) -> tuple[float, ...]:
-    spread = row.seconds
-    return spread.least, spread.lower, spread.median, spread.upper, spread.most
+def _of_spread(row: MethodRow, name: str) -> str:
+    return milliseconds(getattr(row.seconds, name))
 
 
 def _stages(rows: Sequence[StageRow]) -> Table:
-    shown = [stage for stage in STAGES if any(stage in row.stages for row in rows)]
-    varied = ["engine"] if len({row.engine for row in rows}) > 1 else []
-    return Table(
+    return filled(
         "stages",
-        f"Stages of one encode: {rows[0].dataset}, one text of {rows[0].code_points:,} code "
-        f"points, tokenizer {rows[0].tokenizer}",
-        ("method", *varied, "chunks", *shown, "ms", *(f"A({n})" for n in WORKERS), "A(all)"),
-        tuple(
-            (
-                row.method,
-                *(getattr(row, name) for name in varied),
-                f"{row.chunks:,}",
-                *(stage_share(row, stage) for stage in shown),
-                milliseconds(row.seconds.median),
-                *(times(row.amdahl[str(n)]) for n in WORKERS),
-                times(row.amdahl["all"]) if "all" in row.amdahl else "-",
-            )
-            for row in rows
-        ),
+        f"Stages of one encode: {about_stages(rows[0])}",
+        rows,
+        [
+            METHOD,
+            *varied(rows, "engine"),
+            ("chunks", lambda row: f"{row.chunks:,}"),
+            *((stage, partial(stage_share, stage=stage)) for stage in stages_of(rows)),
+            ("ms", median_of),
+            *((f"A({n})", partial(_amdahl, workers=str(n))) for n in (*WORKERS, "all")),
+        ],
         "One worker, chunk after chunk. Matching is part of merge. A(n): speed-up on n workers by "
         "Amdahl's law if only tokenize is spread.",
     )
 
 
-def stage_share(row: StageRow, stage: str) -> str:
-    """Of the whole encode: "97.2%"."""
-    return f"{100 * row.stages.get(stage, 0.0) / sum(row.stages.values()):.1f}%"
+def _amdahl(row: StageRow, workers: str) -> str:
+    return times(row.amdahl[workers]) if workers in row.amdahl else "-"
 
 
 def _projection(rows: Sequence[ProjectionRow]) -> Table:
-    return Table(
+    return filled(
         "projection",
         f"Projection from measured chunk times: tokenizer {rows[0].tokenizer}, engine "
         f"{rows[0].engine}, executor {rows[0].executor}",
-        ("method", "workers", "in order", "longest first", "bound", "speed", "measured", "error"),
-        tuple(
-            (
-                row.method,
-                str(row.workers),
-                milliseconds(row.projected),
-                milliseconds(row.longest_first),
-                milliseconds(row.bound),
-                times(row.speedup),
-                "-" if row.measured is None else milliseconds(row.measured.median),
-                "-" if row.error is None else f"{row.error:+.1f}%",
-            )
-            for row in rows
-        ),
+        rows,
+        [
+            METHOD,
+            ("workers", lambda row: str(row.workers)),
+            ("in order", lambda row: milliseconds(row.projected)),
+            ("longest first", lambda row: milliseconds(row.longest_first)),
+            ("bound", lambda row: milliseconds(row.bound)),
+            ("speed", lambda row: times(row.speedup)),
+            ("measured", lambda row: milliseconds(row.measured.median) if row.measured else "-"),
+            ("error", lambda row: "-" if row.error is None else f"{row.error:+.1f}%"),
+        ],
         "Milliseconds: serial stages plus the chunks dealt out in order, or the longest first; no "
         "order beats the bound. Speed: over the own call. Error: of the projection in order.",
     )
 
 
 def _retries(rows: Sequence[MethodRow]) -> Table:
-    return Table(
+    return filled(
         "retries",
         f"Repetitive texts: {about(rows[0])}",
-        ("method", "texts equal", "retries", "repairs", "redundant", "ms", "speed"),
-        tuple(
-            (
-                row.method,
-                share(row.texts_equal, 3),
-                f"{row.retries:,}",
-                f"{row.repairs:,}",
-                times(row.redundant / row.code_points),
-                milliseconds(row.seconds.median),
-                against_own(rows, row),
-            )
-            for row in rows
-        ),
+        rows,
+        [
+            METHOD,
+            TEXTS_EQUAL,
+            RETRIES,
+            REPAIRS,
+            ("redundant", lambda row: times(row.redundant / row.code_points)),
+            ("ms", median_of),
+            speed(rows),
+        ],
         "Retries: how often everything was encoded again; repairs: seams mended; redundant: code "
         "points tokenized more than once, over the text's.",
     )
@@ -240,23 +229,35 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
     first = rows[0]
     what, unit = SWEPT[first.sweep]
     methods = list(dict.fromkeys(row.method for row in rows))
-    found = {(row.method, row.x): row.seconds.median for row in rows}
-    whole = f"{first.code_points:,} code points"
-    return Table(
+    found = {(row.method, row.x): milliseconds(row.seconds.median) for row in rows}
+
+    def cell(x: int, method: str) -> str:
+        return found.get((method, x)) or found.get((method, ANY), "-")
+
+    return filled(
         first.sweep,
-        f"Latency by {what}: {first.dataset}, {whole}, tokenizer {first.tokenizer}, engine "
-        f"{first.engine}",
-        (unit, *methods),
-        tuple(
-            (
-                f"{x:,}",
-                *(
-                    "-" if seconds is None else milliseconds(seconds)
-                    for method in methods
-                    for seconds in [found.get((method, x), found.get((method, ANY)))]
-                ),
-            )
-            for x in sorted({row.x for row in rows} - {ANY})
-        ),
+        f"Latency by {what}: {first.dataset}, {first.code_points:,} code points, tokenizer "
+        f"{first.tokenizer}, engine {first.engine}",
+        sorted({row.x for row in rows} - {ANY}),
+        [(unit, "{:,}".format), *((method, partial(cell, method=method)) for method in methods)],
         "Median milliseconds per text.",
     )
+
+
+def tables(
+    results: Results,
+    methods: Callable[[Sequence[MethodRow]], Table] = _methods,
+    stages: Callable[[Sequence[StageRow]], Table] = _stages,
+    retries: Callable[[Sequence[MethodRow]], Table] = _retries,
+) -> list[Table]:
+    """One for each dataset, tokenizer and question; projections and sweeps for each tokenizer in
+    each engine. `methods`, `stages`, `retries` make a table of one group of rows."""
+    compared = [row for row in results.methods if row.part == "methods"]
+    repeated = [row for row in results.methods if row.part == "retries"]
+    return [
+        *map(methods, grouped(compared, "dataset", "tokenizer")),
+        *map(stages, grouped(results.stages, "dataset", "tokenizer")),
+        *map(_projection, grouped(results.projection, "tokenizer", "engine")),
+        *map(retries, grouped(repeated, "dataset", "tokenizer")),
+        *map(_sweep, grouped(results.sweeps, "sweep", "tokenizer", "engine")),
+    ]

@@ -18,8 +18,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
 from tokpar.cli.options import declare_output
@@ -28,10 +30,9 @@ from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar.bench.datasets import Dataset
-    from tokpar.bench.plan import Settings
     from tokpar.bench.results import Results
+    from tokpar.bench.tables import Table
 
-Default = TypeVar("Default")
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
 SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)
 """Texts of each kind, code points of each."""
@@ -77,17 +78,27 @@ def _declare_sizes(group: argparse._ArgumentGroup) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.bench.paper_tables import tables_of
+    from tokpar.bench.results import to_json
+    from tokpar.bench.tables import text_of
+
     _check(arguments)
     results = measured(arguments) if arguments.read is None else read_results(arguments.read)
+    if arguments.out is not None:  # the JSON first: nothing that follows can lose it
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
+        (arguments.out / "results.json").write_text(written + "\n", encoding="utf-8")
+    tables = tables_of(results)
+    text = "\n\n".join(map(text_of, tables))
     if arguments.out is not None:
-        _write(arguments, results)
+        (arguments.out / "tables.txt").write_text(text + "\n", encoding="utf-8")
+        if not arguments.no_plots:
+            _draw(arguments.out, results, tables)
     _say(arguments, results)
     if arguments.json:
-        from tokpar.bench.results import to_json
-
         print_json(to_json(results))
     else:
-        _print(results)
+        print(text)
     return 0 if results.complete or arguments.read is not None else INTERRUPTED
 
 
@@ -103,78 +114,63 @@ def read_results(path: Path) -> Results:
 
 def measured(arguments: argparse.Namespace) -> Results:
     """Everything that was asked for, or as much of it as an interrupt allows."""
-    from tokpar.bench.laboratory import run as run_experiments
-    from tokpar.bench.measuring import Watch
-    from tokpar.bench.plan import experiments, unsuited
+    from tokpar.bench.measuring import run as run_experiments
+    from tokpar.bench.plan import PARTS, Settings, experiments, unsuited
     from tokpar.bench.provenance import provenance
     from tokpar.bench.results import Results
     from tokpar.bench.subjects import Opened
     from tokpar.cli.progress import bar_of
-
-    settings = settings_of(arguments)
-    datasets = datasets_of(arguments)
-    watch = Watch()
-    with Opened() as opened:
-        sources = arguments.tokenizer or ["default"]
-        subjects = opened.subjects(sources, arguments.engine or ["auto"], watch.notes)
-        watch.notes += unsuited(subjects, settings.executors)
-        planned = experiments(settings, datasets, subjects, opened)
-        about = provenance(datasets, subjects, sys.argv)
-        results = Results(about, settings.described())
-        total = sum(experiment.chars(settings.repeats) for experiment in planned)
-        with bar_of(arguments, total) as moved:
-            watch.moved = moved
-            run_experiments(planned, settings.repeats, settings.seed, watch, results)
-    return results
-
-
-def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The arguments as the laboratory takes them. Raises OptionError."""
-    from tokpar.bench.plan import PARTS, Settings
     from tokpar.executors.workers import worker_count
 
-    quick = arguments.quick
-    return Settings(
+    settings = Settings(
         parts=_names(arguments.only) or PARTS,
         methods=_names(arguments.methods),
         executors=tuple(arguments.executor or ("auto",)),
         workers=worker_count(arguments.workers),
         chunk_chars=arguments.chunk_chars,
         overlap_chars=arguments.overlap_chars,
-        chars=_given(arguments.chars, QUICK_CHARS if quick else 1_000_000),
-        repeats=_given(arguments.repeats, QUICK_REPEATS if quick else 5),
+        chars=arguments.chars or (QUICK_CHARS if arguments.quick else 1_000_000),
+        repeats=arguments.repeats or (QUICK_REPEATS if arguments.quick else 5),
         seed=arguments.seed,
         paper=arguments.paper,
-        quick=quick,
+        quick=arguments.quick,
     )
+    datasets = datasets_of(arguments)
+    results = Results(settings=asdict(settings))
+    with Opened() as opened:
+        sources = arguments.tokenizer or ["default"]
+        subjects = opened.subjects(sources, arguments.engine or ["auto"], results.notes)
+        results.notes += unsuited(subjects, settings.executors)
+        results.provenance = provenance(datasets, subjects, sys.argv)
+        planned = experiments(settings, datasets, subjects, opened)
+        total = sum(experiment.chars(settings.repeats) for experiment in planned)
+        with bar_of(arguments, total) as moved:
+            run_experiments(planned, settings.repeats, settings.seed, results, moved)
+    return results
 
 
 def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
-    """The files as datasets, or drawn ones. Raises OSError, FileFormatError."""
-    from tokpar.bench.datasets import read_dataset
-    from tokpar.bench.synthetic import synthetic
+    """The files as datasets, or drawn ones; says on stderr which lines are skipped. Raises OSError,
+    FileFormatError."""
+    from tokpar.bench.datasets import read_dataset, synthetic
 
-    limit = _given(arguments.limit, QUICK_LIMIT if arguments.quick else None)
     if not arguments.files:
         texts, size = QUICK_SYNTHETIC if arguments.quick else SYNTHETIC
-        return synthetic(arguments.seed, _given(arguments.limit, texts), size)
+        return synthetic(arguments.seed, arguments.limit or texts, size)
+    limit = arguments.limit or (QUICK_LIMIT if arguments.quick else None)
     found = []
     for path in arguments.files:
         dataset = read_dataset(path, arguments.field, arguments.skip_bad_lines)
-        _say_skipped(dataset)
-        found.append(dataset.first(limit))
+        for problem in dataset.skipped:
+            print(f"skipped {problem}", file=sys.stderr)
+        if dataset.skipped:
+            print(f"{dataset.origin}: {plural(len(dataset.skipped), 'bad line')}", file=sys.stderr)
+        found.append(replace(dataset, texts=dataset.texts[:limit]))
     return found
 
 
-def _say_skipped(dataset: Dataset) -> None:
-    for problem in dataset.skipped:
-        print(f"skipped {problem}", file=sys.stderr)
-    if dataset.skipped:
-        print(f"{dataset.origin}: {plural(len(dataset.skipped), 'bad line')}", file=sys.stderr)
-
-
 def _check(arguments: argparse.Namespace) -> None:
-    """What would otherwise be an error only after the measuring."""
+    """What would otherwise be an error only after the measuring. Makes the directory of --out."""
     if arguments.read is not None and arguments.files:
         raise OptionError("--read shows what was measured before: give no FILE")
     if arguments.paper and not arguments.files:
@@ -185,14 +181,12 @@ def _check(arguments: argparse.Namespace) -> None:
             raise OptionError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if arguments.out is not None:
         if not arguments.no_plots:
-            require_plots()
+            _require_plots()
         arguments.out.mkdir(parents=True, exist_ok=True)
 
 
-def require_plots() -> None:
+def _require_plots() -> None:
     """Raises OptionError if what draws and what asks the machine is not installed."""
-    from importlib import import_module
-
     try:
         for package in ("matplotlib", "psutil"):
             import_module(package)
@@ -207,32 +201,7 @@ def _names(given: str | None) -> tuple[str, ...] | None:
     return None if given is None else tuple(name.strip() for name in given.split(","))
 
 
-def _given(value: int | None, otherwise: Default) -> int | Default:
-    return otherwise if value is None else value
-
-
-def _print(results: Results) -> None:
-    from tokpar.bench.paper_tables import tables_of
-    from tokpar.bench.tables import text_of
-
-    print("\n\n".join(text_of(table) for table in tables_of(results)))
-
-
-def _write(arguments: argparse.Namespace, results: Results) -> None:
-    """The JSON first: nothing that follows can lose it."""
-    from tokpar.bench.paper_tables import tables_of
-    from tokpar.bench.results import to_json
-    from tokpar.bench.tables import text_of
-
-    out: Path = arguments.out
-    out.mkdir(parents=True, exist_ok=True)
-    written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
-    (out / "results.json").write_text(written + "\n", encoding="utf-8")
-    tables = tables_of(results)
-    text = "\n\n".join(text_of(table) for table in tables)
-    (out / "tables.txt").write_text(text + "\n", encoding="utf-8")
-    if arguments.no_plots:
-        return
+def _draw(out: Path, results: Results, tables: list[Table]) -> None:
     from tokpar.bench.plots import pictures
     from tokpar.bench.report import page
 

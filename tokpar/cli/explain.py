@@ -54,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.around < 1:
         raise OptionError(f"--around must be at least 1, got {arguments.around}")
-    source = _source(arguments)
+    if len(arguments.files) > 1:
+        raise OptionError(f"explain takes one text, got {len(arguments.files)}")
+    (source,) = sources(arguments)
     tokenizer = tokenizer_of(arguments)
     with blamed_on(source):
         traced = trace(
@@ -77,13 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if traced.ok else 1
 
 
-def _source(arguments: argparse.Namespace) -> Source:
-    if len(arguments.files) > 1:
-        raise OptionError(f"explain takes one text, got {len(arguments.files)}")
-    (source,) = sources(arguments)
-    return source
-
-
 def _chosen(traced: Trace, arguments: argparse.Namespace) -> Sequence[int]:
     """The seams to show: the one asked for, all of them, or the first few of those that matter."""
     count = len(traced.seams)
@@ -102,6 +97,7 @@ def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) 
     """All there is to say of these seams, and of the whole."""
     from tokpar.explain import explain_seam
 
+    explained = (explain_seam(traced, n, around) for n in sorted(chosen))
     return {
         "file": source.name,
         "tokenizer": traced.tokenizer.name,
@@ -116,12 +112,8 @@ def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) 
         "seams_by_rule": rule_counts(traced.encoding.seams),
         "differing": sorted(traced.differing),
         "report": asdict(traced.encoding.report),
-        "seams": [_seam(asdict(explain_seam(traced, n, around))) for n in sorted(chosen)],
+        "seams": [asdict(seam) | {"witness": dict(seam.witness)} for seam in explained],
     }
-
-
-def _seam(seam: dict[str, Any]) -> dict[str, Any]:
-    return seam | {"witness": dict(seam["witness"])}
 
 
 def _print(

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tokpar.agreement.differing import first_difference
 from tokpar.kernels import IdArray, SpanArray
 
 Located = tuple[IdArray, SpanArray | None]
@@ -85,17 +86,11 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
 def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> Difference:
     """What is left when equal ids in front and at the end are taken away."""
     least = min(len(joined), len(serial))
-    front = _equal_ids(joined[:least], serial[:least])
+    front = first_difference(joined, serial)
     rest = least - front
-    back = _equal_ids(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
+    back = first_difference(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
     last, other_last = len(joined) - back, len(serial) - back
     return Difference(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
-
-
-def _equal_ids(one: IdArray, other: IdArray) -> int:
-    """How many ids are equal from the front; both rows have one length."""
-    unequal = (one != other).nonzero()[0]
-    return int(unequal[0]) if len(unequal) else len(one)
 
 
 def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import re
 from importlib import resources
 from typing import Any
 
-from tokpar.explain.rows import Row, Stretch, Token
+from tokpar.explain.rows import Row, Token
 from tokpar.explain.seam import Explained, explain_seam
 from tokpar.explain.trace import Trace
 
@@ -48,16 +48,16 @@ def data(trace: Trace, around: int, proofs: str) -> dict[str, Any]:
         "plan": report.plan,
         "why": report.why,
         "proofs": proofs.rstrip("/"),
-        "regions": [list(region) for region in report.serial_regions],
+        "regions": report.serial_regions,
         "first": ordered[0] if ordered else -1,
         "seams": [
-            [
+            (
                 seam.position,
                 *trace.place(seam.position),
                 seam.rule or "",
                 seam.theorem,
                 trace.rank(n),
-            ]
+            )
             for n, seam in enumerate(trace.seams)
         ],
         "meanings": meanings,
@@ -93,22 +93,18 @@ def _detail(seam: Explained, meaning: int) -> dict[str, Any]:
         "meaning": meaning,
         "says": seam.theorem_says,
         "page": seam.page,
-        "witness": [list(pair) for pair in seam.witness],
-        "words": list(seam.words),
-        "before": [_stretch(each) for each in seam.before],
-        "after": [_stretch(each) for each in seam.after],
-        "left": list(seam.left),
-        "right": list(seam.right),
+        "witness": seam.witness,
+        "words": seam.words,
+        "before": [[each.text, int(each.shared)] for each in seam.before],
+        "after": [[each.text, int(each.shared)] for each in seam.after],
+        "left": seam.left,
+        "right": seam.right,
         "rows": [_row(row) for row in rows],
         "differences": [
             [each.words, _row(each.joined), _row(each.serial)] for each in seam.differences
         ],
         "more": seam.more_differences,
     }
-
-
-def _stretch(stretch: Stretch) -> list[Any]:
-    return [stretch.text, int(stretch.shared)]
 
 
 def _row(row: Row) -> list[Any]:
@@ -126,13 +122,11 @@ def _part(name: str) -> str:
 
 def _policy(style: str, script: str) -> str:
     """The page may run its own script and nothing else, and fetch nothing."""
-    sources = {"style-src": style, "script-src": script}
-    allowed = [f"{kind} 'sha256-{_digest(content)}'" for kind, content in sources.items()]
-    return "; ".join(["default-src 'none'", *allowed])
-
-
-def _digest(content: str) -> str:
-    return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+    allowed = ["default-src 'none'"]
+    for kind, content in (("style-src", style), ("script-src", script)):
+        digest = hashlib.sha256(content.encode("utf-8")).digest()
+        allowed.append(f"{kind} 'sha256-{base64.b64encode(digest).decode('ascii')}'")
+    return "; ".join(allowed)
 
 
 def _in_script(value: object) -> str:

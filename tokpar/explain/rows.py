@@ -100,24 +100,21 @@ def _decoded(trace: Trace, id_: int) -> str:
 
 def unequal(trace: Trace, difference: Difference) -> Unequal:
     """A difference, with the tokens of both sides."""
-    joined = _part(
-        trace, (difference.first, difference.last), trace.encoding.ids, trace.joined_spans
-    )
-    other = difference.other_first, difference.other_last
-    serial = _part(trace, other, trace.serial, trace.serial_spans)
-    start, stop = difference.start, difference.stop
+
+    def row(first: int, last: int, ids: IdArray, spans: SpanArray | None) -> Row:
+        most = min(last, first + TOKENS_AROUND)
+        tokens = (token_at(trace, n, ids, spans, differs=True) for n in range(first, most))
+        return Row(tuple(tokens), last - first)
+
+    each = difference
+    joined = row(each.first, each.last, trace.encoding.ids, trace.joined_spans)
+    serial = row(each.other_first, each.other_last, trace.serial, trace.serial_spans)
+    start, stop, where = each.start, each.stop, f"From id {each.first:,}"
     if start >= 0:
         start, stop = trace.touched(start, stop)
-    where = f"Code points {start:,} to {stop:,}" if start >= 0 else f"From id {difference.first:,}"
+        where = f"Code points {start:,} to {stop:,}"
     words = f"{where}: the joined ids have {_tokens(joined)}, the serial ids {_tokens(serial)}."
     return Unequal(start, stop, joined, serial, words)
-
-
-def _part(trace: Trace, numbers: tuple[int, int], ids: IdArray, spans: SpanArray | None) -> Row:
-    first, last = numbers
-    most = min(last, first + TOKENS_AROUND)
-    tokens = (token_at(trace, n, ids, spans, differs=True) for n in range(first, most))
-    return Row(tuple(tokens), last - first)
 
 
 def _tokens(row: Row) -> str:

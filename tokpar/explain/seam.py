@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, token_at, unequal
-from tokpar.explain.trace import Mask, Trace
+from tokpar.explain.trace import Kept, Mask, Trace
 from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
 from tokpar.kernels import IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
@@ -51,12 +51,10 @@ class Explained:
 
 def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
     """The seam of that number, 0, 1, ..., with `around` code points of text to either side."""
-    seam = trace.seams[number]
     view = _View(trace, number, around)
+    seam, (left, right) = view.seam, view.chunks
     mine = trace.differing.get(number, ())
     line, column = trace.place(seam.position)
-    before, after = view.context()
-    left, right = view.left, view.right
     return Explained(
         number=number,
         position=seam.position,
@@ -68,14 +66,14 @@ def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
         meaning=rule_sentence(seam, trace.strategy),
         theorem_says=theorem_sentence(seam),
         page=proof_page(seam, trace.strategy),
-        before=before,
-        after=after,
+        before=view.stretches(max(0, seam.position - around), seam.position),
+        after=view.stretches(seam.position, min(len(trace.text), seam.position + around)),
         left=(left.start, left.stop),
         right=(right.start, right.stop),
         shared=view.shared,
         matched=len(view.matched[0]),
-        left_row=view.left_row(),
-        right_row=view.right_row(),
+        left_row=view.chunk_row(0),
+        right_row=view.chunk_row(1),
         joined_row=view.joined_row(),
         serial_row=view.serial_row(),
         differs=bool(mine),
@@ -86,40 +84,42 @@ def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
 
 
 class _View:
-    """The places and rows that the story of one seam is made of."""
+    """The places and rows that the story of one seam is made of; a pair has what is of the left
+    chunk and of the right one."""
 
     def __init__(self, trace: Trace, number: int, around: int) -> None:
         self.trace, self.around = trace, around
         self.seam: Seam = trace.seams[number]
-        self.k, self.j = number, number + 1
-        self.left, self.right = trace.chunks[self.k], trace.chunks[self.j]
-        self.left_spans, self.right_spans = trace.piece_spans(self.k), trace.piece_spans(self.j)
-        self.shared = (self.right.start, max(self.right.start, self.left.stop))
+        self.chunks = trace.chunks[number : number + 2]
+        self.ids = [piece.ids for piece in trace.pieces[number : number + 2]]
+        self.kept = trace.kept[number : number + 2]
+        self.spans = trace.piece_spans(number), trace.piece_spans(number + 1)
+        left, right = self.chunks
+        self.shared = (right.start, max(right.start, left.stop))
         self.matched = self._matched()
         self.joint = self._joint()
         self.windows = self._windows()
 
     def _matched(self) -> tuple[IntArray, IntArray]:
         """Numbers, in both pieces, of the tokens both found at the same place of the overlap."""
-        none = np.zeros(0, dtype=np.int64)
-        left, right = self.left_spans, self.right_spans
+        left, right = self.spans
         if left is None or right is None or self.shared[0] == self.shared[1]:
-            return none, none
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         start, stop = (int(self.trace.starts[place]) for place in self.shared)
         first = int(np.searchsorted(left[:, 1], start, side="right"))
         last = int(np.searchsorted(right[:, 0], stop))
-        ids = self.trace.pieces[self.k].ids[first:], self.trace.pieces[self.j].ids[:last]
-        found, other = equal_tokens(left[first:], ids[0], right[:last], ids[1])
+        ids, others = self.ids[0][first:], self.ids[1][:last]
+        found, other = equal_tokens(left[first:], ids, right[:last], others)
         return found + first, other
 
     def _joint(self) -> tuple[int, int]:
         """Where the kept tokens of the left chunk end and those of the right one begin, UTF-8
         bytes; the seam's place where that is not known."""
         here = int(self.trace.starts[self.seam.position])
-        kept, left, right = self.trace.kept, self.left_spans, self.right_spans
+        left, right = self.spans
         if left is None or right is None:
             return here, here
-        (first, last), (behind, end) = kept[self.k], kept[self.j]
+        (first, last), (behind, end) = self.kept
         stop = int(left[last - 1, 1]) if last > first else here
         start = int(right[behind, 0]) if end > behind else here
         return stop, start
@@ -137,21 +137,14 @@ class _View:
             windows.append((start, stop))
         return windows
 
-    def left_row(self) -> Row:
-        edge = self.trace.kept[self.k][1]
-        return self._chunk_row(self.k, self.left_spans, edge, self.matched[0])
-
-    def right_row(self) -> Row:
-        edge = self.trace.kept[self.j][0]
-        return self._chunk_row(self.j, self.right_spans, edge, self.matched[1])
-
-    def _chunk_row(self, k: int, spans: SpanArray | None, edge: int, matched: IntArray) -> Row:
-        ids, (first, last) = self.trace.pieces[k].ids, self.trace.kept[k]
-        numbers = self._near(spans, 0, len(ids), edge)
-        both = np.isin(np.array(numbers, dtype=np.int64), matched).tolist()
+    def chunk_row(self, side: int) -> Row:
+        """Of the left chunk (0) or the right one (1)."""
+        ids, spans, (first, last) = self.ids[side], self.spans[side], self.kept[side]
+        edge = first if side else last
+        matched = set(self.matched[side].tolist())
         tokens = (
-            token_at(self.trace, n, ids, spans, self.shared, first <= n < last, common)
-            for n, common in zip(numbers, both, strict=True)
+            token_at(self.trace, n, ids, spans, self.shared, first <= n < last, n in matched)
+            for n in self._near(spans, 0, len(ids), edge)
         )
         return Row(tuple(tokens), len(ids), edge)
 
@@ -161,8 +154,8 @@ class _View:
         ids, token = self.trace.encoding.ids, max(0, self.seam.token)
         reach = 4 * self.around + 8
         first, last = max(0, token - reach), min(len(ids), token + reach)
-        numbers = self._near(self.trace.joined_spans, first, last, token)
-        return self._whole_row(numbers, ids, self.trace.joined_spans, self.trace.unequal[0], token)
+        spans, differs = self.trace.joined_spans, self.trace.unequal[0]
+        return self._whole_row(ids, spans, (first, last), differs, token)
 
     def serial_row(self) -> Row:
         ids, edges = self.trace.serial, self.trace.serial_edges
@@ -173,15 +166,15 @@ class _View:
             here = int(self.trace.starts[self.seam.position])
             before = int(np.searchsorted(edges[1], here, side="right"))
             seam = before if before == len(ids) or edges[0][before] >= here else -1
-        numbers = self._near(self.trace.serial_spans, first, last, max(0, self.seam.token))
-        return self._whole_row(numbers, ids, self.trace.serial_spans, self.trace.unequal[1], seam)
+        spans, differs = self.trace.serial_spans, self.trace.unequal[1]
+        return self._whole_row(ids, spans, (first, last), differs, seam)
 
     def _whole_row(
-        self, numbers: list[int], ids: IdArray, spans: SpanArray | None, differs: Mask, seam: int
+        self, ids: IdArray, spans: SpanArray | None, part: Kept, differs: Mask, seam: int
     ) -> Row:
         tokens = (
             token_at(self.trace, n, ids, spans, self.shared, differs=bool(differs[n]))
-            for n in numbers
+            for n in self._near(spans, *part, max(0, self.seam.token))
         )
         return Row(tuple(tokens), len(ids), seam)
 
@@ -196,13 +189,8 @@ class _View:
             touching |= (part[:, 1] > start) & (part[:, 0] < stop)
         return [first + int(n) for n in np.flatnonzero(touching)]
 
-    def context(self) -> tuple[tuple[Stretch, ...], tuple[Stretch, ...]]:
-        """The text before and behind the seam."""
-        here, length = self.seam.position, len(self.trace.text)
-        before = self._stretches(max(0, here - self.around), here)
-        return before, self._stretches(here, min(length, here + self.around))
-
-    def _stretches(self, start: int, stop: int) -> tuple[Stretch, ...]:
+    def stretches(self, start: int, stop: int) -> tuple[Stretch, ...]:
+        """The text of [start, stop), in parts where the overlap begins or ends."""
         inner = [place for place in self.shared if start < place < stop]
         edges = [start, *sorted(set(inner)), stop]
         return tuple(
@@ -216,7 +204,8 @@ class _View:
         start, stop = self.shared
         said = []
         if start < stop:
-            found = "1 token" if len(self.matched[0]) == 1 else f"{len(self.matched[0]):,} tokens"
+            count = len(self.matched[0])
+            found = "1 token" if count == 1 else f"{count:,} tokens"
             said.append(
                 f"Both chunks tokenized code points {start:,} to {stop:,} and found {found} in "
                 "common at the same places."
@@ -225,7 +214,7 @@ class _View:
             said.append("The chunks do not overlap: their ids stand one after the other.")
         if differs:
             said += self._lost()
-        if self.left_spans is None or self.right_spans is None or self.trace.joined_spans is None:
+        if any(spans is None for spans in (*self.spans, self.trace.joined_spans)):
             said.append(f"No positions: {NOT_LOCATED}.")
         return tuple(said)
 

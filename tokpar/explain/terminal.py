@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tokpar.explain.rows import Row, Stretch, Token
@@ -45,7 +45,8 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
         named = " ".join(f"{name}={value}" for name, value in seam.witness)
         yield f"  {'witness':{LABEL}}{named}"
     yield from map("  {}".format, seam.words)
-    yield f"  {'text':{LABEL}}{_context(seam, paint)}"
+    before, after = _text(seam.before, paint), _text(seam.after, paint)
+    yield f"  {'text':{LABEL}}{before}{paint('1', SEAM)}{after}"
     rows = (
         (f"left {_range(seam.left)}", seam.left_row),
         (f"right {_range(seam.right)}", seam.right_row),
@@ -74,15 +75,8 @@ def _wrapped(words: str) -> Sequence[str]:
     return textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _context(seam: Explained, paint: Paint) -> str:
-    before, after = (
-        "".join(_stretch(each, paint) for each in side) for side in (seam.before, seam.after)
-    )
-    return f"{before}{paint('1', SEAM)}{after}"
-
-
-def _stretch(stretch: Stretch, paint: Paint) -> str:
-    return paint("4", stretch.text) if stretch.shared else stretch.text
+def _text(stretches: Iterable[Stretch], paint: Paint) -> str:
+    return "".join(paint("4", each.text) if each.shared else each.text for each in stretches)
 
 
 def _row(row: Row, paint: Paint) -> str:

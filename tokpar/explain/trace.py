@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,10 +73,7 @@ class Trace:
     @cached_property
     def lines(self) -> IntArray:
         """Where lines begin, code points; a line ends with "\\n"."""
-        found, places = -1, [0]
-        while (found := self.text.find("\n", found + 1)) >= 0:
-            places.append(found + 1)
-        return np.array(places, dtype=np.int64)
+        return np.array([0, *(end.end() for end in re.finditer("\n", self.text))], dtype=np.int64)
 
     @cached_property
     def tiles(self) -> bool:
@@ -94,22 +93,21 @@ class Trace:
     @cached_property
     def serial_edges(self) -> tuple[IntArray, IntArray] | None:
         """Starts and stops of the serial tokens, each in one piece of memory to be searched."""
-        spans = self.serial_spans
-        if spans is None:
+        if self.serial_spans is None:
             return None
-        return np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1])
+        starts, stops = np.ascontiguousarray(self.serial_spans.T)
+        return starts, stops
 
     @cached_property
     def joined_spans(self) -> SpanArray | None:
         """The same of the joined ids: where each token was when its chunk was tokenized, even if
         the ids together are no encoding of the text."""
-        parts = [self.piece_spans(k) for k in range(len(self.pieces))]
         known = [
             spans[first:last]
-            for spans, (first, last) in zip(parts, self.kept, strict=True)
-            if spans is not None
+            for k, (first, last) in enumerate(self.kept)
+            if (spans := self.piece_spans(k)) is not None
         ]
-        return np.concatenate(known) if len(known) == len(parts) else None
+        return np.concatenate(known) if len(known) == len(self.kept) else None
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -126,11 +124,11 @@ class Trace:
     @cached_property
     def differing(self) -> Mapping[int, Sequence[Difference]]:
         """The seams that a difference is laid to, and which."""
-        found: dict[int, list[Difference]] = {}
+        found: defaultdict[int, list[Difference]] = defaultdict(list)
         for each in self.differences:
             for n in each.seams:
-                found.setdefault(n, []).append(each)
-        return found
+                found[n].append(each)
+        return dict(found)
 
     @cached_property
     def unequal(self) -> tuple[Mask, Mask]:
@@ -147,9 +145,7 @@ class Trace:
 
     def rank(self, n: int) -> int:
         """0: ids differ there; 1: no rule licenses it; 2: certified."""
-        if n in self.differing:
-            return 0
-        return 1 if self.seams[n].rule is None else 2
+        return 0 if n in self.differing else 1 if self.seams[n].rule is None else 2
 
     def place(self, position: int) -> tuple[int, int]:
         """Line and column of a code point, counted from 1."""
@@ -186,11 +182,20 @@ def trace(
         [text], adapter, method, smallest=smallest, finish=False, watch=found.append
     )[0]
     serial = encoding.ids
+    chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks
+    pieces: Sequence[Piece] = (Piece(serial),)
+    kept = [(0, len(serial))]
     if found:
+        joined = found[0]
+        chunks, pieces = joined.chunks, joined.pieces
+        kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
         serial = in_one_call(text, adapter, encoding.report, finish=False).ids
     elif encoding.report.why == TOO_SHORT:
         encoding = replace(encoding, report=replace(encoding.report, why=_GIVE_SIZE))
-    joined = found[0] if found else _whole(text, encoding)
+    located = (
+        _located(piece, text[chunk.start : chunk.stop], adapter)
+        for chunk, piece in zip(chunks, pieces, strict=True)
+    )
     return Trace(
         text,
         adapter,
@@ -198,20 +203,10 @@ def trace(
         options,
         encoding,
         serial,
-        tuple(joined.chunks),
-        tuple(
-            _located(piece, text[chunk.start : chunk.stop], adapter)
-            for chunk, piece in zip(joined.chunks, joined.pieces, strict=True)
-        ),
-        tuple(zip(joined.first.tolist(), joined.last.tolist(), strict=True)),
+        tuple(chunks),
+        tuple(located),
+        tuple(kept),
     )
-
-
-def _whole(text: str, encoding: Encoding) -> Joined:
-    """One chunk, of whose ids all were kept."""
-    ids, edges = encoding.ids, np.array([0, len(encoding.ids)])
-    chunks = Split.whole(text, encoding.report.why).chunks
-    return Joined(ids, encoding.seams, chunks, (Piece(ids),), edges[:1], edges[1:])
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:

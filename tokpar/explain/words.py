@@ -69,8 +69,6 @@ CLAIMS = {
 }
 """By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""
 
-_ON_PAGE = {"5'": "theorem-5.md"}
-
 EDGE, SEAM, SPACE = "│", "┃", "␣"
 MATCHED, DIFFERS = ("⟨", "⟩"), ("⟦", "⟧")
 _SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED, *DIFFERS})
@@ -94,7 +92,8 @@ def proof_page(seam: Seam, strategy: str) -> str:
     """The name of the page in proofs/, or nothing: theorem 20 -> "theorem-20.md"."""
     if seam.rule is None:
         return CLAIMS[strategy][1] if strategy in CLAIMS else ""
-    return _ON_PAGE.get(seam.theorem, f"theorem-{seam.theorem}.md")
+    number = seam.theorem.rstrip("'")
+    return f"theorem-{number}.md"
 
 
 def shown(text: str) -> str:
