@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 Texts = st.SearchStrategy[str]
@@ -197,12 +199,14 @@ def of(characters: Sequence[str], *, max_size: int = 8) -> Texts:
     return st.lists(st.sampled_from(characters), min_size=1, max_size=max_size).map("".join)
 
 
+@cache
 def runs(characters: str = RUN_CHARACTERS) -> Texts:
     """One character 1 to 400 times, often next to a power of two."""
     lengths = st.one_of(st.sampled_from(LENGTHS), st.integers(1, 400))
     return st.tuples(st.sampled_from(characters), lengths).map(lambda run: run[0] * run[1])
 
 
+@cache
 def periodic() -> Texts:
     """A word of 1 to 64 characters again and again, the last time perhaps cut."""
     word = st.integers(1, 64).flatmap(
@@ -224,6 +228,7 @@ def thue_morse_word(first: str, second: str, length: int) -> str:
     return "".join((first, second)[n.bit_count() % 2] for n in range(length))
 
 
+@cache
 def aperiodic() -> Texts:
     """Fibonacci and Thue-Morse words over two drawn letters."""
     letter = st.sampled_from(LETTERS + "1 ")
@@ -234,6 +239,7 @@ def aperiodic() -> Texts:
     )
 
 
+@cache
 def near_overlaps() -> Texts:
     """The same stretch two or more times, each but the first with one character changed, added or
     missing: chunks that agree on all but one place."""
@@ -248,6 +254,7 @@ def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> s
     return stretch + "".join(copies)
 
 
+@cache
 def runs_at_offsets() -> Texts:
     """A run that begins 0 to 70 characters into the fragment: at every offset from the seams that
     a splitter lays at a fixed distance."""
@@ -260,6 +267,7 @@ def runs_at_offsets() -> Texts:
     )
 
 
+@cache
 def digits() -> Texts:
     """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
     kinds = st.sampled_from([*DIGITS.values(), "".join(DIGITS.values())])
@@ -268,27 +276,32 @@ def digits() -> Texts:
     return pick(short, long, st.tuples(short, short).map("".join))
 
 
+@cache
 def whitespace() -> Texts:
     """Spaces and newlines of every kind, and what only looks like them."""
     usual = st.text(" \n\r\t", min_size=1, max_size=12)
     return pick(usual, of(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
 
 
+@cache
 def contractions() -> Texts:
     """A word, an apostrophe ending and what may follow it, at every offset."""
     word = st.text("aIdonTé中1 ", max_size=9)
     return st.tuples(word, st.sampled_from(SUFFIXES + SUFFIXES_ODD), word).map("".join)
 
 
+@cache
 def punctuation() -> Texts:
     return st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
 
 
+@cache
 def any_unicode() -> Texts:
     """Any code points but surrogates."""
     return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 
+@cache
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
     return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
@@ -299,6 +312,7 @@ def repetitive() -> tuple[Texts, ...]:
     return periodic(), aperiodic(), near_overlaps(), runs_at_offsets()
 
 
+@cache
 def fragments() -> Texts:
     """One piece of text of a single kind."""
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
@@ -369,6 +383,7 @@ def backwards(fronts: Mapping[str, Sequence[str]], last: str, steps: Sequence[in
     return text
 
 
+@cache
 def lone_surrogates() -> Texts:
     """Surrogates alone, doubled, in the wrong order, and as a pair of two code points."""
     return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
