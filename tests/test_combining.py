@@ -24,8 +24,8 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter, chunks_between
 from tokpar.methods.licensed import LicensedSplitter, licensed_merger
 from tokpar.methods.parts import MERGERS, SPLITTERS
-from tokpar.testing.cutting import small_options
 from tokpar.testing.merger import Anywhere
+from tokpar.testing.strategy import small_options
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300

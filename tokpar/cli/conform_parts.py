@@ -14,7 +14,7 @@ from tokpar.errors import OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
 from tokpar.registry import registry, require_options
-from tokpar.testing.cutting import small_options
+from tokpar.testing.strategy import small_options
 
 USUAL_REFERENCE = "huggingface"
 WORKERS = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -23,11 +22,11 @@ from tokpar.methods.cut import CutSplitter, chunks_between
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.seams import Seams
 from tokpar.spans import alone
-from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
+from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.compare import ids_differ, ids_of
-from tokpar.testing.cutting import certificate_complaint
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
+from tokpar.testing.strategy import certificate_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split
 
 MOST_ROUNDS = 8
@@ -112,23 +111,10 @@ def merger_checks(
 ) -> Iterator[Check]:
     """All checks of a merger with one tokenizer."""
     for splitter in splitters:
-        yield Check(
-            f"merge: {splitter}",
-            "a list of a Join or None for each neighbouring pair; the joins give the serial ids, "
-            "at licensed seams where both chunks reach",
-            partial(merged, merger, tokenizer, splitter),
-        )
-    yield Check(
-        "merge: one piece",
-        "one chunk has no pair, and no join",
-        partial(one_piece, merger, tokenizer),
-    )
+        yield merged.of(merger, tokenizer, splitter, name=f"merge: {splitter}")
+    yield one_piece.of(merger, tokenizer)
     if isinstance(merger, Mends):
-        yield Check(
-            "mended",
-            "mended chunks tile the text, are others, and no more of them than twice before",
-            partial(mended, merger, tokenizer),
-        )
+        yield mended.of(merger, tokenizer)
 
 
 def given(
@@ -147,11 +133,13 @@ def _run(run: tuple[int, int]) -> Piece:
     return Piece(np.full(times, token, dtype=np.uint32))
 
 
+@check("merge")
 def merged(
     merger: Merger, tokenizer: TokenizerAdapter, splitter: Splitter, text: str
 ) -> Complaint | None:
-    """As in the pipeline, chunks at open seams are fused until all are joined."""
-    _require_usual(tokenizer, text)
+    """a list of a Join or None for each neighbouring pair; the joins give the serial ids, at
+    licensed seams where both chunks reach"""
+    _require_usual(tokenizer, text)  # as in the pipeline, chunks at open seams are fused
     chunks = list(splitter.split(text, tokenizer, 0).chunks)
     for _ in range(MOST_ROUNDS):
         pieces = given(merger, tokenizer, chunks, text)
@@ -231,13 +219,17 @@ def joined_complaint(
     return certificate_complaint(encoding, text, tokenizer)
 
 
+@check("merge: one piece")
 def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """one chunk has no pair, and no join"""
     whole = [Chunk(0, len(text), 0, len(text))]
     found = merger.merge(text, whole, given(merger, tokenizer, whole, text), tokenizer)
     return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
+@check("mended")
 def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """mended chunks tile the text, are others, and no more of them than twice before"""
     assert isinstance(merger, Mends)
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):
