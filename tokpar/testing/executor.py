@@ -18,7 +18,7 @@ from tokpar.interfaces import (
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
-from tokpar.testing.doubles import FAILS, Letters, Whole
+from tokpar.testing.doubles import FAILS, Letters, Unknown
 from tokpar.testing.pools import pools
 from tokpar.types import Rows
 
@@ -164,7 +164,7 @@ def divide(
         for text in texts
     ]
     some = [may and k % 3 != 0 for k, may in enumerate(own)]
-    for subject, may in ((tokenizer, own), (tokenizer, some), (Whole(), [False] * len(texts))):
+    for subject, may in ((tokenizer, own), (tokenizer, some), (Unknown(), [False] * len(texts))):
         wrong = _divided_wrong(executor, subject, texts, may)
         if wrong is not None:
             return wrong
