@@ -63,6 +63,8 @@ def pools(
 def _drawn(
     strategy: Callable[[tuple[str, ...]], Texts], contents: tuple[str, ...], examples: int
 ) -> tuple[str, ...]:
+    if examples < 1:
+        return ()
     found: list[str] = []
 
     @settings(
@@ -77,8 +79,7 @@ def _drawn(
     def draw(text: str) -> None:
         found.append(text[:MOST])
 
-    if examples > 0:
-        draw()
+    draw()
     return tuple(found)
 
 
