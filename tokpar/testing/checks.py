@@ -171,16 +171,20 @@ def _rows(failure: Failure) -> Iterator[tuple[str, str]]:
     yield "got", complaint.got
 
 
-def outcome(call: Callable[[], Any]) -> Any:
+def outcome(call: Callable[..., Any], *arguments: object) -> Any:
     """What a call returns, or the error it raises; an EngineError stands for every panic."""
     try:
-        return call()
+        return call(*arguments)
     except PASSING:
         raise
     except Exception as error:
         return error
     except BaseException as panic:
         return EngineError(f"{type(panic).__name__}: {panic}")
+
+
+def fails(call: Callable[..., Any], *arguments: object) -> bool:
+    return isinstance(outcome(call, *arguments), Exception)
 
 
 def named(complaint: Complaint | None, what: str) -> Complaint | None:
@@ -196,7 +200,7 @@ def at_once(work: Callable[[int], Result], threads: int) -> list[Result]:
 
     def run(number: int) -> None:
         start.wait()
-        found[number] = outcome(partial(work, number))
+        found[number] = outcome(work, number)
 
     workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
     interval = sys.getswitchinterval()

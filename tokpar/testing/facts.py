@@ -124,13 +124,11 @@ def tiles(tokenizer: TokenizerAdapter, known: dict[int, bytes], text: str) -> Co
 @check("facts.longest_token")
 def longest_token(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     """no token of the model is longer, in UTF-8 bytes (the window lemma, theorem 5)"""
-    facts = facts_of(tokenizer)
-    added = {each.id for each in facts.added_tokens}
-    ids, spans = _located(tokenizer, text)
-    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
-        if stop - start > facts.longest_token and id_ not in added:
-            said = f"{token(tokenizer, id_)}, {stop - start} bytes"
-            return Complaint("a longer token", f"at most {facts.longest_token} bytes", said)
+    longest = facts_of(tokenizer).longest_token
+    for id_, held in _of_the_model(tokenizer, text):
+        if len(held) > longest:
+            said = f"{token(tokenizer, id_)}, {len(held)} bytes"
+            return Complaint("a longer token", f"at most {longest} bytes", said)
     return None
 
 
@@ -140,14 +138,21 @@ def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     facts = facts_of(tokenizer)
     assert facts.tokens is not None
     listed = facts.tokens()
-    added = {each.id for each in facts.added_tokens}
+    for id_, held in _of_the_model(tokenizer, text):
+        if held not in listed:
+            said = f"{token(tokenizer, id_)}, {held!r}"
+            return Complaint("neither in tokens() nor an added token", got=said)
+    return None
+
+
+def _of_the_model(tokenizer: TokenizerAdapter, text: str) -> Iterator[tuple[int, bytes]]:
+    """Ids that are no added tokens, each with its bytes of the text."""
+    added = {each.id for each in facts_of(tokenizer).added_tokens}
     ids, spans = _located(tokenizer, text)
     whole = text.encode()
     for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
-        if id_ not in added and whole[start:stop] not in listed:
-            said = f"{token(tokenizer, id_)}, {whole[start:stop]!r}"
-            return Complaint("neither in tokens() nor an added token", got=said)
-    return None
+        if id_ not in added:
+            yield id_, whole[start:stop]
 
 
 @check("facts.added_tokens", together=True)

@@ -18,7 +18,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.mending import Method, fused, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
-from tokpar.methods.cut import CutSplitter, chunks_between
+from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.seams import Seams
 from tokpar.spans import alone
@@ -43,20 +43,12 @@ class Anywhere:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
         seams = [_seam(text, tokenizer, place) for place in places]
-        if not self.overlap:
-            return Split(chunks_between(text, seams))
-        edges = [0, *places, len(text)]
-        cuts = [None, *seams]
+        sides = zip(pairwise([0, *places, len(text)]), [None, *seams], strict=True)
+        wide = self.overlap
         return Split(
             [
-                Chunk(
-                    max(0, start - self.overlap),
-                    min(len(text), stop + self.overlap),
-                    start,
-                    stop,
-                    cut=cut,
-                )
-                for (start, stop), cut in zip(pairwise(edges), cuts, strict=True)
+                Chunk(max(0, start - wide), min(len(text), stop + wide), start, stop, cut=cut)
+                for (start, stop), cut in sides
             ]
         )
 

@@ -196,7 +196,7 @@ def batch(
 
 def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
     """Sets aside a text that the engine's own call refuses."""
-    if isinstance(tokenizer, ChecksText) and outcome(partial(tokenizer.check_text, text)):
+    if isinstance(tokenizer, ChecksText) and outcome(tokenizer.check_text, text):
         raise SetAsideError
 
 
@@ -223,7 +223,7 @@ def surrogates(
         raise SetAsideError
     expected = _own(tokenizer, text)
     for some in options:
-        got = outcome(partial(encoded, strategy, tokenizer, some, text))
+        got = outcome(encoded, strategy, tokenizer, some, text)
         if isinstance(expected, Exception) or isinstance(got, Exception):
             if type(expected) is not type(got):
                 return Complaint(f"{some}: it ends otherwise", repr(expected), repr(got))

@@ -113,7 +113,7 @@ def name(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
 def plain_texts(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """encode takes any str; it may refuse a text, but not an everyday one"""
     for text in PLAIN:
-        got = outcome(partial(tokenizer.encode, text))
+        got = outcome(tokenizer.encode, text)
         if isinstance(got, Exception):
             return Complaint("refused", "ids", f"{type(got).__name__}: {got}", text)
     return None
@@ -208,8 +208,8 @@ def like_reference(
     tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool, text: str
 ) -> Complaint | None:
     text = text if all_unicode else "".join(c for c in text if _frozen(c))
-    expected = outcome(partial(reference.encode, text))
-    got = outcome(partial(tokenizer.encode, text))
+    expected = outcome(reference.encode, text)
+    got = outcome(tokenizer.encode, text)
     if isinstance(expected, Exception) or isinstance(got, Exception):
         if isinstance(expected, Exception) and isinstance(got, Exception):
             raise SetAsideError
