@@ -42,7 +42,9 @@ class Anywhere:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
-        seams = [_seam(text, tokenizer, place) for place in places]
+        finder = finder_for(facts_of(tokenizer))
+        find = finder.certify if finder.refusal_for(text) is None else (lambda text, place: None)
+        seams = [_proposal(find(text, place), place) for place in places]
         sides = zip(pairwise([0, *places, len(text)]), [None, *seams], strict=True)
         wide = self.overlap
         return Split(
@@ -53,10 +55,8 @@ class Anywhere:
         )
 
 
-def _seam(text: str, tokenizer: TokenizerAdapter, place: int) -> Seam:
-    """A proposal; licensed where it happens to be, but for a space that would be left out."""
-    finder = finder_for(facts_of(tokenizer))
-    seam = None if finder.refusal_for(text) else finder.certify(text, place)
+def _proposal(seam: Seam | None, place: int) -> Seam:
+    """Licensed where it happens to be, but for a space that would be left out."""
     if seam is None or "absorbed" in dict(seam.witness):
         return Seam(place, None, "")
     return seam
