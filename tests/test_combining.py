@@ -25,8 +25,8 @@ from tokpar.methods.chunks import chunks_between
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
 from tokpar.methods.parts import MERGERS, SPLITTERS
-from tokpar.testing.cutting import small_options
 from tokpar.testing.merger import Anywhere
+from tokpar.testing.strategy import small_options
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 TEXT = "one two three. Four, five\n\nsix 7890 " * 300

@@ -44,8 +44,8 @@ from tokpar.testing import (
     check_strategy,
     check_tokenizer,
 )
-from tokpar.testing.cutting import small_options
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
+from tokpar.testing.strategy import small_options
 from tokpar.types import Rows
 
 EXAMPLES = drawn(15)

@@ -3,6 +3,7 @@ public functions and the command line, and the pages on plugins tell what there 
 
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib
 import inspect
@@ -21,6 +22,8 @@ import tokpar
 import tokpar.registry as registry_module
 from tokpar import hooks, interfaces
 from tokpar.cli import main
+from tokpar.cli.conform import declare
+from tokpar.cli.conform_parts import parts_of
 from tokpar.testing import (
     check_executor,
     check_merger,
@@ -152,15 +155,18 @@ def test_the_example_conforms(example: ModuleType) -> None:
 def test_conform_finds_the_example_and_each_of_its_parts_by_name(
     example: ModuleType, letters: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def conform(*arguments: str) -> list[str]:
-        assert main(["conform", *arguments, "--examples", "0"]) == 0
-        return [line.partition(" conforms")[0] for line in capsys.readouterr().out.splitlines()]
+    def labels(*arguments: str) -> list[str]:
+        parser = argparse.ArgumentParser()
+        declare(parser)
+        return [part.label for part in parts_of(parser.parse_args(arguments))]
 
-    assert conform("lines") == ["splitter lines", "strategy lines"]
-    assert conform("edges") == ["merger edges"]
-    assert conform("pool") == ["executor pool"]
-    assert conform("letters", "--tokenizer", letters) == ["letters"]
-    assert conform("example", "--tokenizer", letters) == [
+    assert labels("lines") == ["splitter lines", "strategy lines"]
+    assert labels("edges") == ["merger edges"]
+    assert labels("pool") == ["executor pool"]
+    assert labels("letters", "--tokenizer", letters) == ["letters"]
+    assert main(["conform", "example", "--tokenizer", letters, "--examples", "0"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(" conforms")[0] for line in said] == [
         "executor pool",
         "merger edges",
         "splitter lines",

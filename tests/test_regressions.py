@@ -13,7 +13,7 @@ import tokpar
 from tests.seams import assert_lossless, part, refused, wrong_in_fact
 from tokpar.adapters.hf_copy import same_as
 from tokpar.errors import EngineError
-from tokpar.testing.encoding import _facts_differ
+from tokpar.testing.tokenizer import _facts_differ
 
 pytestmark = pytest.mark.ids
 

@@ -537,6 +537,7 @@ def has_twins(tokenizer: Tokenizer) -> bool:
 # ------------------------------------------------------------------------------- drawing
 
 
+@cache
 def added_tokens(*, strip: bool = True) -> st.SearchStrategy[tuple[Added, ...]]:
     """No, one or a few added tokens with any flags; without `strip` none takes whitespace."""
     flag = st.booleans()
@@ -546,6 +547,7 @@ def added_tokens(*, strip: bool = True) -> st.SearchStrategy[tuple[Added, ...]]:
     return st.one_of(st.just(()), some.map(tuple))
 
 
+@cache
 def extras(*, finishing: bool = True, strip: bool = True) -> st.SearchStrategy[Extras]:
     """Added tokens, and unless `finishing` is False also what is applied at the end."""
     if not finishing:
@@ -569,14 +571,16 @@ MERGES = st.integers(0, 60)
 RARELY = st.sampled_from((False, False, False, True))
 
 
+@cache
 def normalizer_names() -> st.SearchStrategy[tuple[str, ...]]:
     """Mostly none, else one to three."""
     some = st.lists(st.sampled_from(tuple(NORMALIZERS)), min_size=1, max_size=3).map(tuple)
     return st.one_of(st.just(()), some)
 
 
+@cache
 def byte_level_specs(
-    *, families: Sequence[str] = tuple(PATTERNS), finishing: bool = True, plain: bool = False
+    *, families: tuple[str, ...] = tuple(PATTERNS), finishing: bool = True, plain: bool = False
 ) -> st.SearchStrategy[ByteLevelSpec]:
     """Byte-level BPE; a `plain` one loses and adds nothing, so its tokens tile the text."""
     odd: dict[str, Any] = (
@@ -590,7 +594,7 @@ def byte_level_specs(
     )
     return st.builds(
         ByteLevelSpec,
-        family=st.sampled_from(tuple(families)),
+        family=st.sampled_from(families),
         seed=SEEDS,
         merges=MERGES,
         wild=RARELY,
@@ -600,6 +604,7 @@ def byte_level_specs(
     )
 
 
+@cache
 def wordpiece_specs(*, finishing: bool = True) -> st.SearchStrategy[WordPieceSpec]:
     usually = st.sampled_from((True, True, True, False))
     return st.builds(
@@ -616,6 +621,7 @@ def wordpiece_specs(*, finishing: bool = True) -> st.SearchStrategy[WordPieceSpe
     )
 
 
+@cache
 def metaspace_specs(*, finishing: bool = True) -> st.SearchStrategy[MetaspaceSpec]:
     return st.builds(
         MetaspaceSpec,
@@ -630,6 +636,7 @@ def metaspace_specs(*, finishing: bool = True) -> st.SearchStrategy[MetaspaceSpe
     )
 
 
+@cache
 def llama_specs(*, finishing: bool = True) -> st.SearchStrategy[LlamaSpec]:
     return st.builds(
         LlamaSpec,
@@ -641,6 +648,7 @@ def llama_specs(*, finishing: bool = True) -> st.SearchStrategy[LlamaSpec]:
     )
 
 
+@cache
 def other_specs(*, finishing: bool = True) -> st.SearchStrategy[OtherSpec]:
     return st.builds(
         OtherSpec,
@@ -652,6 +660,7 @@ def other_specs(*, finishing: bool = True) -> st.SearchStrategy[OtherSpec]:
     )
 
 
+@cache
 def hf_specs(*, finishing: bool = True) -> st.SearchStrategy[HFSpec]:
     """Any spec of a Hugging Face tokenizer."""
     return st.one_of(
@@ -663,6 +672,7 @@ def hf_specs(*, finishing: bool = True) -> st.SearchStrategy[HFSpec]:
     )
 
 
+@cache
 def tiktoken_specs() -> st.SearchStrategy[TiktokenSpec]:
     special = st.lists(st.sampled_from(CONTENTS), max_size=3, unique=True).map(tuple)
     return st.builds(
@@ -675,11 +685,13 @@ def tiktoken_specs() -> st.SearchStrategy[TiktokenSpec]:
     )
 
 
+@cache
 def hf_tokenizers(*, finishing: bool = True) -> st.SearchStrategy[Tokenizer]:
     """Any `tokenizers.Tokenizer`; without `finishing` no template, truncation or padding."""
     return hf_specs(finishing=finishing).map(build)
 
 
+@cache
 def tiktoken_encodings() -> st.SearchStrategy[tiktoken.Encoding]:
     return tiktoken_specs().map(build)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tokpar.cli.options import declare_output, declare_ranks
 from tokpar.cli.output import plural, print_json
 from tokpar.cli.source import read_source
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.errors import ConformanceError, FileFormatError, OptionError
 from tokpar.hooks import OFFERS
 
 if TYPE_CHECKING:
@@ -50,7 +50,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    parts = _parts(arguments)
+    try:
+        from tokpar.cli.conform_parts import parts_of
+    except ImportError as error:
+        raise OptionError(str(error)) from error
+    parts = parts_of(arguments)
     examples = arguments.examples
     if examples is not None and examples < 0:
         raise OptionError(f"--examples must be at least 0, got {examples}")
@@ -63,18 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(part["conforms"] for part in described) else 1
 
 
-def _parts(arguments: argparse.Namespace) -> list[Part]:
-    try:
-        from tokpar.cli.conform_parts import parts_of
-    except ImportError as error:
-        raise OptionError(str(error)) from error
-    return parts_of(arguments)
-
-
 def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Run all checks of a part, and say how it went; the same as JSON."""
-    from tokpar.errors import ConformanceError
-
     failed: ConformanceError | None = None
     watch, seen = _progress(arguments)
     try:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from tokpar import testing
 from tokpar.cli.options import options_of, rank_settings
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import Splitter, TokenizerAdapter
 from tokpar.loading import load
 from tokpar.registry import registry, require_options
-from tokpar.testing.cutting import small_options
+from tokpar.testing.strategy import small_options
 
 USUAL_REFERENCE = "huggingface"
 WORKERS = 2
@@ -41,8 +42,12 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
     named = [(each, name) for each, name in named if kind in (None, each)]
     if not named and kind not in (None, "tokenizer"):
         raise OptionError(f"{what!r} is no {kind} and no plugin with one (see `tokpar plugins`)")
-    if not named:
-        return [_tokenizer(arguments)]
+    if not named:  # WHAT is a path, or a name that `load` knows
+        if arguments.tokenizer is None:
+            return [_compared(what, arguments.engine, arguments)]
+        known = ", ".join(sorted(source.name for source in registry().tokenizer_sources()))
+        said = f"--tokenizer goes with the name of a part, such as an engine ({known})"
+        raise OptionError(f"{said}, got {what!r}")
     return [
         _engine(name, arguments) if each == "tokenizer" else _other(each, name, arguments)
         for each, name in named
@@ -56,27 +61,14 @@ def _provided(plugin: str) -> list[tuple[str, str]]:
     return [(kind, name) for kind, _, name in provided]
 
 
-def _tokenizer(arguments: argparse.Namespace) -> Part:
-    """WHAT is a path, or a name that `load` knows."""
-    if arguments.tokenizer is not None:
-        known = ", ".join(sorted(source.name for source in registry().tokenizer_sources()))
-        raise OptionError(
-            f"--tokenizer goes with the name of a part, such as an engine ({known}), "
-            f"got {arguments.what!r}"
-        )
-    return _compared(arguments.what, arguments.engine, arguments)
-
-
 def _engine(name: str, arguments: argparse.Namespace) -> Part:
     """On --tokenizer; else on the bundled file, or on whatever its own name stands for."""
     if arguments.engine is not None:
         raise OptionError(f"{name!r} is an engine: give --tokenizer PATH instead of --engine")
     if arguments.tokenizer is not None:
         return _compared(arguments.tokenizer, name, arguments)
-    try:
+    with suppress(UnknownNameError):  # not its kind of file
         return _compared("default", name, arguments)
-    except UnknownNameError:  # not its kind of file
-        pass
     try:
         return _compared(name, name, arguments)
     except (UnknownNameError, OSError) as error:
@@ -89,7 +81,8 @@ def _compared(what: str, engine: str | None, arguments: argparse.Namespace) -> P
     settings = rank_settings(arguments)
     tokenizer = load(what, engine=engine, **settings)
     chosen = arguments.reference
-    if chosen is None and engine not in (None, USUAL_REFERENCE) and _is_json(what):
+    is_json = what == "default" or what.endswith(".json")
+    if chosen is None and engine not in (None, USUAL_REFERENCE) and is_json:
         chosen = USUAL_REFERENCE
     reference = None if chosen in (None, "none") else load(what, engine=chosen, **settings)
     check = partial(
@@ -98,64 +91,34 @@ def _compared(what: str, engine: str | None, arguments: argparse.Namespace) -> P
     return Part("tokenizer", tokenizer.name, check, None if reference is None else reference.name)
 
 
-def _is_json(what: str) -> bool:
-    return what == "default" or what.endswith(".json")
-
-
 def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
     tokenizer = load(arguments.tokenizer or "default", engine=arguments.engine)
-    return Part(kind, name, _CHECKS[kind](name, tokenizer, options_of(arguments)))
+    return Part(kind, name, _check(kind, name, tokenizer, options_of(arguments)))
 
 
-class _CheckMaker(Protocol):
-    def __call__(
-        self, name: str, tokenizer: TokenizerAdapter, options: dict[str, Any], /
-    ) -> Callable[..., None]: ...
-
-
-def _splitter(
-    name: str, tokenizer: TokenizerAdapter, options: dict[str, Any]
+def _check(
+    kind: str, name: str, tokenizer: TokenizerAdapter, options: dict[str, Any]
 ) -> Callable[..., None]:
-    """With the given options, or several sets that make chunks small."""
-    build = registry().splitter_kind(name).build
-    require_options(f"splitter {name!r}", [build], options)
-    made = [build(**some) for some in ([options] if options else small_options(build))]
-
-    def check(**settings: Any) -> None:
-        for splitter in made:
-            testing.check_splitter(splitter, tokenizer, **settings)
-
-    return check
-
-
-def _merger(name: str, tokenizer: TokenizerAdapter, options: dict[str, Any]) -> Callable[..., None]:
-    build = registry().merger_kind(name).build
-    require_options(f"merger {name!r}", [build], options)
-    return partial(testing.check_merger, build(**options), tokenizer)
-
-
-def _executor(
-    name: str, tokenizer: TokenizerAdapter, options: dict[str, Any]
-) -> Callable[..., None]:
-    require_options(f"executor {name!r}", [], options)
-    kind = registry().executor_kind(name)
-    if not kind.suits(tokenizer):
-        raise OptionError(f"executor {name!r} does not suit {tokenizer.name}: give --tokenizer")
-    return partial(testing.check_executor, kind.build(WORKERS), tokenizer)
+    """A splitter without options is checked with several sets of them that make chunks small."""
+    known = registry()
+    if kind == "executor":
+        require_options(f"executor {name!r}", [], options)
+        executor = known.executor_kind(name)
+        if not executor.suits(tokenizer):
+            raise OptionError(f"executor {name!r} does not suit {tokenizer.name}: give --tokenizer")
+        return partial(testing.check_executor, executor.build(WORKERS), tokenizer)
+    finds = {"merger": known.merger_kind, "splitter": known.splitter_kind}
+    record: Any = finds.get(kind, known.strategy)(name)
+    require_options(f"{kind} {name!r}", [record.build], options)
+    if kind == "strategy":
+        chosen = [options] if options else None
+        return partial(testing.check_strategy, record, tokenizer, options=chosen)
+    if kind == "merger":
+        return partial(testing.check_merger, record.build(**options), tokenizer)
+    several = [options] if options else small_options(record.build)
+    return partial(_check_splitters, [record.build(**some) for some in several], tokenizer)
 
 
-def _strategy(
-    name: str, tokenizer: TokenizerAdapter, options: dict[str, Any]
-) -> Callable[..., None]:
-    record = registry().strategy(name)
-    require_options(f"strategy {name!r}", [record.build], options)
-    chosen = [options] if options else None
-    return partial(testing.check_strategy, record, tokenizer, options=chosen)
-
-
-_CHECKS: dict[str, _CheckMaker] = {
-    "executor": _executor,
-    "merger": _merger,
-    "splitter": _splitter,
-    "strategy": _strategy,
-}
+def _check_splitters(splitters: list[Splitter], tokenizer: TokenizerAdapter, **how: Any) -> None:
+    for splitter in splitters:
+        testing.check_splitter(splitter, tokenizer, **how)

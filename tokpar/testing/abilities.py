@@ -1,88 +1,82 @@
-"""Checks of the other abilities of an adapter, as far as it has them."""
+"""Checks of the other abilities of an adapter, as far as it has them.
+
+Of finishing, numbers in the place of ids tell where each final id came from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+
+import numpy as np
 
 from tokpar.cuts.finder import finder_for
+from tokpar.errors import TokparError
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
     EncodesWhole,
+    Finishes,
     Locates,
     Remembers,
     TokenizerAdapter,
     facts_of,
 )
+from tokpar.kernels import IdArray
 from tokpar.loading import Detaches, Refreshes
-from tokpar.testing.checks import Check, Complaint, outcome
-from tokpar.testing.compare import array_complaint, ids_differ, ids_of, spans_complaint
-from tokpar.testing.finishing import finish_checks
+from tokpar.spans import alone, numbered
+from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
+from tokpar.testing.compare import (
+    array_complaint,
+    ids_differ,
+    ids_of,
+    rows_complaint,
+    spans_complaint,
+    whole_ids,
+)
+from tokpar.types import Rows
+
+FIRST = int(numbered(1)[0])
 
 
 def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Check]:
     """One check or more for each ability the tokenizer has; `source` is what it was loaded from."""
     if isinstance(tokenizer, Locates):
-        yield Check(
-            "locate",
-            "locate gives one span per id: int64, UTF-8 bytes of the text, in order",
-            partial(locate, tokenizer),
-        )
+        yield locate.of(tokenizer)
     if isinstance(tokenizer, Decodes):
-        yield Check("decode", "decode gives a str, the same each time", partial(decode, tokenizer))
-    yield from finish_checks(tokenizer)
+        yield decode.of(tokenizer)
+    if isinstance(tokenizer, Finishes):
+        yield finish.of(tokenizer)
+        yield finish_batch.of(tokenizer)
+        yield around.of(tokenizer)
+    if isinstance(tokenizer, EncodesWhole):
+        yield encode_whole.of(tokenizer)
     if isinstance(tokenizer, ChecksText):
-        yield from _refusal_checks(tokenizer)
+        yield check_text.of(tokenizer)
+        yield check_text.of(tokenizer, name="check_text: lone surrogates", pool="surrogates")
+        yield refused_part.of(tokenizer)
+        said = "check_text: parts, lone surrogates"
+        yield refused_part.of(tokenizer, name=said, pool="surrogates")
+        if facts_of(tokenizer).forbidden:
+            yield forbidden.of(tokenizer)
     if isinstance(tokenizer, Remembers) and tokenizer.remembers:
-        yield Check(
-            "remembered",
-            "of texts that may be cut at every space it gives the ids of encode, or None",
-            partial(remembered, tokenizer),
-            together=True,
-        )
+        yield remembered.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
-        yield Check(
-            "refreshed",
-            "refreshed() is the tokenizer itself while nothing changed",
-            partial(refreshed, tokenizer),
-            together=True,
-        )
+        yield refreshed.of(tokenizer)
     if isinstance(tokenizer, Detaches) and source is not tokenizer:
-        yield Check(
-            "detached",
-            "detached().attached(source) encodes as before",
-            partial(detached, tokenizer, source),
-        )
+        yield detached.of(tokenizer, source)
 
 
-def _refusal_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    contract = "check_text refuses what the engine's own call refuses, with the same error"
-    look = partial(check_text, tokenizer)
-    yield Check("check_text", contract, look)
-    yield Check("check_text: lone surrogates", contract, look, pool="surrogates")
-    said = (
-        "what check_text refuses is a single character, which encode refuses, too, or one of the "
-        "contents in facts.forbidden"
-    )
-    parts = partial(refused_part, tokenizer)
-    yield Check("check_text: parts", said, parts)
-    yield Check("check_text: parts, lone surrogates", said, parts, pool="surrogates")
-    if facts_of(tokenizer).forbidden:
-        yield Check(
-            "facts.forbidden",
-            "check_text refuses each of the contents wherever it stands",
-            partial(forbidden, tokenizer),
-        )
-
-
+@check("locate")
 def locate(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """locate gives one span per id: int64, UTF-8 bytes of the text, in order"""
     assert isinstance(tokenizer, Locates)
     ids = ids_of(tokenizer, text)
     return spans_complaint(tokenizer.locate(ids, text), ids, text)
 
 
+@check("decode")
 def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """decode gives a str, the same each time"""
     assert isinstance(tokenizer, Decodes)
     ids = ids_of(tokenizer, text)
     once, again = tokenizer.decode(ids.tolist()), tokenizer.decode(ids)  # type: ignore[arg-type]
@@ -91,10 +85,12 @@ def decode(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return Complaint("decode of a list and of the array", repr(once), repr(again))
 
 
+@check("check_text")
 def check_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """check_text refuses what the engine's own call refuses, with the same error"""
     assert isinstance(tokenizer, ChecksText)
     call = tokenizer.encode_whole if isinstance(tokenizer, EncodesWhole) else tokenizer.encode
-    said, own = outcome(partial(tokenizer.check_text, text)), outcome(partial(call, text))
+    said, own = outcome(tokenizer.check_text, text), outcome(call, text)
     refused = isinstance(said, Exception)
     if refused and type(said) is type(own):
         return None
@@ -104,34 +100,37 @@ def check_text(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     return Complaint("the engine's own call ends otherwise", expected, repr(said))
 
 
+@check("check_text: parts")
 def refused_part(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """A stream is checked chunk by chunk, and a text that is not cut only for forbidden contents:
-    nothing else may be refused."""
+    """what check_text refuses is a single character, which encode refuses, too, or one of the
+    contents in facts.forbidden"""
+    # a stream is checked chunk by chunk, and a text that is not cut only for forbidden contents
     assert isinstance(tokenizer, ChecksText)
     if any(content in text for content in facts_of(tokenizer).forbidden):
         return None
-    if not isinstance(outcome(partial(tokenizer.check_text, text)), Exception):
+    if not fails(tokenizer.check_text, text):
         return None
-    if not any(isinstance(outcome(partial(tokenizer.check_text, c)), Exception) for c in text):
+    if not any(fails(tokenizer.check_text, c) for c in text):
         return Complaint("refused as a whole", "a character or a forbidden content that is refused")
-    own = outcome(partial(tokenizer.encode, text))
-    if isinstance(own, Exception):
+    if fails(tokenizer.encode, text):
         return None
-    return Complaint("encode takes what check_text refuses", "an error", f"{len(own)} ids")
+    return Complaint("encode takes what check_text refuses", "an error", "ids")
 
 
+@check("facts.forbidden")
 def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """check_text refuses each of the contents wherever it stands"""
     assert isinstance(tokenizer, ChecksText)
     for content in facts_of(tokenizer).forbidden:
         for some in (content, f"{text}{content}", f"{content}{text}"):
-            said = outcome(partial(tokenizer.check_text, some))
-            if not isinstance(said, Exception):
-                return Complaint(f"not refused: {content!r}", "an error", repr(said), some)
+            if not fails(tokenizer.check_text, some):
+                return Complaint(f"not refused: {content!r}", "an error", "none", some)
     return None
 
 
+@check("remembered", together=True)
 def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """Asked twice, since the second time everything is known; and with several workers."""
+    """of texts that may be cut at every space it gives the ids of encode, or None"""
     assert isinstance(tokenizer, Remembers)
     finder = finder_for(facts_of(tokenizer))
     usual = [
@@ -139,33 +138,152 @@ def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint |
         for text in texts
         if finder.refusal_for(text) is None
         and finder.spaces_safe(text, 0, len(text))
-        and not isinstance(outcome(partial(ids_of, tokenizer, text)), Exception)
+        and not fails(ids_of, tokenizer, text)
     ]
-    for workers in (1, 1, 2):
+    for workers in (1, 1, 2):  # the second time everything is known
         found = tokenizer.remembered(usual, workers)
         if len(found) != len(usual):
             return Complaint("not one answer per text", str(len(usual)), str(len(found)))
         for text, got in zip(usual, found, strict=True):
-            if got is None:
-                continue
-            expected = ids_of(tokenizer, text)
-            wrong = array_complaint(got, "remembered") or ids_differ(expected, got, text, tokenizer)
+            wrong = None if got is None else array_complaint(got, "remembered")
+            if got is not None and wrong is None:
+                wrong = ids_differ(ids_of(tokenizer, text), got, text, tokenizer)
             if wrong is not None:
                 return wrong
     return None
 
 
+@check("refreshed", together=True)
 def refreshed(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """refreshed() is the tokenizer itself while nothing changed"""
     assert isinstance(tokenizer, Refreshes)
     for text in texts[:20]:
-        ids_of_text = outcome(partial(ids_of, tokenizer, text))
+        outcome(ids_of, tokenizer, text)
         if tokenizer.refreshed() is not tokenizer:
-            return Complaint("another object", "itself", type(ids_of_text).__name__)
+            return Complaint("another object", "itself", "another")
     return None
 
 
+@check("detached")
 def detached(tokenizer: TokenizerAdapter, source: object, text: str) -> Complaint | None:
+    """detached().attached(source) encodes as before"""
     assert isinstance(tokenizer, Detaches)
     expected = ids_of(tokenizer, text)
     again = tokenizer.detached().attached(source)
     return ids_differ(expected, ids_of(again, text), text, tokenizer)
+
+
+@check("finish")
+def finish(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """finish gives rows, and selects, inserts and pads; it never looks at the values of ids"""
+    assert isinstance(tokenizer, Finishes)
+    ids = ids_of(tokenizer, text)
+    origin = outcome(tokenizer.finish, Rows.of([numbered(len(ids))]), [text])
+    if _finishes_own_ids_only(origin):
+        return None
+    final = outcome(tokenizer.finish, Rows.of([ids]), [text])
+    return _laid_out(Rows.of([ids]), final, origin, [text], tokenizer)
+
+
+def _finishes_own_ids_only(origin: object) -> bool:
+    """It says so by a LookupError, which is allowed; its subclasses of Python are mistakes."""
+    mistake = isinstance(origin, (IndexError, KeyError))
+    return isinstance(origin, LookupError) and not mistake
+
+
+@check("finish: batch", together=True)
+def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """a row of a batch is what it is alone, padded at one end; it has no id of another row"""
+    assert isinstance(tokenizer, Finishes)
+    if len(tokenizer.finish(Rows.of([]), [])):
+        return Complaint("no texts", "no rows", "some")
+    usual = [text for text in texts if not fails(whole_ids, tokenizer, text)]
+    own = Rows.of(ids_of(tokenizer, text) for text in usual)
+    stand_ins = Rows(numbered(len(own.ids)), own.offsets)
+    origin = outcome(tokenizer.finish, stand_ins, usual)
+    if _finishes_own_ids_only(origin):
+        return None
+    final = outcome(tokenizer.finish, own, usual)
+    wrong = _laid_out(own, final, origin, usual, tokenizer)
+    for k, text in enumerate(usual if wrong is None else ()):
+        wrong = _padded(tokenizer, stand_ins[k], origin[k], text)
+        if wrong is not None:
+            return named(wrong, f"row {k}")
+    return wrong
+
+
+def _padded(
+    tokenizer: TokenizerAdapter, stand_ins: IdArray, found: IdArray, text: str
+) -> Complaint | None:
+    """What is wrong with a row of a batch, by what became of it alone."""
+    single = alone(tokenizer, stand_ins, text)
+    extra = len(found) - len(single)
+    sides = ((found[:extra], found[extra:]), (found[len(single) :], found[: len(single)]))
+    for padding, rest in sides:
+        one_id = len(set(padding.tolist())) <= 1 and (padding < FIRST).all()
+        if extra >= 0 and one_id and np.array_equal(rest, single):
+            return None
+    expected, got = (_shown(each, stand_ins) for each in (single, found))
+    return Complaint("it is not its own finished ids, padded", expected, got, text)
+
+
+def _shown(origin: IdArray, stand_ins: IdArray) -> str:
+    """Numbers of own ids as "#0"; of another row's ids "another row's"."""
+    first, stop = (int(stand_ins[0]), int(stand_ins[-1]) + 1) if len(stand_ins) else (0, 0)
+    said = [
+        str(id_) if id_ < FIRST else f"#{id_ - first}" if first <= id_ < stop else "another row's"
+        for id_ in origin[:40].tolist()
+    ]
+    return " ".join(said) + " ..." * (len(origin) > 40)
+
+
+def _laid_out(
+    own: Rows, final: object, origin: object, texts: Sequence[str], tokenizer: TokenizerAdapter
+) -> Complaint | None:
+    """What is wrong with final ids, by what finishing made of numbers in their place."""
+    if isinstance(final, Exception) or isinstance(origin, Exception):
+        if type(final) is not type(origin):
+            said = "ids and numbers in their place end differently"
+            return Complaint(said, repr(final), repr(origin))
+        if isinstance(final, (ValueError, TokparError)):
+            return None
+        return Complaint("it fails", "rows, or a refusal in words", repr(final))
+    wrong = rows_complaint(final, len(texts), "finish")
+    wrong = wrong or rows_complaint(origin, len(texts), "finish")
+    if wrong is not None:
+        return wrong
+    assert isinstance(final, Rows)
+    assert isinstance(origin, Rows)
+    expected = origin.ids.copy()
+    core = origin.ids >= FIRST
+    expected[core] = own.ids[origin.ids[core] - FIRST]
+    told = Rows(expected, origin.offsets)
+    for k, text in enumerate(texts):
+        wrong = ids_differ(told[k], final[k], text, tokenizer)
+        if wrong is not None:
+            return named(wrong, "numbers in place of ids tell")
+    return None
+
+
+@check("finish: around")
+def around(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """around is None, or the ids that finish puts before and after every text, and no more"""
+    assert isinstance(tokenizer, Finishes)
+    if tokenizer.around is None:
+        return None
+    before, after = tokenizer.around
+    ids = ids_of(tokenizer, text)
+    expected = np.concatenate([before, ids, after])
+    wrong = array_complaint(before, "around") or array_complaint(after, "around")
+    return wrong or ids_differ(expected, alone(tokenizer, ids, text), text, tokenizer)
+
+
+@check("encode_whole")
+def encode_whole(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """encode_whole(text) is encode(text), finished"""
+    assert isinstance(tokenizer, EncodesWhole)
+    got = outcome(tokenizer.encode_whole, text)
+    if isinstance(got, Exception):  # what may be refused is check_text's business
+        return None
+    expected = whole_ids(tokenizer, text)
+    return array_complaint(got, "encode_whole") or ids_differ(expected, got, text, tokenizer)

@@ -6,9 +6,13 @@ draws anything itself, so a failing text can be made smaller by asking again.
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from inspect import cleandoc
+from typing import Any, Literal, TypeVar
 
 from tokpar.agreement.differing import shown, simplest, smallest
 from tokpar.errors import ConformanceError, EngineError
@@ -18,6 +22,7 @@ Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]
 Watch = Callable[[str], None]
 """Is told the name of each check before it runs."""
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,26 @@ class Check:
 
     name: str
     contract: str
-    look: Callable[[Any], Complaint | None]
+    look: Callable[..., Complaint | None]
     together: bool = False
     pool: Pool = "texts"
     repeatable: bool = True
+
+    def of(self, *subject: object, **changes: Any) -> Check:
+        """This check of a subject: what `look` gets before the text."""
+        return replace(self, look=partial(self.look, *subject), **changes)
+
+
+def check(
+    name: str, *, together: bool = False, repeatable: bool = True
+) -> Callable[[Callable[..., Complaint | None]], Check]:
+    """Makes a check of a function of a subject and a text; its docstring is the contract."""
+
+    def made(look: Callable[..., Complaint | None]) -> Check:
+        contract = " ".join(cleandoc(look.__doc__ or "").split())
+        return Check(name, contract, look, together, repeatable=repeatable)
+
+    return made
 
 
 @dataclass(frozen=True)
@@ -128,19 +149,16 @@ def ask(check: Check, texts: str | tuple[str, ...]) -> Complaint | None:
 
 def in_words(subject: str, failures: Sequence[Failure], checks: int) -> str:
     """The text of the error: one paragraph for each failed check."""
-    head = f"{subject} does not conform: {len(failures)} of {checks} checks failed"
-    return "\n\n".join([head, *map(_paragraph, failures)])
+    said = [f"{subject} does not conform: {len(failures)} of {checks} checks failed"]
+    for failure in failures:
+        lines = [f"{failure.check.name}: {failure.check.contract}"]
+        lines += [f"    {name:<9} {value}" for name, value in _rows(failure) if value]
+        said.append("\n".join(lines))
+    return "\n\n".join(said)
 
 
-def _paragraph(failure: Failure) -> str:
-    complaint = failure.complaint
-    lines = [f"{failure.check.name}: {failure.check.contract}"]
-    lines += [f"    {name:<9} {value}" for name, value in _rows(failure, complaint) if value]
-    return "\n".join(lines)
-
-
-def _rows(failure: Failure, complaint: Complaint) -> Iterator[tuple[str, str]]:
-    texts = failure.texts
+def _rows(failure: Failure) -> Iterator[tuple[str, str]]:
+    texts, complaint = failure.texts, failure.complaint
     if texts is not None and len(texts) == 1:
         yield "text", f"{shown(texts[0])} ({len(texts[0]):,} code points)"
     elif texts is not None:
@@ -152,10 +170,10 @@ def _rows(failure: Failure, complaint: Complaint) -> Iterator[tuple[str, str]]:
     yield "got", complaint.got
 
 
-def outcome(call: Callable[[], Any]) -> Any:
+def outcome(call: Callable[..., Any], *arguments: object) -> Any:
     """What a call returns, or the error it raises; an EngineError stands for every panic."""
     try:
-        return call()
+        return call(*arguments)
     except PASSING:
         raise
     except Exception as error:
@@ -164,6 +182,33 @@ def outcome(call: Callable[[], Any]) -> Any:
         return EngineError(f"{type(panic).__name__}: {panic}")
 
 
+def fails(call: Callable[..., Any], *arguments: object) -> bool:
+    return isinstance(outcome(call, *arguments), Exception)
+
+
 def named(complaint: Complaint | None, what: str) -> Complaint | None:
     """The complaint with `what` in front of its words."""
     return None if complaint is None else replace(complaint, what=f"{what}: {complaint.what}")
+
+
+def at_once(work: Callable[[int], Result], threads: int) -> list[Result]:
+    """Results of `work(0)`, `work(1)`, ..., each in a thread of its own, or the error it raised.
+    Threads that do something else meanwhile, such as comparing, would seldom meet."""
+    found: dict[int, Result] = {}
+    start = threading.Barrier(threads)
+
+    def run(number: int) -> None:
+        start.wait()
+        found[number] = outcome(work, number)
+
+    workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return [found[number] for number in range(threads)]

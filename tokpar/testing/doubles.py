@@ -27,11 +27,6 @@ class Unknown:
     def encode(self, text: str) -> IdArray:
         return np.array([ord(character) + len(text) for character in text], dtype=np.uint32)
 
-
-@dataclass(frozen=True)
-class Whole(Unknown):
-    """The same with a batch call."""
-
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         return Rows.of(map(self.encode, texts))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
@@ -17,11 +16,10 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.testing.checks import Check, Complaint, Watch, named, outcome, require
+from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
-from tokpar.testing.doubles import FAILS, Letters, Whole
+from tokpar.testing.doubles import FAILS, Letters, Unknown
 from tokpar.testing.pools import pools
-from tokpar.testing.racing import at_once
 from tokpar.types import Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
@@ -52,57 +50,19 @@ def check_executor(
 
 def executor_checks(executor: Executor, tokenizer: TokenizerAdapter) -> Iterator[Check]:
     """All checks; `close` comes last."""
-    contract = "map gives Rows, one row per text, in order, each as encode of it alone"
-    ids, spans = (partial(rows, executor, tokenizer, each) for each in (False, True))
-    yield Check("map", contract, ids, together=True)
+    yield rows.of(executor, tokenizer, False)
     if isinstance(tokenizer, (Locates, EncodesMany)):
         said = "with spans=True rows have spans, UTF-8 bytes from the start of each text"
-        yield Check("map: spans", said, spans, together=True)
-    yield Check(
-        "map: few texts",
-        "no text gives no row, and one text one",
-        partial(few_texts, executor, tokenizer),
-    )
-    yield Check(
-        "map: equal texts",
-        "several texts may be equal, or parts of one another",
-        partial(equal_texts, executor, tokenizer),
-    )
-    yield Check(
-        "map: errors",
-        "the first error in the order of the texts is raised as an EngineError that names the row, "
-        "and a place in it",
-        partial(errors, executor),
-        together=True,
-    )
-    yield Check(
-        "map: after errors",
-        "after an error the executor works as before",
-        partial(after_errors, executor, tokenizer),
-        together=True,
-    )
-    yield Check(
-        "map: threads",
-        "an executor may be used from several threads at once",
-        partial(threads, executor),
-        together=True,
-        repeatable=False,
-    )
+        yield rows.of(executor, tokenizer, True, name="map: spans", contract=said)
+    yield few_texts.of(executor, tokenizer)
+    yield equal_texts.of(executor, tokenizer)
+    yield errors.of(executor)
+    yield after_errors.of(executor, tokenizer)
+    yield threads.of(executor)
     if isinstance(executor, Divides):
-        yield Check(
-            "divide",
-            "divide gives rows as map does, and which texts were divided: divisible ones only",
-            partial(divide, executor, tokenizer),
-            together=True,
-        )
+        yield divide.of(executor, tokenizer)
     if hasattr(executor, "close"):
-        yield Check(
-            "close",
-            "close may be called twice; map afterwards works, or raises RuntimeError",
-            partial(close, executor, tokenizer),
-            together=True,
-            repeatable=False,
-        )
+        yield close.of(executor, tokenizer)
 
 
 def slices(texts: Sequence[str]) -> list[str]:
@@ -110,9 +70,11 @@ def slices(texts: Sequence[str]) -> list[str]:
     return [" ".join(texts[:LONGER]), *texts]
 
 
+@check("map", together=True)
 def rows(
     executor: Executor, tokenizer: TokenizerAdapter, spans: bool, texts: Sequence[str]
 ) -> Complaint | None:
+    """map gives Rows, one row per text, in order, each as encode of it alone"""
     return mapped_wrong(executor, tokenizer, slices(texts), spans)
 
 
@@ -125,18 +87,24 @@ def mapped_wrong(
     return rows_differ(expected, got, texts, tokenizer, spans)
 
 
+@check("map: few texts")
 def few_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """no text gives no row, and one text one"""
     return mapped_wrong(executor, tokenizer, []) or mapped_wrong(executor, tokenizer, [text])
 
 
+@check("map: equal texts")
 def equal_texts(executor: Executor, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """several texts may be equal, or parts of one another"""
     middle = len(text) // 2
     left, right = text[: middle + 3], text[max(0, middle - 2) :]
     return mapped_wrong(executor, tokenizer, [left, left, right, left])
 
 
+@check("map: errors", together=True)
 def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
-    """Two texts fail; what is raised must be about the first of them."""
+    """the first error in the order of the texts is raised as an EngineError that names the row,
+    and a place in it"""
     usual = [text for text in texts if FAILS not in text][:20]
     parts = ["ab" * 50, *usual, f"first {FAILS}", *usual, f"second {FAILS}", "cd"]
     row = 1 + len(usual)
@@ -154,16 +122,19 @@ def errors(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return Complaint("no place in the text", place, f"[{got.start}, {got.stop})")
 
 
+@check("map: after errors", together=True)
 def after_errors(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
+    """after an error the executor works as before"""
     for _ in range(3):
         outcome(lambda: executor.map([FAILS], Letters(), False))
-    return rows(executor, tokenizer, False, texts)
+    return mapped_wrong(executor, tokenizer, slices(texts))
 
 
+@check("map: threads", together=True, repeatable=False)
 def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
-    """Each thread with texts of its own, several times."""
+    """an executor may be used from several threads at once"""
     tokenizer = Letters(SECONDS)
     usual = [text for text in texts if FAILS not in text]
     jobs = [slices([*usual[n:], *usual[:n]]) for n in range(THREADS)]
@@ -182,17 +153,18 @@ def threads(executor: Executor, texts: Sequence[str]) -> Complaint | None:
     return None
 
 
+@check("divide", together=True)
 def divide(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
-    """Of a tokenizer whose ids depend on the whole text nothing is divisible."""
+    """divide gives rows as map does, and which texts were divided: divisible ones only"""
     finder = finder_for(facts_of(tokenizer))
     own = [
         finder.refusal_for(text) is None and finder.spaces_safe(text, 0, len(text))
         for text in texts
     ]
     some = [may and k % 3 != 0 for k, may in enumerate(own)]
-    for subject, may in ((tokenizer, own), (tokenizer, some), (Whole(), [False] * len(texts))):
+    for subject, may in ((tokenizer, own), (tokenizer, some), (Unknown(), [False] * len(texts))):
         wrong = _divided_wrong(executor, subject, texts, may)
         if wrong is not None:
             return wrong
@@ -218,14 +190,16 @@ def _divided_wrong(
     return None
 
 
+@check("close", together=True, repeatable=False)
 def close(
     executor: Executor, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
+    """close may be called twice; map afterwards works, or raises RuntimeError"""
     assert hasattr(executor, "close")
     executor.close()
     executor.close()
     try:
-        return named(rows(executor, tokenizer, False, texts[:20]), "after close")
+        return named(mapped_wrong(executor, tokenizer, slices(texts[:20])), "after close")
     except EngineError:
         raise
     except RuntimeError:

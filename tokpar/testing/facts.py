@@ -4,7 +4,6 @@ so one that lies gives wrong ids with a certificate."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -22,7 +21,7 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.added import AddedTokens
-from tokpar.testing.checks import Check, Complaint, SetAsideError
+from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts
 
@@ -32,62 +31,27 @@ AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
 def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    """The facts that can be seen to hold or not; the others are in `cutting`."""
+    """The facts that can be seen to hold or not; the others are in `strategy`."""
     if not isinstance(tokenizer, HasFacts):
         return
     facts = tokenizer.facts
-    yield Check(
-        "facts",
-        "facts fit together, and are the same object each time (proofs are kept by identity)",
-        partial(fit_together, tokenizer),
-        together=True,
-    )
+    yield fit_together.of(tokenizer)
     if facts.unprovable is None:
-        yield Check(
-            "facts.family",
-            "a provable regex tokenizer has engine and patterns of a family of the cut tables "
-            "(theorem 19 decides them)",
-            partial(family, tokenizer),
-            together=True,
-        )
+        yield family.of(tokenizer)
     if facts.added_tokens and _predictable(facts):
-        yield Check(
-            "facts.added_tokens",
-            "added tokens are found where their flags say, and what is between them is encoded "
-            "alone (theorem 6.1)",
-            partial(added_tokens, tokenizer),
-            together=True,
-        )
+        yield added_tokens.of(tokenizer)
     if facts.byte_level and _plain(facts) and isinstance(tokenizer, Decodes):
-        yield Check(
-            "facts.byte_level",
-            "nothing of a text is lost: decode(encode(text)) == text",
-            partial(round_trip, tokenizer),
-        )
+        yield round_trip.of(tokenizer)
     if facts.tiles and isinstance(tokenizer, Locates):
-        yield from _tile_checks(tokenizer)
+        yield tiles.of(tokenizer, {each.id: each.content.encode() for each in facts.added_tokens})
+        yield longest_token.of(tokenizer)
+        if facts.tokens is not None:
+            yield tokens.of(tokenizer)
 
 
-def _tile_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
-    yield Check(
-        "facts.tiles",
-        "the tokens' bytes, in order, are the text's UTF-8 bytes, and an id always has the same",
-        partial(tiles, tokenizer, cache_of(tokenizer)),
-    )
-    yield Check(
-        "facts.longest_token",
-        "no token of the model is longer, in UTF-8 bytes (the window lemma, theorem 5)",
-        partial(longest_token, tokenizer),
-    )
-    if facts_of(tokenizer).tokens is not None:
-        yield Check(
-            "facts.tokens",
-            "tokens() holds the bytes of every token of the model (theorem 21)",
-            partial(tokens, tokenizer),
-        )
-
-
+@check("facts", together=True)
 def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """facts fit together, and are the same object each time (proofs are kept by identity)"""
     facts = facts_of(tokenizer)
     if not isinstance(facts, Facts):
         return Complaint("facts are no Facts", "tokpar.types.Facts", type(facts).__name__)
@@ -113,7 +77,10 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
     return Complaint("they contradict one another", got="; ".join(broken)) if broken else None
 
 
+@check("facts.family", together=True)
 def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """a provable regex tokenizer has engine and patterns of a family of the cut tables (theorem 19
+    decides them)"""
     facts = facts_of(tokenizer)
     if facts.scheme != "regex":
         if facts.family is None or family_named(facts.family) is not None:
@@ -128,13 +95,17 @@ def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | Non
     return Complaint("the family is not that of the patterns", expected, got)
 
 
+@check("facts.byte_level")
 def round_trip(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """nothing of a text is lost: decode(encode(text)) == text"""
     assert isinstance(tokenizer, Decodes)
     back = tokenizer.decode(ids_of(tokenizer, text).tolist())
     return None if back == text else Complaint("other text came back", shown(text), shown(back))
 
 
+@check("facts.tiles")
 def tiles(tokenizer: TokenizerAdapter, known: dict[int, bytes], text: str) -> Complaint | None:
+    """the tokens' bytes, in order, are the text's UTF-8 bytes, and an id always has the same"""
     ids, spans = _located(tokenizer, text)
     whole, place = text.encode(), 0
     for k, (id_, (start, stop)) in enumerate(zip(ids.tolist(), spans.tolist(), strict=True)):
@@ -150,33 +121,44 @@ def tiles(tokenizer: TokenizerAdapter, known: dict[int, bytes], text: str) -> Co
     return None
 
 
+@check("facts.longest_token")
 def longest_token(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    facts = facts_of(tokenizer)
-    added = {each.id for each in facts.added_tokens}
-    ids, spans = _located(tokenizer, text)
-    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
-        if stop - start > facts.longest_token and id_ not in added:
-            said = f"{token(tokenizer, id_)}, {stop - start} bytes"
-            return Complaint("a longer token", f"at most {facts.longest_token} bytes", said)
+    """no token of the model is longer, in UTF-8 bytes (the window lemma, theorem 5)"""
+    longest = facts_of(tokenizer).longest_token
+    for id_, held in _of_the_model(tokenizer, text):
+        if len(held) > longest:
+            said = f"{token(tokenizer, id_)}, {len(held)} bytes"
+            return Complaint("a longer token", f"at most {longest} bytes", said)
     return None
 
 
+@check("facts.tokens")
 def tokens(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """tokens() holds the bytes of every token of the model (theorem 21)"""
     facts = facts_of(tokenizer)
     assert facts.tokens is not None
     listed = facts.tokens()
-    added = {each.id for each in facts.added_tokens}
-    ids, spans = _located(tokenizer, text)
-    whole = text.encode()
-    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
-        if id_ not in added and whole[start:stop] not in listed:
-            said = f"{token(tokenizer, id_)}, {whole[start:stop]!r}"
+    for id_, held in _of_the_model(tokenizer, text):
+        if held not in listed:
+            said = f"{token(tokenizer, id_)}, {held!r}"
             return Complaint("neither in tokens() nor an added token", got=said)
     return None
 
 
+def _of_the_model(tokenizer: TokenizerAdapter, text: str) -> Iterator[tuple[int, bytes]]:
+    """Ids that are no added tokens, each with its bytes of the text."""
+    added = {each.id for each in facts_of(tokenizer).added_tokens}
+    ids, spans = _located(tokenizer, text)
+    whole = text.encode()
+    for id_, (start, stop) in zip(ids.tolist(), spans.tolist(), strict=True):
+        if id_ not in added:
+            yield id_, whole[start:stop]
+
+
+@check("facts.added_tokens", together=True)
 def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """Each added token between other texts, as the rules of Hugging Face find it."""
+    """added tokens are found where their flags say, and what is between them is encoded alone
+    (theorem 6.1)"""
     facts = facts_of(tokenizer)
     finder = AddedTokens(facts.added_tokens)
     listed = None if facts.tokens is None else facts.tokens()
@@ -252,11 +234,6 @@ def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray
     if wrong is not None:
         raise ValueError(f"{wrong.what}: {wrong.expected} expected, got {wrong.got}")
     return ids, spans
-
-
-def cache_of(tokenizer: TokenizerAdapter) -> dict[int, bytes]:
-    """Bytes of the added tokens by id, and then of every id that was seen to decode."""
-    return {each.id: each.content.encode() for each in facts_of(tokenizer).added_tokens}
 
 
 def _bytes_of(tokenizer: TokenizerAdapter, id_: int, known: dict[int, bytes]) -> bytes | None:

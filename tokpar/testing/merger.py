@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -19,16 +18,15 @@ from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.mending import Method, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
-from tokpar.methods.chunks import chunks_between
 from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.seams import Seams
 from tokpar.spans import alone
-from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
+from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.compare import ids_differ, ids_of
-from tokpar.testing.cutting import certificate_complaint
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
+from tokpar.testing.strategy import certificate_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
 
 MOST_ROUNDS = 8
@@ -44,29 +42,21 @@ class Anywhere:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         places = range(self.size, len(text), self.size) if attempt == 0 else ()
-        seams = [_seam(text, tokenizer, place) for place in places]
-        if not self.overlap:
-            return Split(chunks_between(text, seams))
-        edges = [0, *places, len(text)]
-        cuts = [None, *seams]
+        finder = finder_for(facts_of(tokenizer))
+        find = finder.certify if finder.refusal_for(text) is None else (lambda text, place: None)
+        seams = [_proposal(find(text, place), place) for place in places]
+        sides = zip(pairwise([0, *places, len(text)]), [None, *seams], strict=True)
+        wide = self.overlap
         return Split(
             [
-                Chunk(
-                    max(0, start - self.overlap),
-                    min(len(text), stop + self.overlap),
-                    start,
-                    stop,
-                    cut=cut,
-                )
-                for (start, stop), cut in zip(pairwise(edges), cuts, strict=True)
+                Chunk(max(0, start - wide), min(len(text), stop + wide), start, stop, cut=cut)
+                for (start, stop), cut in sides
             ]
         )
 
 
-def _seam(text: str, tokenizer: TokenizerAdapter, place: int) -> Seam:
-    """A proposal; licensed where it happens to be, but for a space that would be left out."""
-    finder = finder_for(facts_of(tokenizer))
-    seam = None if finder.refusal_for(text) else finder.certify(text, place)
+def _proposal(seam: Seam | None, place: int) -> Seam:
+    """Licensed where it happens to be, but for a space that would be left out."""
     if seam is None or "absorbed" in dict(seam.witness):
         return Seam(place, None, "")
     return seam
@@ -113,23 +103,10 @@ def merger_checks(
 ) -> Iterator[Check]:
     """All checks of a merger with one tokenizer."""
     for splitter in splitters:
-        yield Check(
-            f"merge: {splitter}",
-            "a list of a Join or None for each neighbouring pair; the joins give the serial ids, "
-            "at licensed seams where both chunks reach",
-            partial(merged, merger, tokenizer, splitter),
-        )
-    yield Check(
-        "merge: one piece",
-        "one chunk has no pair, and no join",
-        partial(one_piece, merger, tokenizer),
-    )
+        yield merged.of(merger, tokenizer, splitter, name=f"merge: {splitter}")
+    yield one_piece.of(merger, tokenizer)
     if isinstance(merger, Mends):
-        yield Check(
-            "mended",
-            "mended chunks tile the text, are others, and no more of them than twice before",
-            partial(mended, merger, tokenizer),
-        )
+        yield mended.of(merger, tokenizer)
 
 
 def given(
@@ -148,11 +125,13 @@ def _run(run: tuple[int, int]) -> Piece:
     return Piece(np.full(times, token, dtype=np.uint32))
 
 
+@check("merge")
 def merged(
     merger: Merger, tokenizer: TokenizerAdapter, splitter: Splitter, text: str
 ) -> Complaint | None:
-    """As in the pipeline, chunks at open seams are fused until all are joined."""
-    _require_usual(tokenizer, text)
+    """a list of a Join or None for each neighbouring pair; the joins give the serial ids, at
+    licensed seams where both chunks reach"""
+    _require_usual(tokenizer, text)  # as in the pipeline, chunks at open seams are fused
     chunks = list(splitter.split(text, tokenizer, 0).chunks)
     for _ in range(MOST_ROUNDS):
         pieces = given(merger, tokenizer, chunks, text)
@@ -232,13 +211,17 @@ def joined_complaint(
     return certificate_complaint(encoding, text, tokenizer)
 
 
+@check("merge: one piece")
 def one_piece(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """one chunk has no pair, and no join"""
     whole = [Chunk(0, len(text), 0, len(text))]
     found = merger.merge(text, whole, given(merger, tokenizer, whole, text), tokenizer)
     return None if found == [] else Complaint("one piece is joined", "[]", repr(found)[:200])
 
 
+@check("mended")
 def mended(merger: Merger, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """mended chunks tile the text, are others, and no more of them than twice before"""
     assert isinstance(merger, Mends)
     _require_usual(tokenizer, text)
     for splitter in (Anywhere(5, 4), Anywhere(7), BlocksSplitter(12, 10, plan_cuts=True)):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tokpar.agreement.hostile import hostile_texts, surrogate_texts
+from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.hostile import surrogate_texts as fixed_surrogates
 from tokpar.agreement.texts import (
     added_contents,
     competing,
@@ -17,15 +17,16 @@ from tokpar.agreement.texts import (
     vocabulary_words,
 )
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.testing import texts as drawing
 from tokpar.testing.checks import Pools
-
-Kind = Literal["texts", "words", "surrogates"]
+from tokpar.testing.texts import Texts, made_of, surrogate_texts, texts
 
 EXAMPLES = 60
 """Texts drawn for a run unless it asks for a number or the active profile of hypothesis has fewer
 examples; besides half as many of the vocabulary's tokens alone, and as many with such tokens among
 other text."""
+MOST = 400
+"""Code points of a drawn text, or of one that is made of the vocabulary: it may have tokens of a
+hundred spaces, and the finest chunks are single code points."""
 LONG = 2000
 """Texts above this many code points are only given to checks that are made for them."""
 MOST_ADDED = 50
@@ -46,22 +47,23 @@ def pools(
     added = tuple(dict.fromkeys(content for each in known for content in added_contents(each)))
     added = added[:MOST_ADDED]
     short = [text for text in own if len(text) <= LONG]
-    drawn = _drawn(added, examples, "texts")
     words = next(filter(None, map(vocabulary_words, known)), ())
-    spelled = surrounded(added) + competing(words) + separated(words)
-    spelled += _drawn(words, examples // 2, "words")
-    spelled += _drawn(words, examples // 2, "texts") if words else ()
-    lone = (*surrogate_texts(), *_drawn(added, examples // 10, "surrogates"))
+    drawn = _drawn(_usual, added, examples)
+    drawn += (*surrounded(added), *(text[:MOST] for text in competing(words) + separated(words)))
+    if words:
+        drawn += _drawn(made_of, words, examples // 2) + _drawn(_usual, words, examples // 2)
     return {
-        "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn, *spelled))),
-        "surrogates": lone,
+        "texts": tuple(dict.fromkeys((*short, *hostile_texts(), *drawn))),
+        "surrogates": (*fixed_surrogates(), *_drawn(_lone, added, examples // 10)),
         "long": tuple(text for text in own if len(text) > LONG),
     }
 
 
 @lru_cache(maxsize=32)
-def _drawn(contents: tuple[str, ...], examples: int, kind: Kind) -> tuple[str, ...]:
-    if examples < 1 or (kind == "words" and not contents):
+def _drawn(
+    strategy: Callable[[tuple[str, ...]], Texts], contents: tuple[str, ...], examples: int
+) -> tuple[str, ...]:
+    if examples < 1:
         return ()
     found: list[str] = []
 
@@ -73,17 +75,17 @@ def _drawn(contents: tuple[str, ...], examples: int, kind: Kind) -> tuple[str, .
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(_strategy(contents, kind))
+    @given(strategy(contents))
     def draw(text: str) -> None:
-        found.append(text)
+        found.append(text[:MOST])
 
     draw()
     return tuple(found)
 
 
-def _strategy(contents: tuple[str, ...], kind: Kind) -> drawing.Texts:
-    if kind == "words":
-        return drawing.made_of(contents)
-    if kind == "surrogates":
-        return drawing.surrogate_texts(added=contents, max_size=400)
-    return drawing.texts(added=contents, max_size=400)
+def _usual(added: tuple[str, ...]) -> Texts:
+    return texts(added=added, max_size=MOST)
+
+
+def _lone(added: tuple[str, ...]) -> Texts:
+    return surrogate_texts(added=added, max_size=MOST)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from tokpar.certificate.checker import seam_findings
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, require
+from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.doubles import Unknown
 from tokpar.testing.pools import pools
 from tokpar.types import Chunk, Split, stands_apart
@@ -41,52 +40,20 @@ def check_splitter(
 
 def splitter_checks(splitter: Splitter, tokenizer: TokenizerAdapter) -> Iterator[Check]:
     """All checks of a splitter with one tokenizer."""
-    yield Check(
-        "split",
-        "a Split whose cores tile the text in order, each chunk around its core and in the text",
-        partial(well_formed, splitter, tokenizer),
-    )
-    yield Check(
-        "split: unknown tokenizer",
-        "the same where nothing is known of the tokenizer; no rule licenses a cut then",
-        partial(well_formed, splitter, Unknown()),
-    )
-    yield Check(
-        "split: cuts",
-        "a cut that names rule K1, K2 or K3 is one that the certificate's checker licenses",
-        partial(licensed, splitter, tokenizer),
-    )
-    yield Check(
-        "split: divisible",
-        "a chunk marked as divisible stands apart, and the split's licence holds before every "
-        "space, behind anything but white space, inside it",
-        partial(divisible, splitter, tokenizer),
-    )
-    yield Check(
-        "split: words",
-        "plan and why are told in words, and serial_regions are ascending parts of the text",
-        partial(words, splitter, tokenizer),
-    )
-    yield Check(
-        "split: lone surrogates",
-        "a text with lone surrogates is one chunk, so that it ends as in the serial call",
-        partial(surrogates, splitter, tokenizer),
-        pool="surrogates",
-    )
-    yield Check(
-        "split: attempts",
-        f"some attempt gives one chunk ({MOST_ATTEMPTS} are tried), and each keeps the contract",
-        partial(attempts, splitter, tokenizer),
-    )
-    yield Check(
-        "split: again",
-        "chunks depend on nothing but text, tokenizer and attempt",
-        partial(again, splitter, tokenizer),
-        together=True,
-    )
+    yield well_formed.of(splitter, tokenizer)
+    said = "the same where nothing is known of the tokenizer; no rule licenses a cut then"
+    name = "split: unknown tokenizer"
+    yield well_formed.of(splitter, Unknown(), name=name, contract=said)
+    for each in (licensed, divisible, words):
+        yield each.of(splitter, tokenizer)
+    yield surrogates.of(splitter, tokenizer, pool="surrogates")
+    yield attempts.of(splitter, tokenizer)
+    yield again.of(splitter, tokenizer)
 
 
+@check("split")
 def well_formed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """a Split whose cores tile the text in order, each chunk around its core and in the text"""
     split = splitter.split(text, tokenizer, 0)
     wrong = split_complaint(split, text)
     if wrong is None and facts_of(tokenizer).unprovable is not None:
@@ -128,7 +95,9 @@ def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
     return Complaint(f"chunk {k:,}", expected, repr(chunk))
 
 
+@check("split: cuts")
 def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """a cut that names rule K1, K2 or K3 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
@@ -142,7 +111,10 @@ def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint 
     return None
 
 
+@check("split: divisible")
 def divisible(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """a chunk marked as divisible stands apart, and the split's licence holds before every space,
+    behind anything but white space, inside it"""
     split = splitter.split(text, tokenizer, 0)
     for k, chunk in enumerate(split.chunks):
         if not chunk.divisible:
@@ -158,7 +130,9 @@ def divisible(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Com
     return None
 
 
+@check("split: words")
 def words(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """plan and why are told in words, and serial_regions are ascending parts of the text"""
     split = splitter.split(text, tokenizer, 0)
     told = (split.plan, split.why)
     if not all(isinstance(each, str) for each in told):
@@ -169,7 +143,9 @@ def words(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complai
     return Complaint("serial_regions", "[start, stop) in order", repr(split.serial_regions))
 
 
+@check("split: lone surrogates")
 def surrogates(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """a text with lone surrogates is one chunk, so that it ends as in the serial call"""
     if not has_surrogate(text):
         raise SetAsideError
     chunks = splitter.split(text, tokenizer, 0).chunks
@@ -178,7 +154,9 @@ def surrogates(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Co
     return Complaint("cut", "1 chunk", f"{len(chunks)} chunks")
 
 
+@check("split: attempts")
 def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """some attempt gives one chunk (64 are tried), and each keeps the contract"""
     for attempt in range(MOST_ATTEMPTS):
         split = splitter.split(text, tokenizer, attempt)
         wrong = split_complaint(split, text)
@@ -189,9 +167,11 @@ def attempts(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Comp
     return Complaint("it goes on for ever", "1 chunk in the end", f"{len(split.chunks)} chunks")
 
 
+@check("split: again", together=True)
 def again(
     splitter: Splitter, tokenizer: TokenizerAdapter, texts: Sequence[str]
 ) -> Complaint | None:
+    """chunks depend on nothing but text, tokenizer and attempt"""
     first = [splitter.split(text, tokenizer, 0) for text in texts]
     for text, split in zip(reversed(texts), reversed(first), strict=True):
         got = splitter.split(text, tokenizer, 0)

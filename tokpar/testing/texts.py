@@ -8,19 +8,23 @@ failing text shrinks to the few fragments that matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from hypothesis import strategies as st
 
 Texts = st.SearchStrategy[str]
 
-SPACES = (
-    *map(chr, range(0x9, 0xE)),
-    " \x85\xa0\u1680",
-    *map(chr, range(0x2000, 0x200B)),
-    "\u2028\u2029\u202f\u205f\u3000",
+
+def _each(*lines: str) -> list[str]:
+    """What stands between the spaces."""
+    return " ".join(lines).split(" ")
+
+
+WHITESPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
 )
-WHITESPACE = "".join(SPACES)
 """The 25 code points of the regex class \\s."""
 
 ALMOST_WHITESPACE = "\x1c\x1d\x1e\x1f\u200b\ufeff"
@@ -41,102 +45,21 @@ DIGITS = {
     "new": "1\U000125c4\U00016139",
 }
 
-HANGUL = (
-    "가",
-    "각",
-    "글",
-    "한국어",
-    "ㄱ",
-    "\u1100",
-    "\u1161",
-    "\u11a8",
-    "\u1100\u1161",
-    "가\u11a8",
-)
+HANGUL = _each("가 각 글 한국어 ㄱ \u1100 \u1161 \u11a8 \u1100\u1161 가\u11a8")
 JAPANESE = ("あ", "ア", "ー", "々", "漢字", "です。", "カ\u3099", "ガ", "ｶﾞ")
-CHINESE = (
-    "中",
-    "中文",
-    "亚洲AVx",
-    "\u9fa5",
-    "\u9fa6",
-    "龥",
-    "\u3400",
-    "\U00020000",
-    "\uf900",
-    "。",
-    "，",
+CHINESE = _each("中 中文 亚洲AVx \u9fa5 \u9fa6 龥 \u3400 \U00020000 \uf900 。 ，")
+EMOJI = [*_each("😀 👩‍👩‍👧 👍🏽 🇫🇷 🇫 ❤️ ❤️‍🔥 1️⃣ 🏳️‍🌈 \u200d \ufe0f 🏽 🫠"), "글 🫠中"]
+COMBINING = _each(
+    "e\u0301 \u00e9 \u0301 a\u0308\u0304 a\u0304\u0308 q\u0323\u0307 q\u0307\u0323",
+    "\u09c7\u09be \u09cb ﬁ ǆ \u212b İ ß ΑΣ \u2126 \u0344 \u302f a\u0301\u0301\u0301",
 )
-EMOJI = (
-    "😀",
-    "👩‍👩‍👧",
-    "👍🏽",
-    "🇫🇷",
-    "🇫",
-    "❤️",
-    "❤️‍🔥",
-    "1️⃣",
-    "🏳️‍🌈",
-    "\u200d",
-    "\ufe0f",
-    "🏽",
-    "🫠",
-    "글 🫠中",
+SCRIPTS = _each(
+    "ภาษาไทย กำ हिन्दी क्ष العربية لا \u202bאב\u202c \u200fשלום \u2067x\u2069 русский",
+    "ελληνικά ქართული Ꮳ ꭳ",
 )
-COMBINING = (
-    "e\u0301",
-    "\u00e9",
-    "\u0301",
-    "a\u0308\u0304",
-    "a\u0304\u0308",
-    "q\u0323\u0307",
-    "q\u0307\u0323",
-    "\u09c7\u09be",
-    "\u09cb",
-    "ﬁ",
-    "ǆ",
-    "\u212b",
-    "İ",
-    "ß",
-    "ΑΣ",
-    "\u2126",
-    "\u0344",
-    "\u302f",
-    "a\u0301\u0301\u0301",
-)
-SCRIPTS = (
-    "ภาษาไทย",
-    "กำ",
-    "हिन्दी",
-    "क्ष",
-    "العربية",
-    "لا",
-    "\u202bאב\u202c",
-    "\u200fשלום",
-    "\u2067x\u2069",
-    "русский",
-    "ελληνικά",
-    "ქართული",
-    "Ꮳ",
-    "ꭳ",
-)
-ODD = (
-    "\0",
-    "\x01",
-    "\x07",
-    "\x1b[0m",
-    "\x7f",
-    "\x80",
-    "\xad",
-    "\ufffd",
-    "\ufffe",
-    "\uffff",
-    "\ufdd0",
-    "\U0001fffe",
-    "\U0010ffff",
-    "\ue000",
-    "\u2060",
-    "\U000e0001",
+ODD = _each(
+    "\0 \x01 \x07 \x1b[0m \x7f \x80 \xad \ufffd \ufffe \uffff \ufdd0 \U0001fffe \U0010ffff",
+    "\ue000 \u2060 \U000e0001",
 )
 NEW = (
     "\U000125c4",  # a digit for `regex`, nothing for Oniguruma
@@ -173,18 +96,7 @@ LITERALS = (
     "a\n \nb",
     "\t中",
 )
-WORDS = (
-    "the",
-    " the",
-    "ab",
-    "aba",
-    "unbelievable",
-    "Hello",
-    "HELLO",
-    "camelCase",
-    "XMLHttp",
-    "a b",
-)
+WORDS = ["the", " the", *_each("ab aba unbelievable Hello HELLO camelCase XMLHttp"), "a b"]
 
 
 def pick(*strategies: Texts) -> Texts:
@@ -197,17 +109,22 @@ def of(characters: Sequence[str], *, max_size: int = 8) -> Texts:
     return st.lists(st.sampled_from(characters), min_size=1, max_size=max_size).map("".join)
 
 
+@cache
 def runs(characters: str = RUN_CHARACTERS) -> Texts:
     """One character 1 to 400 times, often next to a power of two."""
     lengths = st.one_of(st.sampled_from(LENGTHS), st.integers(1, 400))
     return st.tuples(st.sampled_from(characters), lengths).map(lambda run: run[0] * run[1])
 
 
+@cache
+def words_of(size: int) -> Texts:
+    return st.text(LETTERS + " 1.", min_size=size, max_size=size)
+
+
+@cache
 def periodic() -> Texts:
     """A word of 1 to 64 characters again and again, the last time perhaps cut."""
-    word = st.integers(1, 64).flatmap(
-        lambda period: st.text(LETTERS + " 1.", min_size=period, max_size=period)
-    )
+    word = st.integers(1, 64).flatmap(words_of)
     return st.tuples(word, st.integers(1, 300)).map(lambda w: (w[0] * w[1])[: w[1]])
 
 
@@ -224,16 +141,15 @@ def thue_morse_word(first: str, second: str, length: int) -> str:
     return "".join((first, second)[n.bit_count() % 2] for n in range(length))
 
 
+@cache
 def aperiodic() -> Texts:
     """Fibonacci and Thue-Morse words over two drawn letters."""
     letter = st.sampled_from(LETTERS + "1 ")
-    length = st.integers(1, 300)
-    return pick(
-        st.builds(fibonacci_word, letter, letter, length),
-        st.builds(thue_morse_word, letter, letter, length),
-    )
+    drawn = (letter, letter, st.integers(1, 300))
+    return pick(st.builds(fibonacci_word, *drawn), st.builds(thue_morse_word, *drawn))
 
 
+@cache
 def near_overlaps() -> Texts:
     """The same stretch two or more times, each but the first with one character changed, added or
     missing: chunks that agree on all but one place."""
@@ -248,6 +164,7 @@ def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> s
     return stretch + "".join(copies)
 
 
+@cache
 def runs_at_offsets() -> Texts:
     """A run that begins 0 to 70 characters into the fragment: at every offset from the seams that
     a splitter lays at a fixed distance."""
@@ -260,52 +177,50 @@ def runs_at_offsets() -> Texts:
     )
 
 
+@cache
 def digits() -> Texts:
     """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
-    kinds = st.sampled_from([*DIGITS.values(), "".join(DIGITS.values())])
-    short = kinds.flatmap(lambda kind: st.text(kind, min_size=1, max_size=20))
-    long = kinds.flatmap(lambda kind: st.text(kind, min_size=21, max_size=40))
+    kinds = [*DIGITS.values(), "".join(DIGITS.values())]
+    short = pick(*(st.text(kind, min_size=1, max_size=20) for kind in kinds))
+    long = pick(*(st.text(kind, min_size=21, max_size=40) for kind in kinds))
     return pick(short, long, st.tuples(short, short).map("".join))
 
 
+@cache
 def whitespace() -> Texts:
     """Spaces and newlines of every kind, and what only looks like them."""
     usual = st.text(" \n\r\t", min_size=1, max_size=12)
     return pick(usual, of(WHITESPACE + ALMOST_WHITESPACE, max_size=12))
 
 
+@cache
 def contractions() -> Texts:
     """A word, an apostrophe ending and what may follow it, at every offset."""
     word = st.text("aIdonTé中1 ", max_size=9)
     return st.tuples(word, st.sampled_from(SUFFIXES + SUFFIXES_ODD), word).map("".join)
 
 
-def punctuation() -> Texts:
-    return st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
-
-
+@cache
 def any_unicode() -> Texts:
     """Any code points but surrogates."""
     return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 
 
+@cache
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
     return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
 
 
-def repetitive() -> tuple[Texts, ...]:
-    """What agrees with itself at many places."""
-    return periodic(), aperiodic(), near_overlaps(), runs_at_offsets()
-
-
+@cache
 def fragments() -> Texts:
     """One piece of text of a single kind."""
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
-    shapes = (whitespace(), digits(), punctuation(), contractions(), contractions(), runs())
-    written = (scripts(), scripts())
-    literals = (st.sampled_from(LITERALS), st.sampled_from(LITERALS))
-    return pick(*usual, *shapes, *written, *literals, *repetitive(), any_unicode())
+    punctuation = st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
+    shapes = (whitespace(), digits(), punctuation, *[contractions()] * 2, runs())
+    written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode())
+    repetitive = (periodic(), aperiodic(), near_overlaps(), runs_at_offsets())
+    return pick(*usual, *shapes, *written, *repetitive)
 
 
 def overlapped(first: str, second: str) -> str:
@@ -357,31 +272,18 @@ def backwards(fronts: Mapping[str, Sequence[str]], last: str, steps: Sequence[in
     """The text after these steps; a step takes one of the fronts of the text's beginnings."""
     text, longest = last, max(map(len, fronts), default=0)
     for step in steps:
-        found = [
-            front
-            for end in range(1, longest + 1)
-            for front in fronts.get(text[:end], ())
-            if end <= len(text)
-        ]
+        ends = range(1, 1 + min(longest, len(text)))
+        found = [front for end in ends for front in fronts.get(text[:end], ())]
         if not found:
             break
         text = found[step % len(found)] + text
     return text
 
 
+@cache
 def lone_surrogates() -> Texts:
     """Surrogates alone, doubled, in the wrong order, and as a pair of two code points."""
     return of(("\ud800", "\udfff", "\udc00\ud83d", "\ud83d\ude00", "\udbff", "x\udead"), max_size=3)
-
-
-def cut(limit: int) -> Callable[[tuple[list[str], list[str], list[str], int]], str]:
-    """What joins three lists of fragments, repeats them, and cuts the text at `limit`."""
-
-    def join(drawn: tuple[list[str], list[str], list[str], int]) -> str:
-        text = "".join(fragment for part in drawn[:3] for fragment in part)
-        return (text[:400] if drawn[3] == 1 else text * drawn[3])[:limit]
-
-    return join
 
 
 def texts(
@@ -400,12 +302,17 @@ def texts(
     kinds += [added_fragments(added)] * 3 if added else []
     kinds += [made_of(tokens)] if tokens else []
     kinds += [lone_surrogates()] if surrogates else []
-    fragment = pick(*kinds)
     # three lists: longer on average than one, and yet each shrinks to nothing
-    some = st.lists(fragment, max_size=8)
+    some = st.lists(pick(*kinds), max_size=8).map("".join)
     times = st.sampled_from((1, 1, 1, 1, 1, 1, 2, 5, 60))
-    several = st.tuples(some, some, some, times).map(cut(max_size))
-    return st.one_of(some.map(lambda pieces: "".join(pieces)[: min(400, max_size)]), several)
+    several = st.builds(
+        lambda *drawn: _repeated("".join(drawn[:3]), drawn[3])[:max_size], some, some, some, times
+    )
+    return st.one_of(some.map(lambda text: text[: min(400, max_size)]), several)
+
+
+def _repeated(text: str, times: int) -> str:
+    return text[:400] if times == 1 else text * times
 
 
 def surrogate_texts(*, added: Sequence[str] = (), max_size: int = 400) -> Texts:

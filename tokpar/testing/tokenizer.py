@@ -1,17 +1,48 @@
-"""`check_tokenizer`: everything an adapter promises, by having a method or by its facts."""
+"""`check_tokenizer`: everything an adapter promises, by having a method or by its facts. The checks
+here are those of `encode` and `encode_many`: shape, the same ids each time, from any thread, in any
+process, and those of a reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from functools import cache, partial
 
-from tokpar.interfaces import TokenizerAdapter
+import numpy as np
+
+from tokpar.cuts.tables import load_atoms
+from tokpar.errors import TokparError
+from tokpar.executors.processes import ProcessExecutor
+from tokpar.interfaces import (
+    EncodesMany,
+    Finishes,
+    HasSpec,
+    Locates,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.kernels import IdArray, SpanArray
 from tokpar.loading import load
 from tokpar.testing.abilities import ability_checks
-from tokpar.testing.checks import Check, Watch, require
-from tokpar.testing.cutting import cut_checks
-from tokpar.testing.encoding import copy_checks, encode_checks, reference_checks
+from tokpar.testing.checks import (
+    Check,
+    Complaint,
+    SetAsideError,
+    Watch,
+    at_once,
+    check,
+    named,
+    outcome,
+    require,
+)
+from tokpar.testing.compare import array_complaint, ids_differ, ids_of, rows_differ, whole_ids
 from tokpar.testing.facts import facts_checks
 from tokpar.testing.pools import pools
+from tokpar.testing.strategy import cut_checks
+from tokpar.types import Piece
+
+THREADS = 4
+PLAIN = ("", "a", " ", "\n", "the quick brown fox", "Hello, world! 123")
 
 
 def check_tokenizer(
@@ -45,14 +76,194 @@ def check_tokenizer(
 def tokenizer_checks(
     adapter: TokenizerAdapter,
     source: object,
-    reference: TokenizerAdapter | None = None,
-    all_unicode: bool = False,
+    reference: TokenizerAdapter | None,
+    all_unicode: bool,
 ) -> Iterator[Check]:
     """All checks that apply to the adapter, quick ones first."""
-    yield from encode_checks(adapter)
+    for each in (name, plain_texts, well_formed, again, threads):
+        yield each.of(adapter)
     yield from ability_checks(adapter, source)
     yield from facts_checks(adapter)
-    yield from copy_checks(adapter)
+    if isinstance(adapter, EncodesMany):
+        yield encode_many.of(adapter)
+    if isinstance(adapter, HasSpec):
+        yield spec.of(adapter)
+        yield fresh_process.of(adapter)
     if reference is not None:
-        yield from reference_checks(adapter, reference, all_unicode)
+        contract = f"the ids are those of {reference.name}"
+        if not all_unicode:
+            contract += ", for code points that all engines classify alike (correction 0'.1)"
+        look = partial(like_reference, adapter, reference, all_unicode)
+        ids = Check("reference", contract, look)
+        yield ids
+        yield replace(ids, name="reference: long texts", pool="long")
     yield from cut_checks(adapter)
+
+
+@check("name", together=True)
+def name(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """name is a str that is not empty"""
+    got = tokenizer.name
+    if isinstance(got, str) and got:
+        return None
+    return Complaint("name is no name", "a str", repr(got))
+
+
+@check("encode: plain texts", together=True)
+def plain_texts(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """encode takes any str; it may refuse a text, but not an everyday one"""
+    for text in PLAIN:
+        got = outcome(tokenizer.encode, text)
+        if isinstance(got, Exception):
+            return Complaint("refused", "ids", f"{type(got).__name__}: {got}", text)
+    return None
+
+
+@check("encode: array")
+def well_formed(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """encode gives uint32 ids of shape (n,); a refusal is a ValueError or a TokparError"""
+    try:
+        return array_complaint(tokenizer.encode(text))
+    except (ValueError, TokparError):
+        return None
+
+
+@check("encode: again", together=True)
+def again(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """the ids of a text depend on nothing but the text, and stay as they were given"""
+    arrays = [_ids_or_none(tokenizer, text) for text in texts]
+    first = [None if ids is None else ids.copy() for ids in arrays]
+    for text, expected in zip(reversed(texts), reversed(first), strict=True):
+        for _ in range(2):
+            wrong = _same(expected, _ids_or_none(tokenizer, text), text, tokenizer)
+            if wrong is not None:
+                return named(wrong, "another call")
+    for text, expected, ids in zip(texts, first, arrays, strict=True):
+        wrong = _same(expected, ids, text, tokenizer)
+        if wrong is not None:
+            return named(wrong, "the array changed afterwards")
+    return None
+
+
+@check("encode: threads", together=True, repeatable=False)
+def threads(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """encode may be called from several threads at once"""
+    expected = [_ids_or_none(tokenizer, text) for text in texts]
+    every = range(len(texts))
+    turned = [[*every[7 * n % len(texts) :], *every[: 7 * n % len(texts)]] for n in range(THREADS)]
+
+    def work(number: int) -> list[IdArray | None]:
+        return [_ids_or_none(tokenizer, texts[k]) for k in turned[number]]
+
+    for order, got in zip(turned, at_once(work, THREADS), strict=True):
+        if isinstance(got, Exception):
+            return Complaint(f"a thread raised {type(got).__name__}: {got}")
+        for k, ids in zip(order, got, strict=True):
+            wrong = _same(expected[k], ids, texts[k], tokenizer)
+            if wrong is not None:
+                return named(wrong, f"with {THREADS} threads")
+    return None
+
+
+@check("encode_many", together=True)
+def encode_many(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """encode_many gives one row per text, in order, each as encode of that text alone"""
+    assert isinstance(tokenizer, EncodesMany)
+    usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
+    calls = ((), False), (usual, False), (usual, True), (usual[::-1], False)
+    results = [tokenizer.encode_many(some, spans) for some, spans in calls]
+    for (some, spans), rows in zip(calls, results, strict=True):
+        alone = [Piece(ids_of(tokenizer, text), _spans(tokenizer, text)) for text in some]
+        wrong = rows_differ(alone, rows, some, tokenizer, spans)
+        if wrong is not None:
+            return named(wrong, f"spans={spans}")
+    return None
+
+
+@check("spec", together=True)
+def spec(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """spec() is a function and its arguments; calling it gives the same encode and facts"""
+    assert isinstance(tokenizer, HasSpec)
+    build, settings = tokenizer.spec()
+    twin = build(**settings)
+    for text in texts:
+        expected = _ids_or_none(tokenizer, text)
+        wrong = _same(expected, _ids_or_none(twin, text), text, tokenizer)
+        if wrong is not None:
+            return named(wrong, "built again")
+    return _facts_differ(tokenizer, twin)
+
+
+@check("spec: fresh process", together=True, repeatable=False)
+def fresh_process(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
+    """spec() can be pickled, and gives the same encode in a process of its own"""
+    usual = [text for text in texts if _ids_or_none(tokenizer, text) is not None]
+    with ProcessExecutor(1) as executor:
+        rows = executor.map(usual, tokenizer, False)
+    alone = [Piece(ids_of(tokenizer, text)) for text in usual]
+    return rows_differ(alone, rows, usual, tokenizer)
+
+
+def like_reference(
+    tokenizer: TokenizerAdapter, reference: TokenizerAdapter, all_unicode: bool, text: str
+) -> Complaint | None:
+    text = text if all_unicode else "".join(c for c in text if _frozen(c))
+    expected = outcome(reference.encode, text)
+    got = outcome(tokenizer.encode, text)
+    if isinstance(expected, Exception) or isinstance(got, Exception):
+        if isinstance(expected, Exception) and isinstance(got, Exception):
+            raise SetAsideError
+        return Complaint("only one of them refuses the text", _said(expected), _said(got))
+    wrong = ids_differ(np.asarray(expected), np.asarray(got), text, reference)
+    if wrong is None and isinstance(tokenizer, Finishes) and isinstance(reference, Finishes):
+        whole = whole_ids(reference, text)
+        wrong = named(ids_differ(whole, whole_ids(tokenizer, text), text, reference), "finished")
+    return wrong
+
+
+def _ids_or_none(tokenizer: TokenizerAdapter, text: str) -> IdArray | None:
+    try:
+        return ids_of(tokenizer, text)
+    except SetAsideError:
+        return None
+
+
+def _same(
+    expected: IdArray | None, got: IdArray | None, text: str, tokenizer: TokenizerAdapter
+) -> Complaint | None:
+    if expected is None or got is None:
+        if expected is got:
+            return None
+        return Complaint("sometimes refused", _said(expected), _said(got), text)
+    return ids_differ(expected, got, text, tokenizer)
+
+
+def _said(result: object) -> str:
+    if result is None or isinstance(result, Exception):
+        return "a refusal" if result is None else f"{type(result).__name__}: {result}"
+    return "ids"
+
+
+def _spans(tokenizer: TokenizerAdapter, text: str) -> SpanArray | None:
+    if not isinstance(tokenizer, Locates):
+        return None
+    return tokenizer.locate(ids_of(tokenizer, text), text)
+
+
+def _facts_differ(tokenizer: TokenizerAdapter, twin: TokenizerAdapter) -> Complaint | None:
+    own, other = facts_of(tokenizer), facts_of(twin)
+    for name in (field.name for field in fields(own) if field.init and field.name != "tokens"):
+        expected, got = getattr(own, name), getattr(other, name)
+        if expected != got:
+            return Complaint(f"built again, its facts differ in {name}", repr(expected), repr(got))
+    return None
+
+
+@cache
+def _frozen_points() -> frozenset[int]:
+    ranges = (span for spans in load_atoms().values() for span in spans)
+    return frozenset(point for low, high in ranges for point in range(low, high + 1))
+
+
+def _frozen(character: str) -> bool:
+    return character.isascii() or ord(character) in _frozen_points()
