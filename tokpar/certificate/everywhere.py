@@ -9,15 +9,21 @@ swallows it across an end of the region too, and that is a seam of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from tokpar.certificate.ground import Ground, RefusedError, witness_values
-from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES
 from tokpar.certificate.report import Finding
+from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.kernels import IntArray
 from tokpar.seams import Everywhere
 from tokpar.types import Seam
+
+_SIDES: dict[object, tuple[str, str]] = {
+    ("K1", "20"): ("non-space", "space"),
+    ("K3", "4.8"): ("any", "space"),
+}
 
 
 def everywhere_findings(
@@ -43,39 +49,22 @@ def everywhere_findings(
 
 
 def _require_licence(licence: Seam, ground: Ground) -> None:
-    """The two licences that look at nothing but a character before a place and a space behind it,
-    under normalizers that keep both."""
-    facts, stages = ground.facts, [stage.kind for stage in ground.facts.normalizers]
+    """It is one of the two that hold at every ASCII space if they do at one, in a text of nothing
+    else, under normalizers that keep the space and what is before it."""
+    facts, key = ground.facts, (licence.rule, licence.theorem)
     if facts.prefix_space:
         raise RefusedError("prefix", "a space would be put before the text (6.3)")
-    if ground.follows_normalized_tokens:
+    if ground.normalized:
         raise RefusedError("added token", "tokens searched in the normalized text: not judged")
-    key = (licence.rule, licence.theorem)
-    if key == ("K1", "20"):
-        if facts.scheme != "regex":
-            raise RefusedError("scheme", f"the rule is for regex, not {facts.scheme}")
-        name, *sides = witness_values(licence, "family", "left", "right")
-        if sides != ["non-space", "space"]:
-            raise RefusedError("witness", f"expected non-space|space, got {sides}")
-        if ground.family(name).universal not in ("not_newline", "any"):
-            raise RefusedError("witness", f"no universal cut is claimed for {name!r}")
-        kept = KEEP_NON_SPACES
-    elif key == ("K3", "4.8"):
-        if facts.scheme not in ("bert", "metaspace"):
-            raise RefusedError("scheme", f"the rule is for bert or metaspace, not {facts.scheme}")
-        name, *sides = witness_values(licence, "family", "left", "right")
-        if sides != ["any", "space"]:
-            raise RefusedError("witness", f"expected any|space, got {sides}")
-        if name != facts.scheme or facts.family not in (None, facts.scheme):
-            raise RefusedError("family", f"the scheme is {facts.scheme!r}, not {name!r}")
-        kept = KEEP_ASCII_SPACES
-    else:
+    if key not in _SIDES:
         raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} does not hold at every space")
-    changing = [kind for kind in stages if kind not in kept]
-    if changing:
-        raise RefusedError(
-            "normalizer", f"stage {changing[0]} may change a space, or what is before"
-        )
+    judge = Judge(Ground("x ", facts, ground.tables))
+    judge.require_characters(replace(licence, position=1))
+    _, *sides = witness_values(licence, "family", "left", "right")
+    if (*sides,) != _SIDES[key]:
+        raise RefusedError("witness", f"expected {'|'.join(_SIDES[key])}, got {sides}")
+    if not looks_at_two((*key, licence.witness), facts):
+        raise RefusedError("normalizer", "a stage may change a space, or what is before")
 
 
 def _misplaced(
@@ -108,7 +97,7 @@ def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
     """One finding for each token and each region that holds or touches it."""
     text, places = ground.text, regions.tolist()
     stops = regions[:, 1]
-    for content in ground.occurring:
+    for content in ground.raw.contents:
         found = text.find(content, max(0, places[0][0] - len(content)))
         while found >= 0:
             k = int(np.searchsorted(stops, found))

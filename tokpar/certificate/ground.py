@@ -46,20 +46,16 @@ class Ground:
         self.text = text
         self.facts = facts
         self.tables = tables
-        plain = not facts.normalizers
-        self.raw = Occurrences(t for t in facts.added_tokens if plain or not t.normalized)
-        self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
-        self._in_image: tuple[Occurrences, int] | None = None
+        # added tokens that are searched in the normalized text
+        self.normalized = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
 
     @cached_property
-    def occurring(self) -> list[str]:
-        """Contents of the tokens searched in the text as it is that occur in it."""
-        return occurring(self.raw.contents, self.text)
-
-    @property
-    def follows_normalized_tokens(self) -> bool:
-        """Added tokens are searched in the normalized text too."""
-        return bool(self._normalized)
+    def raw(self) -> Occurrences:
+        """The tokens searched in the text as it is, of those that occur in it."""
+        plain = not self.facts.normalizers
+        tokens = [t for t in self.facts.added_tokens if plain or not t.normalized]
+        present = {*occurring((token.content for token in tokens), self.text)}
+        return Occurrences(token for token in tokens if token.content in present)
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
@@ -86,7 +82,7 @@ class Ground:
     def require_added_safe(self, position: int) -> None:
         """Theorem 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
         objection = self.raw.objection(self.text, position)
-        if objection is None and self._normalized:
+        if objection is None and self.normalized:
             objection = self._objection_in_image(position)
         if objection is not None:
             raise RefusedError("added token", f"position {position}: {objection}")
@@ -113,7 +109,7 @@ class Ground:
 
     def _objection_in_image(self, position: int) -> str | None:
         try:
-            tokens, reach = self._tokens_in_image()
+            tokens, reach = self._tokens_in_image
         except UnsureError as error:
             return str(error)
         if self.text[position - 1].isspace() and self.text[position].isspace():
@@ -124,14 +120,13 @@ class Ground:
         image = self.image(position, reach, ascii_only=True)
         return tokens.objection(image.text, image.at)
 
+    @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
         """The tokens to look for in the normalized text, and how far around a place they matter:
         one whose form holds other than ASCII matters too, it must not lie beside the window."""
-        if self._in_image is None:
-            stages, tokens = self.facts.normalizers, self._normalized
-            reach = 1 + max(longest_image(token.content, stages) for token in tokens)
-            self._in_image = Occurrences(normalized_tokens(tokens, self.facts)), reach
-        return self._in_image
+        stages = self.facts.normalizers
+        reach = 1 + max(longest_image(token.content, stages) for token in self.normalized)
+        return Occurrences(normalized_tokens(self.normalized, self.facts)), reach
 
 
 def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedToken]:

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 
 from tokpar.certificate.answers import Answers
-from tokpar.certificate.ground import (
-    Between,
-    Ground,
-    RefusedError,
-    is_space,
-    witness_values,
-)
+from tokpar.certificate.ground import Between, Ground, RefusedError, is_space, witness_values
 from tokpar.certificate.inside import Inside
-from tokpar.certificate.normalizers import (
-    KEEP_ASCII_SPACES,
-    KEEP_NON_SPACES,
-    is_ascii_fixed,
-)
+from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
 from tokpar.certificate.tables import Family, Tables
 from tokpar.certificate.word import Words
-from tokpar.types import AddedToken, NormalizerStage, Seam
+from tokpar.seams import Licence
+from tokpar.types import Facts, NormalizerStage, Seam, Witness
 
+_UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
+_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8")}
+_KEPT: dict[tuple[object, ...], frozenset[str]] = {
+    ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
+    ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
+}
+"""The licences of an ASCII space, and the normalizers that change nothing they look at."""
 _SPACE_MARKS = (" ", "▁")
 _NUMBERS = ("ascii_digit", "N")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
@@ -41,7 +39,7 @@ class Judge:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
-        self._digits = digit_run(ground.tables) if plain else re.compile("[0-9]*")
+        self._digits = _digit_run(ground.tables) if plain else re.compile("[0-9]*")
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
@@ -64,7 +62,8 @@ class Judge:
         seam = between.seam
         key = (str(seam.rule), seam.theorem)
         if key in self._rules:
-            self._rules[key](seam)
+            self.require_characters(seam)
+            self._ground.require_added_safe(seam.position)
         elif key in self._wider_rules:
             self._wider_rules[key](between)
         else:
@@ -72,20 +71,22 @@ class Judge:
             listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 
+    def require_characters(self, seam: Seam) -> None:
+        """What a rule of K1 to K3 asks for, but for added tokens around the place."""
+        self._rules[str(seam.rule), seam.theorem](seam)
+
     def _require_cut(self, position: int) -> None:
         """Some K1 rule holds at a place."""
         ground = self._ground
         family = ground.family(ground.facts.family)
-        names = ("family", family.name), ("left", "non-space"), ("right", "space")
         try:
-            self._universal(Seam(position, "K1", "20", names))
-            return
+            self._universal(Seam(position, "K1", "20", _names(family, *_UNIVERSAL)))
         except RefusedError:
             before, after = ground.neighbours(position)
-        left, right = ground.class_of(before, family), ground.class_of(after, family)
-        theorem = family.pairs.get((left, right), "none")
-        names = ("family", family.name), ("left", left), ("right", right)
-        self._pair(Seam(position, "K1", theorem, names))
+            found = ground.class_of(before, family), ground.class_of(after, family)
+            theorem = family.pairs.get(found, "none")
+            self._pair(Seam(position, "K1", theorem, _names(family, *found)))
+        ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
         """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
@@ -93,7 +94,7 @@ class Judge:
         self._require_scheme("regex")
         name, left, right = witness_values(seam, "family", "left", "right")
         family = ground.family(name)
-        if (left, right) != ("non-space", "space"):
+        if (left, right) != _UNIVERSAL:
             self._pair(seam)
             return
         if family.universal not in ("not_newline", "any"):
@@ -103,19 +104,13 @@ class Judge:
         if is_space(before) or not is_space(after) or line_end:
             raise RefusedError("context", f"{before!r}|{after!r} is no non-space, then space")
         ground.require_prefix_safe(after)
-        ground.require_added_safe(seam.position)
 
     def _sides_of_universal(self, position: int) -> tuple[str, str]:
-        ground = self._ground
-        stages = ground.facts.normalizers
-        before, after = ground.text[position - 1], ground.text[position]
-        if not stages:
-            return before, after
-        if after != " ":
+        before, after = self._ground.text[position - 1], self._ground.text[position]
+        stages = {stage.kind for stage in self._ground.facts.normalizers}
+        if stages and after != " ":
             raise RefusedError("normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
-        if all(stage.kind in KEEP_NON_SPACES for stage in stages):
-            return before, after
-        return ground.neighbours(position)
+        return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
 
     def _pair(self, seam: Seam) -> None:
         """Theorems 18, 19, 21: two character classes that the family's table lists."""
@@ -124,7 +119,6 @@ class Judge:
         before, after = self._ground.neighbours(seam.position)
         self._require_listed(seam, family, before, after)
         self._ground.require_prefix_safe(after)
-        self._ground.require_added_safe(seam.position)
 
     def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
         _, left, right = witness_values(seam, "family", "left", "right")
@@ -155,12 +149,11 @@ class Judge:
             raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
         if (seam.position - start) % 3:
             raise RefusedError("context", f"{seam.position - start} digits are no groups of three")
-        if start and not is_surely_no_digit(text[start - 1], ground.tables):
+        if start and not _is_no_digit(text[start - 1], ground.tables):
             raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
         self._require_digits(start, seam.position)
         self._require_untouched_digits(start, seam.position)
         ground.require_prefix_safe(text[seam.position])
-        ground.require_added_safe(seam.position)
 
     def _require_digits(self, start: int, stop: int) -> None:
         known = self._digits_until.get(start, start)
@@ -186,7 +179,12 @@ class Judge:
 
     @cached_property
     def _digit_edged(self) -> str | None:
-        return digit_edged(self._ground.facts.added_tokens, self._ground.tables)
+        """The content of an added token that begins or ends with what may be a digit, or None."""
+        for token in self._ground.facts.added_tokens:
+            ends = token.content[:1] + token.content[-1:]
+            if not all(_is_no_digit(char, self._ground.tables) for char in ends):
+                return token.content
+        return None
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""
@@ -200,14 +198,13 @@ class Judge:
             raise RefusedError(
                 "prefix", f"a prefix would go before {ground.text[position]!r} (6.3)"
             )
-        if (left, right) == ("any", "space"):
+        if (left, right) == _ANY_SPACE:
             self._require_kept_space(position)
         else:
             family = ground.tables.families.get(scheme)
             if family is None:
                 raise RefusedError("family", f"no frozen table for {scheme!r}")
             self._require_listed(seam, family, *self._sides_of_pair_local(position, scheme))
-        ground.require_added_safe(position)
 
     def _require_kept_space(self, position: int) -> None:
         if self._ground.text[position] != " ":
@@ -253,7 +250,6 @@ class Judge:
         content = ground.raw.touching(text, p - 1, p + 2)
         if content is not None:
             raise RefusedError("added token", f"{content!r} occurs over its three characters")
-        ground.require_added_safe(p)
         ground.require_added_safe(p + 1)
 
     def _require_scheme(self, *schemes: str) -> None:
@@ -261,6 +257,15 @@ class Judge:
             raise RefusedError(
                 "scheme", f"the rule is for {' or '.join(schemes)}, not {self._ground.facts.scheme}"
             )
+
+
+def looks_at_two(licence: Licence, facts: Facts) -> bool:
+    """Whether the rule looks at two characters of the text and no more, added tokens apart: no
+    normalizer makes others of them. What it says then holds wherever they are the same."""
+    rule, theorem, witness = licence
+    sides = tuple(value for _, value in witness[1:])
+    kept = _KEPT.get((rule, theorem, sides), frozenset())
+    return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
 
 
 def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:
@@ -274,21 +279,16 @@ def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:
         raise RefusedError("normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
 
 
-def digit_edged(tokens: Iterable[AddedToken], tables: Tables) -> str | None:
-    """The content of a token that begins or ends with what may be a digit, or None."""
-    for token in tokens:
-        ends = token.content[:1] + token.content[-1:]
-        if not all(is_surely_no_digit(char, tables) for char in ends):
-            return token.content
-    return None
+def _names(family: Family, left: str, right: str) -> Witness:
+    return ("family", family.name), ("left", left), ("right", right)
 
 
-def is_surely_no_digit(char: str, tables: Tables) -> bool:
+def _is_no_digit(char: str, tables: Tables) -> bool:
     """In the frozen set, and no number there."""
     return tables.atom_of(char) not in (None, *_NUMBERS)
 
 
-def digit_run(tables: Tables) -> re.Pattern[str]:
+def _digit_run(tables: Tables) -> re.Pattern[str]:
     """Any number of characters that are surely ``\\p{N}``."""
     ranges = zip(tables.lows, tables.highs, tables.names, strict=True)
     spans = [f"{chr(low)}-{chr(high)}" for low, high, name in ranges if name in _NUMBERS]
