@@ -10,19 +10,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.everywhere import everywhere_findings
 from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.ids import (
-    Core,
-    parts_encode,
-    serial_difference,
-    spelled,
-    text_ids,
-    token_counts,
-)
+from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.report import CheckReport, Finding
 from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.certificate.stored import StoredCertificate, text_digest
@@ -64,11 +56,10 @@ def check(
     findings = [*_other_text(encoding, text), *_seam_findings(seams, written, facts, answers)]
     licensed = not findings
     cuts = _cuts(seams, written) if licensed else NO_INTS
-    found, notes = _id_findings(core, seams.planned, cuts, written, answers, full and licensed)
+    found, notes = id_findings(core, seams.planned, cuts, written, answers, full and licensed)
     findings += found
     if full:
-        difference = serial_difference(encoding.ids, text, seams.planned, tokenizer)
-        findings += [] if difference is None else [difference]
+        findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
     return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
 
 
@@ -104,7 +95,7 @@ def _seam_findings(
     if written.broken:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
-    if not _well_formed(planned):
+    if not well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
     ground = Ground(written.text, facts, load_tables())
@@ -176,12 +167,6 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
         raise RefusedError("unknown rule", f"expected one of {', '.join(_RULES)}, got {seam.rule}")
 
 
-def _well_formed(columns: Columns) -> bool:
-    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
-    codes = columns.codes
-    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
-
-
 def _bounded(number: int) -> int:
     return max(-_MOST, min(_MOST, number))
 
@@ -204,24 +189,3 @@ def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
         yield Finding("text", f"{expected}, got {len(text)}")
     elif encoding.text_sha256 != text_digest(text):
         yield Finding("text", f"expected a text of sha256 {encoding.text_sha256}, got another")
-
-
-def _id_findings(
-    core: Core, seams: Columns, cuts: IntArray, written: Written, answers: Answers, again: bool
-) -> tuple[list[Finding], tuple[str, ...]]:
-    """Findings about ids, and notes on what could not be looked at."""
-    text, tokenizer, findings = written.text, answers.tokenizer, list(core.findings)
-    if not _well_formed(seams):
-        return findings, ("limited: ids not looked at, the seams are no columns",)
-    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
-    findings += counts
-    if core.note is not None or core.ids is None:
-        return findings, () if core.note is None else (f"limited: {core.note}",)
-    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
-    if counts or outside.any():
-        return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts_of(tokenizer).tiles and not written.broken:
-        return findings + list(spelled(core.ids, written, seams, cuts, answers)), ()
-    if again and (len(seams) or len(cuts)):
-        return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
-    return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from tokpar.certificate.added import Occurrences, occurring, run_around
 from tokpar.certificate.normalizers import (
@@ -18,6 +19,8 @@ from tokpar.certificate.tables import SPACES, Family, Tables
 from tokpar.types import AddedToken, Facts, Seam
 
 _LONGEST_WHITE_RUN = 4096
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class RefusedError(Exception):
@@ -26,6 +29,21 @@ class RefusedError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def once(
+    known: dict[_Key, _Value | RefusedError], key: _Key, judge: Callable[[], _Value]
+) -> _Value:
+    """What `judge` returns, or refuses, when it is first asked about a key."""
+    if key not in known:
+        try:
+            known[key] = judge()
+        except RefusedError as refusal:
+            known[key] = refusal
+    found = known[key]
+    if isinstance(found, RefusedError):
+        raise RefusedError(found.kind, str(found))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

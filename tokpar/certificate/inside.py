@@ -11,13 +11,8 @@ from itertools import islice
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, tiling_edges
-from tokpar.certificate.ground import (
-    Between,
-    Ground,
-    RefusedError,
-    witness_numbers,
-)
+from tokpar.certificate.answers import Answers, asked, tiling_edges
+from tokpar.certificate.ground import Between, Ground, RefusedError, once, witness_numbers
 from tokpar.certificate.region import Region, Regions
 from tokpar.certificate.vocabulary import vocabulary_of
 from tokpar.kernels import IdArray, IntArray
@@ -43,8 +38,7 @@ class Inside:
         """Lemma 24: no token of the vocabulary occurs across the place."""
         start, stop = witness_numbers(between.seam, "start", "stop")
         region = self._region(start, stop)
-        self._regions.require_left(region, between)
-        self._regions.require_right(region, between)
+        self._regions.require_parts(region, between)
         vocabulary = vocabulary_of(self._ground.facts)
         if vocabulary is None or vocabulary.longest > self._ground.facts.longest_token:
             raise RefusedError("facts", "the facts do not name the tokens, or not the longest")
@@ -69,9 +63,8 @@ class Inside:
                 "witness",
                 f"expected {low} <= right_start < {position} < second < left_stop <= {high}",
             )
-        self._regions.require_left(region, between)
-        self._regions.require_right(region, between)
-        answers = self._asked()
+        self._regions.require_parts(region, between)
+        answers = asked(self._answers)
         ids, edges, count = self._beside(region, between)
         place = int(np.searchsorted(edges, answers.starts[second]))
         if place == len(edges) or edges[place] != answers.starts[second]:
@@ -98,9 +91,10 @@ class Inside:
             raise RefusedError(
                 "run", f"expected a multiple of {length} before it, {least - length} after it"
             )
-        self._regions.require_right(region, between)
-        self._require_run_known(char, token, length, least)
-        own = self._asked().ids
+        self._regions.require_parts(region, between, left=False)
+        run = char, token, length, least
+        once(self._runs, run, lambda: self._probe(*run))
+        own = asked(self._answers).ids
         first = 0 if between.previous is None else between.previous.token
         if own is not None:
             ids = own[first : between.seam.token]
@@ -121,22 +115,18 @@ class Inside:
             raise RefusedError("facts", "the facts do not tell the longest token")
         if facts.scheme == "regex":
             self._ground.family(facts.family)
-        return self._regions.region(start, stop)
-
-    def _asked(self) -> Answers:
-        if self._answers is None:
-            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-        return self._answers
+        self._regions.require((start, stop))
+        return start, stop
 
     def _beside(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
         """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
         are hidden, those of the two parts tokenized again."""
-        answers, position = self._asked(), between.seam.position
+        answers, position = asked(self._answers), between.seam.position
         count = between.seam.token
         if answers.ids is not None:
             ids, edges = answers.ids, answers.edges()
         else:
-            start, stop = max(region.start, between.start), min(region.stop, between.stop)
+            start, stop = max(region[0], between.start), min(region[1], between.stop)
             left, right = answers.part(start, position), answers.part(position, stop)
             count = len(left.ids)
             ids = np.concatenate((left.ids, right.ids))
@@ -149,7 +139,7 @@ class Inside:
     def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
         """The ids around the seam, within [low, high) bytes, are what the model makes of their
         text, where that is longer than any token and one pre-token when alone."""
-        answers, longest = self._asked(), self._ground.facts.longest_token
+        answers, longest = asked(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
         for left, right in islice(_stretches(edges, count, low, high), most):
             start, stop = answers.position_at(edges[left]), answers.position_at(edges[right])
@@ -165,29 +155,14 @@ class Inside:
                 break
         raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
 
-    def _require_run_known(self, char: str, token: int, length: int, least: int) -> None:
-        """The finite check of Theorem 11: `length` strings stand for all longer ones."""
-        run = char, token, length, least
-        if run not in self._runs:
-            self._runs[run] = self._probed(*run)
-        refusal = self._runs[run]
-        if refusal is not None:
-            raise RefusedError(refusal.kind, str(refusal))
-
-    def _probed(self, char: str, token: int, length: int, least: int) -> RefusedError | None:
-        try:
-            self._probe(char, token, length, least)
-        except RefusedError as refusal:
-            return refusal
-        return None
-
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
-        """Two ids `token` in front of the longest string show, by Lemma 4, that it is canonical and
-        may follow itself."""
+        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids
+        `token` in front of the longest string show, by Lemma 4, that it is canonical and may follow
+        itself."""
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
-            laid = self._asked().laid(text)
+            laid = asked(self._answers).laid(text)
             spans = [[k * length, (k + 1) * length] for k in range(count)]
             begins = laid.ids[:count].tolist() == [token] * count
             if not begins or laid.spans[:count].tolist() != spans:

@@ -6,7 +6,7 @@ Data only. What a header says of a column is checked before a byte of it is unpa
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Packed:
 def pack_ids(ids: NDArray[np.uint32]) -> Packed:
     """The ids as they are: they hardly shrink, and are read at once."""
     data = ids.astype("<u4", copy=False).tobytes()
-    return Packed(_entry("ids", "<u4", "plain", "none", len(ids), len(data)), data)
+    return _column("ids", "<u4", "plain", "none", len(ids), data)
 
 
 def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Packed:
@@ -53,7 +53,8 @@ def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Pack
     ways = {"steps": np.diff(values, prepend=0)}
     if positions is not None:
         ways["behind"] = values - positions
-    return min((_packed(name, coding, way) for coding, way in ways.items()), key=_size)
+    packed = [_packed(name, coding, way) for coding, way in ways.items()]
+    return min(packed, key=lambda each: len(each.data))
 
 
 def unpack(
@@ -70,12 +71,10 @@ def unpack(
     if entry["dtype"] == "<u4":
         return values.astype(np.uint32, copy=False)
     values = values.astype(np.int64)
+    reached = values.astype(np.float64)  # sums that do not wrap around
     if entry["coding"] == "steps":
-        reached = np.cumsum(values.astype(np.float64))
-        values = np.cumsum(values)
-    else:
-        reached = values.astype(np.float64)
-    if len(reached) and float(np.abs(reached).max()) > MOST:
+        reached, values = np.cumsum(reached), np.cumsum(values)
+    if (np.abs(reached) > MOST).any():
         raise FileFormatError(f"{name}: expected numbers up to 2**53")
     if entry["coding"] == "behind":
         if positions is None or len(positions) != len(values):
@@ -103,10 +102,8 @@ def _require_entry(entry: object, where: str) -> None:
     if not isinstance(entry, Mapping) or type(entry.get("name")) is not str:
         raise FileFormatError(f"{where}: expected an object with a name, got {entry!r}")
     where = f"{where} ({entry['name']})"
-    known: dict[str, Sequence[str]] = {
-        "dtype": TYPES, "coding": CODINGS, "compression": COMPRESSIONS
-    }  # fmt: skip
-    for name, values in known.items():
+    known = (("dtype", TYPES), ("coding", CODINGS), ("compression", COMPRESSIONS))
+    for name, values in known:
         if entry.get(name) not in values:
             raise FileFormatError(
                 f"{where}.{name}: expected one of {', '.join(values)}, got {entry.get(name)!r}"
@@ -116,41 +113,28 @@ def _require_entry(entry: object, where: str) -> None:
             raise FileFormatError(f"{where}.{name}: expected a size, got {entry.get(name)!r}")
     size = entry["count"] * np.dtype(entry["dtype"]).itemsize
     if entry["compression"] == "none" and size != entry["bytes"]:
-        raise FileFormatError(f"{where}: {entry['count']} numbers take {size} bytes, not "
-                              f"{entry['bytes']}")  # fmt: skip
+        expected = f"{entry['count']} numbers take {size} bytes"
+        raise FileFormatError(f"{where}: {expected}, not {entry['bytes']}")
     if size > most_unpacked(entry["bytes"]):
         raise FileFormatError(f"{where}: {entry['bytes']} bytes never become {size}")
 
 
 def _packed(name: str, coding: str, values: IntArray) -> Packed:
-    dtype = next(kind for kind in TYPES if _fits(values, kind))
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    dtype = next(t for t in TYPES if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
     data = values.astype(dtype).tobytes()
     smaller = zlib.compress(data, 6)
     if len(smaller) < len(data) <= most_unpacked(len(smaller)):
-        return Packed(_entry(name, dtype, coding, "zlib", len(values), len(smaller)), smaller)
-    return Packed(_entry(name, dtype, coding, "none", len(values), len(data)), data)
+        return _column(name, dtype, coding, "zlib", len(values), smaller)
+    return _column(name, dtype, coding, "none", len(values), data)
 
 
-def _fits(values: IntArray, kind: str) -> bool:
-    limits = np.iinfo(kind)
-    return not len(values) or bool(values.min() >= limits.min and values.max() <= limits.max)
-
-
-def _size(packed: Packed) -> int:
-    return len(packed.data)
-
-
-def _entry(
-    name: str, dtype: str, coding: str, compression: str, count: int, size: int
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "dtype": dtype,
-        "coding": coding,
-        "compression": compression,
-        "count": count,
-        "bytes": size,
-    }
+def _column(
+    name: str, dtype: str, coding: str, compression: str, count: int, data: bytes
+) -> Packed:
+    names = ("name", "dtype", "coding", "compression", "count", "bytes")
+    values = (name, dtype, coding, compression, count, len(data))
+    return Packed(dict(zip(names, values, strict=True)), data)
 
 
 def _inflated(name: str, data: bytes, size: int) -> bytes:

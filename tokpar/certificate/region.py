@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
 
 import numpy as np
 
-from tokpar.certificate.ground import Between, Ground, RefusedError
+from tokpar.certificate.ground import Between, Ground, RefusedError, once
 from tokpar.certificate.scan import Scanner
 from tokpar.kernels import IntArray, byte_length
 
-_REMEMBERED = 4
-_Value = TypeVar("_Value")
+Region = tuple[int, int]
+"""[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
+the whole text."""
 
 IN_VAIN = 2
 """How many times the length of the text may be scanned in regions that are then refused."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those
-    of the whole text; `marks` has a 1 where one of them begins, and at the end."""
-
-    start: int
-    stop: int
-    marks: bytearray
-
-    def piece(self, position: int) -> tuple[int, int]:
-        """The pre-token [start, stop) that a place lies strictly inside of."""
-        if not self.start < position < self.stop or self.marks[position]:
-            raise RefusedError("piece", f"position {position} is not inside a pre-token")
-        return self.marks.rfind(1, self.start, position), self.marks.find(1, position)
-
-    def edges(self, start: int, stop: int) -> IntArray:
-        """Where pre-tokens begin in [start, stop)."""
-        edges: IntArray = np.flatnonzero(np.frombuffer(self.marks, np.uint8)[start:stop]) + start
-        return edges
 
 
 class Regions:
@@ -49,45 +28,39 @@ class Regions:
         self._ground = ground
         self._require_cut = require_cut
         self.scanner = Scanner(ground.facts)
-        self._marks = bytearray(len(ground.text) + 1)
+        self._marks = bytearray(len(ground.text) + 1)  # 1 where pre-tokens begin, and at the end
         self._starts: list[int] = []  # of the stretches that were scanned, apart and in order
         self._stops: list[int] = []
         self._in_vain = 0
-        self._refused: dict[tuple[int, int], RefusedError] = {}
-        self._parts: dict[tuple[int, int], IntArray] = {}
+        self._judged: dict[Region, RefusedError | None] = {}
+        self._alone = lru_cache(maxsize=4)(self._edges)  # parts of two seams side by side
         self._piece = (0, 0)
 
-    def region(self, start: int, stop: int) -> Region:
-        """The region [start, stop), or a refusal."""
-        found = self._refused.get((start, stop))
-        if found is not None:
-            raise RefusedError(found.kind, str(found))
-        try:
-            self._judge(start, stop)
-        except RefusedError as refusal:
-            self._refused[start, stop] = refusal
-            raise
-        return Region(start, stop, self._marks)
+    def require(self, region: Region) -> None:
+        """Refuses what is no region."""
+        once(self._judged, region, lambda: self._judge(*region))
 
     def piece(self, region: Region, position: int) -> tuple[int, int]:
-        """`region.piece`; of the many seams of a long pre-token only the first looks for it."""
-        low, high = self._piece
-        if not max(low, region.start) < position < min(high, region.stop):
-            low, high = self._piece = region.piece(position)
+        """The pre-token [start, stop) that a place lies strictly inside of; of the many seams of a
+        long one only the first looks for it."""
+        (start, stop), (low, high) = region, self._piece
+        if not max(low, start) < position < min(high, stop):
+            if not start < position < stop or self._marks[position]:
+                raise RefusedError("piece", f"position {position} is not inside a pre-token")
+            low, high = self._marks.rfind(1, start, position), self._marks.find(1, position)
+            self._piece = low, high
         return low, high
 
-    def require_left(self, region: Region, between: Between) -> None:
-        """The seam only adds itself to the pre-tokens of its left part, which holds enough of the
-        divided one."""
-        start, position = max(region.start, between.start), between.seam.position
-        self._require_share(max(start, self.piece(region, position)[0]), position)
-        self._require_closed(region, start, position)
-
-    def require_right(self, region: Region, between: Between) -> None:
-        """The same for its right part."""
-        position, stop = between.seam.position, min(region.stop, between.stop)
-        self._require_share(position, min(stop, self.piece(region, position)[1]))
-        self._require_closed(region, position, stop)
+    def require_parts(self, region: Region, between: Between, *, left: bool = True) -> None:
+        """The seam only adds itself to the pre-tokens of its two parts, or of the right one alone,
+        and each holds enough of the divided one."""
+        position, (low, high) = between.seam.position, self.piece(region, between.seam.position)
+        start, stop = max(region[0], between.start), min(region[1], between.stop)
+        if left:
+            self._require_share(max(start, low), position)
+            self._require_closed(start, position)
+        self._require_share(position, min(stop, high))
+        self._require_closed(position, stop)
 
     def _judge(self, start: int, stop: int) -> None:
         if not 0 <= start < stop <= len(self._ground.text):
@@ -154,17 +127,10 @@ class Regions:
                 "share", f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
             )
 
-    def _require_closed(self, region: Region, start: int, stop: int) -> None:
-        if (start, stop) not in self._parts:
-            _forget_oldest(self._parts)
-            self._parts[start, stop] = self._edges(start, stop)
-        expected = np.concatenate(([start], region.edges(start + 1, stop), [stop]))
-        if not np.array_equal(self._parts[start, stop], expected):
+    def _require_closed(self, start: int, stop: int) -> None:
+        marks = np.frombuffer(self._marks, np.uint8)[start + 1 : stop]
+        inside = np.flatnonzero(marks) + start + 1
+        if not np.array_equal(self._alone(start, stop), np.concatenate(([start], inside, [stop]))):
             raise RefusedError(
                 "split-closed", f"[{start}, {stop}) alone has other pre-tokens than in the text"
             )
-
-
-def _forget_oldest(known: dict[tuple[int, int], _Value]) -> None:
-    if len(known) >= _REMEMBERED:
-        del known[next(iter(known))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
 from tokpar.types import Facts
 
@@ -39,14 +38,10 @@ class Vocabulary:
         return None
 
 
-_KNOWN: WeakKeyDictionary[Facts, Vocabulary] = WeakKeyDictionary()
-
-
 def vocabulary_of(facts: Facts) -> Vocabulary | None:
     """The tokens that the facts name, sorted once per facts; None if they name none."""
-    if facts.tokens is None:
-        return None
-    known = _KNOWN.get(facts)
-    if known is None:
-        known = _KNOWN[facts] = Vocabulary(facts.tokens())
-    return known
+    return facts.derived(_sorted)
+
+
+def _sorted(facts: Facts) -> Vocabulary | None:
+    return None if facts.tokens is None else Vocabulary(facts.tokens())

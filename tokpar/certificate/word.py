@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, Laid
+from tokpar.certificate.answers import Answers, Laid, asked
 from tokpar.certificate.ground import Between, Ground, RefusedError, witness_numbers
-from tokpar.kernels import IdArray, IntArray
+from tokpar.kernels import IntArray
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 
@@ -36,28 +36,23 @@ class Words:
             raise RefusedError("witness", "the token must lie in both windows, after the last seam")
         self._require_chain(between, left_start, left_stop, right_stop)
         self._require_shared(right_start, left_stop)
-        if self._answers is None:
-            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-        left = self._answers.part(left_start, left_stop)
-        right = self._answers.part(right_start, right_stop)
-        first, last = self._answers.starts[[begin, position]].tolist()
-        span = first, last
-        mine, others = _only(left, span), _only(right, span)
-        if left.ids[mine] != right.ids[others]:
-            raise RefusedError(
-                "pair", f"the windows have ids {left.ids[mine]} and {right.ids[others]} there"
-            )
-        own, count = self._answers.ids, between.seam.token
-        if own is not None:
-            after = right.ids[others + 1 : others + 2]
-            _require_beside(own, count, [int(left.ids[mine]), *after.tolist()])
+        answers, count = asked(self._answers), between.seam.token
+        left, right = answers.part(left_start, left_stop), answers.part(right_start, right_stop)
+        span = int(answers.starts[begin]), int(answers.starts[position])
+        own, expected = _ids_at(left, span)[0], _ids_at(right, span)
+        if own != expected[0]:
+            raise RefusedError("pair", f"the windows have ids {own} and {expected[0]} there")
+        # the common token is the last id before the seam, what the right window has next follows it
+        if answers.ids is not None and (
+            count < 1 or answers.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
+        ):
+            raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
 
     @cached_property
     def _others(self) -> IntArray:
-        """How many characters before each place, and before the end, are no printable ASCII."""
+        """Places of characters that are no printable ASCII, ascending."""
         points = np.frombuffer(self._ground.text.encode("utf-32-le"), dtype="<u4")
-        counts = np.cumsum((points < ord(" ")) | (points > ord("~")), dtype=np.int64)
-        return np.concatenate((np.zeros(1, dtype=np.int64), counts))
+        return np.flatnonzero((points < ord(" ")) | (points > ord("~")))
 
     def _require_model(self) -> None:
         facts = self._ground.facts
@@ -92,7 +87,8 @@ class Words:
         text, most = self._ground.text, self._ground.facts.longest_word
         if stop - start < most:
             raise RefusedError("overlap", f"expected {most} characters in both, got {stop - start}")
-        if self._others[start] != self._others[stop]:
+        first, last = np.searchsorted(self._others, (start, stop))
+        if first != last:
             raise RefusedError("overlap", "expected printable ASCII where both windows overlap")
         if stop < len(text) and not text[stop].isascii():
             raise RefusedError("normalizer", f"U+{ord(text[stop]):04X} after the left window")
@@ -100,16 +96,10 @@ class Words:
             self._ground.require_added_safe(edge)
 
 
-def _only(laid: Laid, span: tuple[int, int]) -> int:
-    """The number of the one token with this span; refused where there is none, or more than one."""
+def _ids_at(laid: Laid, span: tuple[int, int]) -> list[int]:
+    """The one id that lies at a span, and the next; refused where there is none, or more there."""
     found = laid.numbers.get(span, [])
     if len(found) != 1:
         raise RefusedError("pair", f"expected one such token in each window, got {len(found)}")
-    return found[0]
-
-
-def _require_beside(ids: IdArray, count: int, expected: list[int]) -> None:
-    """The common token is the last id before the seam, and what the right window has next follows
-    it."""
-    if count < 1 or ids[count - 1 : count + len(expected) - 1].tolist() != expected:
-        raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
+    ids: list[int] = laid.ids[found[0] : found[0] + 2].tolist()
+    return ids
