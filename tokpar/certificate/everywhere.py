@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tokpar.certificate.ground import Ground, RefusedError, witness_values
+from tokpar.certificate.ground import Ground, RefusedError, require, witness_values
 from tokpar.certificate.report import Finding
 from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.kernels import IntArray
@@ -52,19 +52,17 @@ def _require_licence(licence: Seam, ground: Ground) -> None:
     """It is one of the two that hold at every ASCII space if they do at one, in a text of nothing
     else, under normalizers that keep the space and what is before it."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
-    if facts.prefix_space:
-        raise RefusedError("prefix", "a space would be put before the text (6.3)")
-    if ground.normalized:
-        raise RefusedError("added token", "tokens searched in the normalized text: not judged")
-    if key not in _SIDES:
-        raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} does not hold at every space")
+    require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
+    raw = not ground.normalized
+    require(raw, "added token", "tokens searched in the normalized text: not judged")
+    rule = f"{key[0]} by theorem {key[1]}"
+    require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     judge = Judge(Ground("x ", facts, ground.tables))
     judge.require_characters(replace(licence, position=1))
-    _, *sides = witness_values(licence, "family", "left", "right")
-    if (*sides,) != _SIDES[key]:
-        raise RefusedError("witness", f"expected {'|'.join(_SIDES[key])}, got {sides}")
-    if not looks_at_two((*key, licence.witness), facts):
-        raise RefusedError("normalizer", "a stage may change a space, or what is before")
+    sides = witness_values(licence, "family", "left", "right")[1:]
+    require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
+    kept = looks_at_two((*key, licence.witness), facts)
+    require(kept, "normalizer", "a stage may change a space, or what is before")
 
 
 def _misplaced(
@@ -95,19 +93,10 @@ def _misplaced(
 
 def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
     """One finding for each token and each region that holds or touches it."""
-    text, places = ground.text, regions.tolist()
-    stops = regions[:, 1]
     for content in ground.raw.contents:
-        found = text.find(content, max(0, places[0][0] - len(content)))
-        while found >= 0:
-            k = int(np.searchsorted(stops, found))
-            if k == len(places):
-                break
-            start, stop = places[k]
-            if found + len(content) >= start:
-                message = f"added token {content!r} at {found} touches region {k}, "
-                yield Finding("added token", f"{message}[{start}, {stop})", found)
-                if k + 1 == len(places):
-                    break
-                start = max(places[k + 1][0], stop + 1)
-            found = text.find(content, max(found + 1, start - len(content)))
+        size = len(content)
+        for k, (start, stop) in enumerate(regions.tolist()):
+            found = ground.text.find(content, max(0, start - size), stop + size)
+            if found >= 0:
+                message = f"added token {content!r} at {found} touches region {k}"
+                yield Finding("added token", f"{message}, [{start}, {stop})", found)

@@ -15,7 +15,7 @@ from tokpar.certificate.normalizers import (
     image_around,
     longest_image,
 )
-from tokpar.certificate.tables import SPACES, Family, Tables
+from tokpar.certificate.tables import Family, Tables
 from tokpar.types import AddedToken, Facts, Seam
 
 _LONGEST_WHITE_RUN = 4096
@@ -29,6 +29,12 @@ class RefusedError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def require(holds: object, kind: str, message: str) -> None:
+    """A refusal unless something holds."""
+    if not holds:
+        raise RefusedError(kind, message)
 
 
 def once(
@@ -77,17 +83,14 @@ class Ground:
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
-        if name != self.facts.family:
-            raise RefusedError(
-                "family", f"the tokenizer is of family {self.facts.family!r}, not {name!r}"
-            )
+        own = self.facts.family
+        require(name == own, "family", f"the tokenizer is of family {own!r}, not {name!r}")
         family = self.tables.families.get(str(name))
         if family is None:
             raise RefusedError("family", f"no frozen table for family {name!r}")
-        if (self.facts.engine, self.facts.patterns) not in family.sources:
-            raise RefusedError(
-                "family", f"the tokenizer's engine and regexes are not those of family {name!r}"
-            )
+        source = self.facts.engine, self.facts.patterns
+        unlike = f"the tokenizer's engine and regexes are not those of family {name!r}"
+        require(source in family.sources, "family", unlike)
         return family
 
     def class_of(self, char: str, family: Family) -> str:
@@ -122,8 +125,8 @@ class Ground:
 
     def require_prefix_safe(self, right: str) -> None:
         """Theorem 6.3: a tokenizer that puts a space before every text must find one there."""
-        if self.facts.prefix_space and right != " ":
-            raise RefusedError("prefix", f"a space would be put before {right!r} (6.3)")
+        holds = right == " " or not self.facts.prefix_space
+        require(holds, "prefix", f"a space would be put before {right!r} (6.3)")
 
     def _objection_in_image(self, position: int) -> str | None:
         try:
@@ -163,21 +166,16 @@ def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedT
     return forms
 
 
-def is_space(char: str) -> bool:
-    """One of the 25 code points of ``\\s``."""
-    return char in SPACES
-
-
 def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
     """The witness's values; refused unless it has exactly these names, in this order."""
-    if tuple(name for name, _ in seam.witness) != names:
-        raise RefusedError("witness", f"expected {', '.join(names)}, got {seam.witness!r}")
+    found = tuple(name for name, _ in seam.witness)
+    require(found == names, "witness", f"expected {', '.join(names)}, got {seam.witness!r}")
     return tuple(value for _, value in seam.witness)
 
 
 def witness_numbers(seam: Seam, *names: str) -> tuple[int, ...]:
     """As `witness_values`, for witnesses of whole numbers that are not negative."""
     numbers = tuple(v for v in witness_values(seam, *names) if type(v) is int and v >= 0)
-    if len(numbers) != len(names):
-        raise RefusedError("witness", f"expected whole numbers, got {seam.witness!r}")
+    whole = len(numbers) == len(names)
+    require(whole, "witness", f"expected whole numbers, got {seam.witness!r}")
     return numbers

@@ -27,6 +27,12 @@ _SHRINKS = 128
 _ALWAYS = 1 << 16
 
 
+def expect(holds: object, message: str) -> None:
+    """A FileFormatError unless something holds."""
+    if not holds:
+        raise FileFormatError(message)
+
+
 def most_unpacked(stored: int) -> int:
     """The most bytes that so many stored ones may become: memory stays bounded by the file."""
     return _SHRINKS * stored + _ALWAYS
@@ -65,8 +71,7 @@ def unpack(
     size = entry["count"] * dtype.itemsize
     if entry["compression"] == "zlib":
         data = _inflated(name, data, size)
-    if len(data) != size:
-        raise FileFormatError(f"{name}: expected {size} bytes, got {len(data)}")
+    expect(len(data) == size, f"{name}: expected {size} bytes, got {len(data)}")
     values = np.frombuffer(data, dtype=dtype)
     if entry["dtype"] == "<u4":
         return values.astype(np.uint32, copy=False)
@@ -74,8 +79,7 @@ def unpack(
     reached = values.astype(np.float64)  # sums that do not wrap around
     if entry["coding"] == "steps":
         reached, values = np.cumsum(reached), np.cumsum(values)
-    if (np.abs(reached) > MOST).any():
-        raise FileFormatError(f"{name}: expected numbers up to 2**53")
+    expect((np.abs(reached) <= MOST).all(), f"{name}: expected numbers up to 2**53")
     if entry["coding"] == "behind":
         if positions is None or len(positions) != len(values):
             raise FileFormatError(f"{name}: there are no positions that it could be behind")
@@ -89,12 +93,9 @@ def checked(entries: object, stored: int) -> list[Mapping[str, Any]]:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
     for k, entry in enumerate(entries):
         _require_entry(entry, f"columns[{k}]")
-    names = [entry["name"] for entry in entries]
-    if len({*names}) != len(names):
-        raise FileFormatError("columns: expected names that differ")
-    total = sum(entry["bytes"] for entry in entries)
-    if total != stored:
-        raise FileFormatError(f"columns: expected {total} bytes behind the header, got {stored}")
+    names, total = {entry["name"] for entry in entries}, sum(entry["bytes"] for entry in entries)
+    expect(len(names) == len(entries), "columns: expected names that differ")
+    expect(total == stored, f"columns: expected {total} bytes behind the header, got {stored}")
     return entries
 
 
@@ -104,19 +105,17 @@ def _require_entry(entry: object, where: str) -> None:
     where = f"{where} ({entry['name']})"
     known = (("dtype", TYPES), ("coding", CODINGS), ("compression", COMPRESSIONS))
     for name, values in known:
-        if entry.get(name) not in values:
-            raise FileFormatError(
-                f"{where}.{name}: expected one of {', '.join(values)}, got {entry.get(name)!r}"
-            )
+        got = entry.get(name)
+        expect(got in values, f"{where}.{name}: expected one of {', '.join(values)}, got {got!r}")
     for name in ("count", "bytes"):
-        if type(entry.get(name)) is not int or not 0 <= entry[name] <= MOST:
-            raise FileFormatError(f"{where}.{name}: expected a size, got {entry.get(name)!r}")
-    size = entry["count"] * np.dtype(entry["dtype"]).itemsize
-    if entry["compression"] == "none" and size != entry["bytes"]:
-        expected = f"{entry['count']} numbers take {size} bytes"
-        raise FileFormatError(f"{where}: {expected}, not {entry['bytes']}")
-    if size > most_unpacked(entry["bytes"]):
-        raise FileFormatError(f"{where}: {entry['bytes']} bytes never become {size}")
+        got = entry.get(name)
+        sized = type(got) is int and 0 <= got <= MOST
+        expect(sized, f"{where}.{name}: expected a size, got {got!r}")
+    count, stored = entry["count"], entry["bytes"]
+    size = count * np.dtype(entry["dtype"]).itemsize
+    plain = entry["compression"] == "none"
+    expect(not plain or size == stored, f"{where}: {count} numbers take {size} bytes, not {stored}")
+    expect(size <= most_unpacked(stored), f"{where}: {stored} bytes never become {size}")
 
 
 def _packed(name: str, coding: str, values: IntArray) -> Packed:
@@ -144,6 +143,6 @@ def _inflated(name: str, data: bytes, size: int) -> bytes:
         found = stream.decompress(data, size + 1)
     except zlib.error as error:
         raise FileFormatError(f"{name}: {error}") from error
-    if len(found) != size or not stream.eof or stream.unused_data:
-        raise FileFormatError(f"{name}: expected zlib data of {size} bytes")
+    whole = len(found) == size and stream.eof and not stream.unused_data
+    expect(whole, f"{name}: expected zlib data of {size} bytes")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.certificate.packing import Packed, pack, unpack
+from tokpar.certificate.packing import Packed, expect, pack, unpack
 from tokpar.errors import FileFormatError
 from tokpar.kernels import IntArray
 from tokpar.seams import Columns, Everywhere, Licence, Seams
@@ -51,20 +51,16 @@ def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Sea
     shapes = [_shape_from(entry, f"licences[{k}]") for k, entry in enumerate(entries)]
     positions = _take(columns, "positions")
     tokens, codes = _take(columns, "tokens", positions), _take(columns, "codes", positions)
-    if not len(positions) == len(tokens) == len(codes):
-        raise FileFormatError(
-            f"seams: {len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
-        )
-    if (np.diff(positions, prepend=-1) < 1).any():
-        raise FileFormatError("positions: expected numbers from 0 on, each above the one before")
-    if (tokens < -1).any():
-        raise FileFormatError("tokens: expected numbers from -1 on")
-    if ((codes < 0) | (codes >= len(shapes))).any():
-        raise FileFormatError(f"codes: expected numbers of the {len(shapes)} licences")
+    counts = f"{len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
+    expect(len(positions) == len(tokens) == len(codes), f"seams: {counts}")
+    ascending = (np.diff(positions, prepend=-1) >= 1).all()
+    expect(ascending, "positions: expected numbers from 0 on, each above the one before")
+    expect((tokens >= -1).all(), "tokens: expected numbers from -1 on")
+    known = ((codes >= 0) & (codes < len(shapes))).all()
+    expect(known, f"codes: expected numbers of the {len(shapes)} licences")
     planned = _columns(shapes, positions, tokens, codes, columns)
     everywhere = _unpack_everywhere(header.get("everywhere"), positions, length, columns)
-    if columns:
-        raise FileFormatError(f"columns: nothing is known of {min(columns)!r}")
+    expect(not columns, f"columns: nothing is known of {min(columns, default='')!r}")
     return Seams(planned, everywhere)
 
 
@@ -94,10 +90,8 @@ def _columns(
 def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
     """One number of the witness of each of the seams at `positions`."""
     values = _take(unread, f"witness {name}", positions)
-    if len(values) != len(positions):
-        raise FileFormatError(
-            f"witness {name}: expected {len(positions)} numbers, got {len(values)}"
-        )
+    count = len(positions)
+    expect(len(values) == count, f"witness {name}: expected {count} numbers, got {len(values)}")
     numbers: list[int] = values.tolist()
     return numbers
 
@@ -124,27 +118,25 @@ def _unpack_everywhere(
     shape = _shape_from(entry, "everywhere", numbers=True)
     assert isinstance(entry, Mapping)
     ends = entry.get("ends")
-    if ends not in ("seams", "code points"):
-        raise FileFormatError(f"everywhere.ends: expected seams or code points, got {ends!r}")
+    known = ends in ("seams", "code points")
+    expect(known, f"everywhere.ends: expected seams or code points, got {ends!r}")
     starts = _take(columns, "region starts")
     stops = _take(columns, "region stops", starts)
-    if len(starts) != len(stops):
-        raise FileFormatError(f"regions: {len(starts)} starts, but {len(stops)} stops")
+    alike = len(starts) == len(stops)
+    expect(alike, f"regions: {len(starts)} starts, but {len(stops)} stops")
     regions = np.stack([starts, stops], axis=1)
     if ends == "seams":
         edges = np.concatenate(([0], positions, [length]))
-        if len(regions) and not 0 <= int(regions.min()) <= int(regions.max()) < len(edges):
-            raise FileFormatError(f"regions: expected numbers of the {len(edges)} edges")
+        inside = ((regions >= 0) & (regions < len(edges))).all()
+        expect(inside, f"regions: expected numbers of the {len(edges)} edges")
         regions = edges[regions]
     return Everywhere(Seam(0, *shape), regions)
 
 
 def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntArray:
-    if name not in columns:
-        raise FileFormatError(f"{name}: missing")
+    expect(name in columns, f"{name}: missing")
     entry, data = columns.pop(name)
-    if entry["dtype"] == "<u4":
-        raise FileFormatError(f"{name}: expected a signed type, got <u4")
+    expect(entry["dtype"] != "<u4", f"{name}: expected a signed type, got <u4")
     return unpack(entry, data, positions)
 
 
@@ -167,10 +159,8 @@ def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
     if not isinstance(data, Mapping):
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")
-    if rule not in _KNOWN_RULES:
-        raise FileFormatError(f"{where}.rule: expected a rule or null, got {rule!r}")
-    if not isinstance(theorem, str):
-        raise FileFormatError(f"{where}.theorem: expected str, got {theorem!r}")
+    expect(rule in _KNOWN_RULES, f"{where}.rule: expected a rule or null, got {rule!r}")
+    expect(isinstance(theorem, str), f"{where}.theorem: expected str, got {theorem!r}")
     witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
     return rule, theorem, witness
 
@@ -187,7 +177,7 @@ def _pair(data: object, where: str, numbers: bool) -> tuple[str, Any]:
 
 
 def _list(data: Mapping[str, Any], name: str, where: str = "") -> list[Any]:
-    if not isinstance(data.get(name), list):
-        raise FileFormatError(f"{where}{name}: expected a list, got {data.get(name)!r}")
-    found: list[Any] = data[name]
+    found = data.get(name)
+    if not isinstance(found, list):
+        raise FileFormatError(f"{where}{name}: expected a list, got {found!r}")
     return found

@@ -1,16 +1,24 @@
-"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5)."""
+"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5).
+
+They are found by the library `regex`, on characters that all engines read alike: a scan that agrees
+with the engines where it must (correction 0'.1) can be made of any part of a text.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from tokpar.certificate.ground import Between, Ground, RefusedError, once
-from tokpar.certificate.scan import Scanner
+from tokpar.certificate.ground import Between, Ground, RefusedError, once, require
+from tokpar.certificate.tables import load_pictographs, load_tables
 from tokpar.kernels import IntArray, byte_length
+from tokpar.types import Facts
 
 Region = tuple[int, int]
 """[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
@@ -63,15 +71,15 @@ class Regions:
         self._require_closed(position, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        if not 0 <= start < stop <= len(self._ground.text):
-            raise RefusedError("witness", f"[{start}, {stop}) is no part of the text")
+        inside = 0 <= start < stop <= len(self._ground.text)
+        require(inside, "witness", f"[{start}, {stop}) is no part of the text")
         for edge in {start, stop} - {0, len(self._ground.text)}:
             self._require_certain(edge)
         for low, high in list(self._gaps(start, stop)):
             self._scan(low, high)
         self._join(start, stop)
-        if not (self._marks[start] and self._marks[stop]):
-            raise RefusedError("region", f"an edge of [{start}, {stop}) lies inside a pre-token")
+        begins = self._marks[start] and self._marks[stop]
+        require(begins, "region", f"an edge of [{start}, {stop}) lies inside a pre-token")
 
     def _gaps(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """What of [start, stop) was not scanned; both ends of each are certain cuts."""
@@ -84,14 +92,11 @@ class Regions:
 
     def _scan(self, start: int, stop: int) -> None:
         text = self._ground.text
-        if self._in_vain > IN_VAIN * len(text):
-            raise RefusedError(
-                "work", f"not looked at: {self._in_vain} characters of regions were refused before"
-            )
+        many = f"not looked at: {self._in_vain} characters of regions were refused before"
+        require(self._in_vain <= IN_VAIN * len(text), "work", many)
         try:
             content = self._ground.raw.touching(text, start, stop)
-            if content is not None:
-                raise RefusedError("added token", f"{content!r} occurs over [{start}, {stop})")
+            require(content is None, "added token", f"{content!r} occurs over [{start}, {stop})")
             edges = self._edges(start, stop)
         except RefusedError:
             self._in_vain += stop - start
@@ -122,15 +127,61 @@ class Regions:
     def _require_share(self, start: int, stop: int) -> None:
         """Longer than any token: a model that looks whole pieces up never finds it (0'.7a)."""
         longest = self._ground.facts.longest_token
-        if stop - start <= longest and byte_length(self._ground.text[start:stop]) <= longest:
-            raise RefusedError(
-                "share", f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
-            )
+        enough = stop - start > longest or byte_length(self._ground.text[start:stop]) > longest
+        share = f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
+        require(enough, "share", share)
 
     def _require_closed(self, start: int, stop: int) -> None:
         marks = np.frombuffer(self._marks, np.uint8)[start + 1 : stop]
         inside = np.flatnonzero(marks) + start + 1
-        if not np.array_equal(self._alone(start, stop), np.concatenate(([start], inside, [stop]))):
-            raise RefusedError(
-                "split-closed", f"[{start}, {stop}) alone has other pre-tokens than in the text"
-            )
+        same = np.array_equal(self._alone(start, stop), np.concatenate(([start], inside, [stop])))
+        other = f"[{start}, {stop}) alone has other pre-tokens than in the text"
+        require(same, "split-closed", other)
+
+
+class Scanner:
+    """Finds pre-tokens as one tokenizer does, whose scheme is "regex" (of a known family) or
+    "whole". The texts must hold no added token."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._whole = facts.scheme == "whole"
+        self._sources = facts.patterns
+
+    def edges(self, text: str) -> IntArray | None:
+        """Where pre-tokens begin, and the end: "Hi you" -> [0, 2, 6]; int64, code points. None if
+        engines may differ on a character."""
+        if self._whole:
+            return np.array([0, len(text)], dtype=np.int64)
+        if not _agreed().fullmatch(text):
+            return None
+        edges = [0, len(text)]
+        for pattern in _compiled(self._sources):
+            edges = sorted({*edges, *_found(pattern, text, edges)})
+        return np.array(edges, dtype=np.int64)
+
+    def is_one(self, text: str) -> bool:
+        """The text, alone, is one pre-token."""
+        edges = self.edges(text)
+        return edges is not None and len(edges) == 2
+
+
+def _found(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
+    """Both ends of each match inside the pieces so far; gaps between matches are pieces too."""
+    for start, stop in pairwise(edges):
+        for match in pattern.finditer(text, start, stop):
+            yield from match.span()
+
+
+@lru_cache(maxsize=32)
+def _compiled(sources: tuple[str, ...]) -> list[Any]:
+    import regex
+
+    # `$` is the very end in fancy-regex; here it is also the place before a last "\n"
+    return [regex.compile(p.replace(r"\s++$", r"\s++\Z"), regex.VERSION0) for p in sources]
+
+
+@cache
+def _agreed() -> re.Pattern[str]:
+    tables = load_tables()
+    ranges = [*zip(tables.lows, tables.highs, strict=True), *load_pictographs()]
+    return re.compile("[" + "".join(f"\\U{lo:08x}-\\U{hi:08x}" for lo, hi in ranges) + "]*")

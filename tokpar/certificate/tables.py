@@ -55,42 +55,29 @@ class Tables:
 
 
 @functools.cache
-def load_tables(folder: Path = TABLES) -> Tables:
+def load_tables() -> Tables:
     """Atoms and families, checked as far as the checker relies on them."""
-    atoms = _section(folder / "atoms.json", "atoms")
-    families = _section(folder / "families.json", "families")
+    atoms, families = _read("atoms"), _read("families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
     _require_disjoint(ranges)
-    return Tables(
-        lows=tuple(lo for lo, _, _ in ranges),
-        highs=tuple(hi for _, hi, _ in ranges),
-        names=tuple(name for _, _, name in ranges),
-        families={name: _family(name, record) for name, record in families.items()},
-    )
+    lows, highs, names = zip(*ranges, strict=True)
+    own = {name: _family(name, record) for name, record in families.items()}
+    return Tables(lows, highs, names, own)
 
 
 @functools.cache
-def load_pictographs(folder: Path = TABLES) -> tuple[tuple[int, int], ...]:
+def load_pictographs() -> tuple[tuple[int, int], ...]:
     """Inclusive ranges of emoji beyond the atoms, which every engine takes for symbols and nothing
     else. For finding pre-tokens, never for a pair of classes."""
-    ranges = _read(folder / "pictographs.json", "pictographs", list)
-    return tuple((int(low), int(high)) for low, high in ranges)
+    return tuple((int(low), int(high)) for low, high in _read("pictographs"))
 
 
-def _section(path: Path, key: str) -> dict[str, Any]:
-    section: dict[str, Any] = _read(path, key, dict)
-    return section
-
-
-def _read(path: Path, key: str, kind: type) -> Any:
-    what = "an object" if kind is dict else "a list"
+def _read(name: str) -> Any:
+    path = TABLES / f"{name}.json"
     try:
-        section = json.loads(path.read_text(encoding="utf-8"))[key]
+        return json.loads(path.read_text(encoding="utf-8"))[name]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileFormatError(f"{path.name}: expected JSON with {what} {key!r}") from error
-    if not isinstance(section, kind):
-        raise FileFormatError(f"{path.name}: {key!r} must be {what}")
-    return section
+        raise FileFormatError(f"{path.name}: expected JSON with {name!r}") from error
 
 
 def _require_disjoint(ranges: Iterable[tuple[int, int, str]]) -> None:
