@@ -636,8 +636,7 @@ def test_a_token_across_a_space_of_a_region_is_found() -> None:
     encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
     assert check(encoding, text, tokenizer).ok
     answers = Answers(tokenizer, text, encoding.ids)
-    own = Written(text)
-    found = [*spelled(encoding.ids, own, Columns(), np.array([2, 4]), answers)]
+    found = [*spelled(encoding.ids, Columns(), np.array([2, 4]), answers)]
     assert [(f.kind, f.position) for f in found] == [("token", 4)]
 
 

@@ -7,7 +7,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from tokpar.certificate.ground import RefusedError, once
+from tokpar.certificate.ground import RefusedError, once, require
+from tokpar.certificate.written import Written
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, byte_starts
@@ -51,6 +52,11 @@ class Answers:
         self.part = lru_cache(maxsize=2)(self._part)
 
     @cached_property
+    def written(self) -> Written:
+        """The text as UTF-8."""
+        return Written(self.text)
+
+    @cached_property
     def starts(self) -> IntArray:
         """Byte offset of each code point, then the total."""
         return byte_starts(self.text)
@@ -81,10 +87,8 @@ class Answers:
         """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
         Refused if that would be too much work."""
         self.tokenized += stop - start
-        if self.tokenized > self._most:
-            raise RefusedError(
-                "work", f"parts of over {self._most} characters were to be tokenized again"
-            )
+        many = f"parts of over {self._most} characters were to be tokenized again"
+        require(self.tokenized <= self._most, "work", many)
         laid = self.laid(self.text[start:stop])
         return Laid(laid.ids, laid.spans + self.starts[start])
 
@@ -112,6 +116,6 @@ def asked(answers: Answers | None) -> Answers:
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
     """Start of each span, then the end; refused unless they tile [start, stop)."""
     edges = np.append(spans[:, 0], stop)
-    if edges[0] != start or not np.array_equal(spans[:, 1], edges[1:]):
-        raise RefusedError("ids", f"expected ids that tile the bytes from {start} to {stop}")
+    tiling = edges[0] == start and np.array_equal(spans[:, 1], edges[1:])
+    require(tiling, "ids", f"expected ids that tile the bytes from {start} to {stop}")
     return edges

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.everywhere import everywhere_findings
-from tokpar.certificate.ground import Between, Ground, RefusedError
+from tokpar.certificate.ground import Between, Ground, RefusedError, require
 from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.report import CheckReport, Finding
 from tokpar.certificate.rules import Judge, looks_at_two
@@ -50,13 +50,13 @@ def check(
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
     both windows. With `full` the serial encode of the whole is compared, id by id.
     """
-    facts, seams, written = facts_of(tokenizer), in_columns(encoding.seams), Written(text)
+    facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids, len(seams.planned))
-    findings = [*_other_text(encoding, text), *_seam_findings(seams, written, facts, answers)]
+    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
-    cuts = _cuts(seams, written) if licensed else NO_INTS
-    found, notes = id_findings(core, seams.planned, cuts, written, answers, full and licensed)
+    cuts = _cuts(seams, answers.written) if licensed else NO_INTS
+    found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
     findings += found
     if full:
         findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
@@ -67,9 +67,12 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
     """Any seams as `Seams`; numbers that no text reaches stay so, and fit a column."""
     if isinstance(seams, Seams):
         return seams
+
+    def bounded(number: int) -> int:
+        return max(-_MOST, min(_MOST, number))
+
     return Seams.of(
-        replace(seam, position=_bounded(seam.position), token=_bounded(seam.token))
-        for seam in seams
+        replace(seam, position=bounded(seam.position), token=bounded(seam.token)) for seam in seams
     )
 
 
@@ -78,13 +81,8 @@ def seam_findings(
 ) -> Iterator[Finding]:
     """What is wrong with seams; at most one finding for each that is planned. From text and facts
     alone, but for `answers`, without which K5, K6 and K8 license nothing."""
-    return _seam_findings(in_columns(seams), Written(text), facts, answers)
-
-
-def _seam_findings(
-    seams: Seams, written: Written, facts: Facts, answers: Answers | None
-) -> Iterator[Finding]:
-    planned, everywhere = seams.planned, seams.everywhere
+    columns = in_columns(seams)
+    planned, everywhere = columns.planned, columns.everywhere
     dense = 0 if everywhere is None else len(everywhere.regions)
     if not len(planned) and not dense:
         return
@@ -92,13 +90,13 @@ def _seam_findings(
     if facts.unprovable is not None:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if written.broken:
+    if (Written(text) if answers is None else answers.written).broken:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
-    ground = Ground(written.text, facts, load_tables())
+    ground = Ground(text, facts, load_tables())
     held = np.ones(len(planned), dtype=np.bool_)
     for finding in _planned_findings(planned, ground, answers):
         held[finding.seam] = False
@@ -156,19 +154,13 @@ def _holds(condition: Callable[[Any], None], of: object) -> bool:
 
 
 def _require_place(seam: Seam, last: int, length: int) -> None:
-    if not 0 < seam.position < length:
-        inside = f"expected a position inside the {length} characters of the text"
-        raise RefusedError("position", f"{inside}, got {seam.position}")
-    if seam.position <= last:
-        raise RefusedError("order", f"expected a position above {last}, got {seam.position}")
-    if seam.rule is None:
-        raise RefusedError("uncertified", "no rule licenses it (approximate result)")
-    if seam.rule not in _RULES:
-        raise RefusedError("unknown rule", f"expected one of {', '.join(_RULES)}, got {seam.rule}")
-
-
-def _bounded(number: int) -> int:
-    return max(-_MOST, min(_MOST, number))
+    at = seam.position
+    inside = f"expected a position inside the {length} characters of the text"
+    require(0 < at < length, "position", f"{inside}, got {at}")
+    require(at > last, "order", f"expected a position above {last}, got {at}")
+    require(seam.rule, "uncertified", "no rule licenses it (approximate result)")
+    known = f"expected one of {', '.join(_RULES)}, got {seam.rule}"
+    require(seam.rule in _RULES, "unknown rule", known)
 
 
 def _cuts(seams: Seams, written: Written) -> IntArray:

@@ -70,10 +70,10 @@ def _probe(count: int) -> IdArray:
 
 
 def id_findings(
-    core: Core, seams: Columns, cuts: IntArray, written: Written, answers: Answers, again: bool
+    core: Core, seams: Columns, cuts: IntArray, answers: Answers, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Findings about ids, and notes on what could not be looked at."""
-    text, tokenizer, findings = written.text, answers.tokenizer, list(core.findings)
+    text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
     if not well_formed(seams):
         return findings, ("limited: ids not looked at, the seams are no columns",)
     counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
@@ -83,8 +83,8 @@ def id_findings(
     outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
     if counts or outside.any():
         return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts_of(tokenizer).tiles and not written.broken:
-        return findings + list(spelled(core.ids, written, seams, cuts, answers)), ()
+    if facts_of(tokenizer).tiles and not answers.written.broken:
+        return findings + list(spelled(core.ids, seams, cuts, answers)), ()
     if again and (len(seams) or len(cuts)):
         return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
     return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)
@@ -109,13 +109,10 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
         yield Finding("token", message, int(seams.positions[k]), k)
 
 
-def spelled(
-    ids: IdArray, written: Written, seams: Columns, cuts: IntArray, answers: Answers
-) -> Iterator[Finding]:
+def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> Iterator[Finding]:
     """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
     at which the seams of `everywhere` are."""
-    tokenizer = answers.tokenizer
-    edges = None
+    tokenizer, written, edges = answers.tokenizer, answers.written, None
     if isinstance(tokenizer, Locates):
         try:
             edges = answers.edges()
