@@ -73,8 +73,12 @@ class Regions:
     def _judge(self, start: int, stop: int) -> None:
         inside = 0 <= start < stop <= len(self._ground.text)
         require(inside, "witness", f"[{start}, {stop}) is no part of the text")
-        for edge in {start, stop} - {0, len(self._ground.text)}:
-            self._require_certain(edge)
+        edge = start
+        try:
+            for edge in {start, stop} - {0, len(self._ground.text)}:
+                self._require_cut(edge)
+        except RefusedError as refusal:
+            raise RefusedError("region", f"edge {edge} is no certain cut: {refusal}") from None
         for low, high in list(self._gaps(start, stop)):
             self._scan(low, high)
         self._join(start, stop)
@@ -111,12 +115,6 @@ class Regions:
         if first < last:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
         self._starts[first:last], self._stops[first:last] = [start], [stop]
-
-    def _require_certain(self, edge: int) -> None:
-        try:
-            self._require_cut(edge)
-        except RefusedError as refusal:
-            raise RefusedError("region", f"edge {edge} is no certain cut: {refusal}") from None
 
     def _edges(self, start: int, stop: int) -> IntArray:
         edges = self.scanner.edges(self._ground.text[start:stop])
@@ -182,6 +180,5 @@ def _compiled(sources: tuple[str, ...]) -> list[Any]:
 
 @cache
 def _agreed() -> re.Pattern[str]:
-    tables = load_tables()
-    ranges = [*zip(tables.lows, tables.highs, strict=True), *load_pictographs()]
+    ranges = [(low, high) for low, high, _ in load_tables().ranges] + [*load_pictographs()]
     return re.compile("[" + "".join(f"\\U{lo:08x}-\\U{hi:08x}" for lo, hi in ranges) + "]*")

@@ -271,6 +271,5 @@ def _is_no_digit(char: str, tables: Tables) -> bool:
 
 def _digit_run(tables: Tables) -> re.Pattern[str]:
     """Any number of characters that are surely ``\\p{N}``."""
-    ranges = zip(tables.lows, tables.highs, tables.names, strict=True)
-    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in ranges if name in _NUMBERS]
+    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in tables.ranges if name in _NUMBERS]
     return re.compile("[" + "".join(spans) + "]*")

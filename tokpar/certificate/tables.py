@@ -7,6 +7,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,17 @@ class Family:
 
 @dataclass(frozen=True)
 class Tables:
-    """Atoms (disjoint sets of code points on which all engines agree) and families."""
+    """Families, and atoms: disjoint sets of code points on which all engines agree. `ranges`:
+    (first, last, atom), ascending."""
 
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    names: tuple[str, ...]
+    ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
 
     def atom_of(self, char: str) -> str | None:
         """Name of the atom a character lies in, or None outside the frozen set."""
-        place = bisect_right(self.lows, ord(char)) - 1
-        if place < 0 or ord(char) > self.highs[place]:
-            return None
-        return self.names[place]
+        place = bisect_right(self.ranges, ord(char), key=itemgetter(0)) - 1
+        _, last, name = self.ranges[place]
+        return name if place >= 0 and ord(char) <= last else None
 
     def class_of(self, char: str, family: Family) -> str | None:
         """Class of a character in a family, or None when it has none."""
@@ -60,9 +59,8 @@ def load_tables() -> Tables:
     atoms, families = _read("atoms"), _read("families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
     _require_disjoint(ranges)
-    lows, highs, names = zip(*ranges, strict=True)
     own = {name: _family(name, record) for name, record in families.items()}
-    return Tables(lows, highs, names, own)
+    return Tables(tuple(ranges), own)
 
 
 @functools.cache
