@@ -42,7 +42,7 @@ from tests.test_certificate import (
     witness,
 )
 from tests.test_certificate_inside import forced_case
-from tokpar.certificate import added, checker, everywhere, rules
+from tokpar.certificate import added, checker, rules
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.ground import Between, Ground, RefusedError
@@ -540,7 +540,7 @@ def test_an_added_token_in_or_beside_a_region_is_found(flags: dict[str, Any]) ->
             with_token = dataclasses.replace(facts, added_tokens=tokens)
             ground = Ground(DENSE, with_token, load_tables())
             ends = np.array(PLACES)
-            found = [*everywhere.everywhere_findings(region, ends, ends, ground)]
+            found = [*checker.everywhere_findings(region, ends, ends, ground)]
             touched = any(
                 p <= stop and p + len(content) >= start
                 for p in range(first, len(DENSE))
@@ -592,7 +592,7 @@ def test_every_place_of_a_region_that_is_licensed_is_licensed_alone(
 def test_each_part_of_judging_regions_is_needed(
     monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
 ) -> None:
-    monkeypatch.setattr(everywhere, name, wrong)
+    monkeypatch.setattr(checker, name, wrong)
     with pytest.raises(AssertionError):
         all_of_regions()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -16,7 +16,7 @@ from tokpar.certificate.normalizers import (
     longest_image,
 )
 from tokpar.certificate.tables import Family, Tables
-from tokpar.types import AddedToken, Facts, Seam
+from tokpar.types import Facts, Seam
 
 _LONGEST_WHITE_RUN = 4096
 _Key = TypeVar("_Key")
@@ -143,27 +143,22 @@ class Ground:
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
-        """The tokens to look for in the normalized text, and how far around a place they matter:
-        one whose form holds other than ASCII matters too, it must not lie beside the window."""
-        stages = self.facts.normalizers
-        reach = 1 + max(longest_image(token.content, stages) for token in self.normalized)
-        return Occurrences(normalized_tokens(self.normalized, self.facts)), reach
+        """The tokens to look for in the normalized text, under every content they may be searched
+        by, as written and normalized, and how far around a place they matter: one whose form holds
+        other than ASCII matters too, it must not lie beside the window.
 
-
-def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedToken]:
-    """The tokens under every content they may be searched by: as written, and normalized.
-
-    Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
-    token everywhere.
-    """
-    forms = []
-    for token in tokens:
-        image = content_image(token.content, facts.normalizers)
-        if image == "":
-            raise UnsureError(f"nothing is left of added token {token.content!r}")
-        if image is not None:
-            forms += [replace(token, content=form) for form in {token.content, image}]
-    return forms
+        Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
+        token everywhere.
+        """
+        stages, forms, reach = self.facts.normalizers, [], 1
+        for token in self.normalized:
+            image = content_image(token.content, stages)
+            if image == "":
+                raise UnsureError(f"nothing is left of added token {token.content!r}")
+            if image is not None:
+                forms += [replace(token, content=form) for form in {token.content, image}]
+            reach = max(reach, 1 + longest_image(token.content, stages))
+        return Occurrences(forms), reach
 
 
 def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:

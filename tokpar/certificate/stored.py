@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from tokpar.certificate.packing import MOST, checked, expect, pack_ids, unpack
 from tokpar.certificate.packing_seams import pack_seams, unpack_seams
 from tokpar.errors import FileFormatError
@@ -106,8 +104,11 @@ def from_bytes(data: bytes) -> StoredCertificate:
         columns[entry["name"]] = (entry, data[rest : rest + entry["bytes"]])
         rest += entry["bytes"]
     expect("ids" in columns, "ids: missing")
+    entry, ids = columns.pop("ids")
+    plain = entry["dtype"] == "<u4" and entry["coding"] == "plain"
+    expect(plain, "ids: expected plain numbers of type <u4")
     return StoredCertificate(
-        ids=frozen_ids(_ids(*columns.pop("ids"))),
+        ids=frozen_ids(unpack(entry, ids)),
         seams=unpack_seams(header, columns, length),
         tokenizer=_field(header, "tokenizer", str),
         strategy=_field(report, "strategy", str, "report."),
@@ -147,12 +148,6 @@ def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
     known = type(version) is int and version == FORMAT_VERSION
     expect(known, f"format_version: expected {FORMAT_VERSION}, got {version!r}")
     return header, stop
-
-
-def _ids(entry: Mapping[str, Any], data: bytes) -> IdArray:
-    plain = entry["dtype"] == "<u4" and entry["coding"] == "plain"
-    expect(plain, "ids: expected plain numbers of type <u4")
-    return np.asarray(unpack(entry, data), dtype=np.uint32)
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
