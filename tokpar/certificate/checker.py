@@ -161,7 +161,7 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
     inside = f"expected a position inside the {length} characters of the text"
     require(0 < at < length, "position", f"{inside}, got {at}")
     require(at > last, "order", f"expected a position above {last}, got {at}")
-    require(seam.rule, "uncertified", "no rule licenses it (approximate result)")
+    require(seam.rule is not None, "uncertified", "no rule licenses it (approximate result)")
     known = f"expected one of {', '.join(_RULES)}, got {seam.rule}"
     require(seam.rule in _RULES, "unknown rule", known)
 
