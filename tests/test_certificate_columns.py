@@ -254,6 +254,19 @@ def test_a_mistake_in_columns_is_seen(
         all_compared()
 
 
+def test_digits_out_of_phase_and_line_ends_are_refused() -> None:
+    facts, text = regex_tokenizer("cl100k").facts, "a123456 b"
+    for start in range(8):
+        for place in range(1, len(text)):
+            seam = Seam(place, "K2", "22", (("family", "cl100k"), ("run", start)))
+            held = not [*seam_findings([seam], text, facts)]
+            assert held == (start == 1 and place in (4, 7)), (start, place)
+    for space in " \t\n\r":
+        seam = Seam(1, "K1", "20", witness("cl100k", "non-space", "space"))
+        held = not [*seam_findings([seam], f"a{space}b", facts)]
+        assert held == (space in " \t")
+
+
 def test_many_seams_of_a_certificate_are_judged_in_columns_and_one_wrong_is_found() -> None:
     tokenizer, text = cl100k(), "word word, 123456 more\n" * 200
     encoding = tokpar_like(tokenizer, text)
