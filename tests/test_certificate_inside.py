@@ -32,10 +32,10 @@ from tests.test_certificate import (
 )
 from tests.tokenizers_drawn import PATTERNS, WordPieceSpec, build
 from tokpar.certificate.checker import check, seam_findings
-from tokpar.certificate.scan import Scanner
+from tokpar.certificate.inside import Vocabulary
+from tokpar.certificate.region import Scanner
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.tables import load_tables
-from tokpar.certificate.vocabulary import Vocabulary
 from tokpar.encoding import Encoding
 from tokpar.kernels import IdArray, byte_starts
 from tokpar.types import Facts, Rows, Seam

@@ -19,7 +19,7 @@ from tests.seams import part
 from tokpar.certificate import answers as answers_module
 from tokpar.certificate import region as region_module
 from tokpar.certificate.added import Occurrences
-from tokpar.certificate.scan import Scanner
+from tokpar.certificate.region import Scanner
 from tokpar.certificate.stored import to_bytes
 from tokpar.cli import main
 from tokpar.encoding import Encoding

@@ -66,7 +66,7 @@ import regex
 regex.DEFAULT_VERSION = regex.VERSION1
 assert not regex.fullmatch("[a||b]", "|")
 
-from tokpar.certificate import scan as certificate
+from tokpar.certificate import region as certificate
 from tokpar.cuts import online, scan
 from tokpar.pure.patterns import compile_pattern
 from tokpar.types import Facts

@@ -6,8 +6,7 @@ Word characters and white space are whatever *could* be one: an engine may know 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 
 from tokpar.types import AddedToken
@@ -22,12 +21,10 @@ def possibly_word(char: str) -> bool:
 
 def run_around(text: str, position: int) -> tuple[int, int]:
     """The widest [start, stop) around a position that is all possible white space."""
-    reach = 64
-    while True:
+    reach, low, kept = 64, position, 0
+    while low and not kept:
         low = max(0, position - reach)
         kept = len(text[low:position].rstrip())
-        if kept or low == 0:
-            break
         reach *= 4
     stop = _SPACE_RUN.match(text, position)
     assert stop is not None
@@ -35,55 +32,19 @@ def run_around(text: str, position: int) -> tuple[int, int]:
 
 
 def occurring(contents: Iterable[str], text: str) -> list[str]:
-    """Those that occur in a text. Few do: most have a character that it lacks, and the others begin
-    with one that is searched for all of them at once."""
-    known: dict[str, bool] = {}
-
-    def holds(char: str) -> bool:
-        if char not in known:
-            known[char] = char in text
-        return known[char]
-
+    """Those that occur in a text. Few do: most have a character that it lacks, and the others are
+    searched for together, by their first character."""
+    contents = [content for content in contents if content]
+    lacking = {char for char in set().union(*contents) if char not in text}
     groups: dict[str, list[str]] = {}
     for content in contents:
-        if content and all(map(holds, content)):
+        if lacking.isdisjoint(content):
             groups.setdefault(content[0], []).append(content)
     found = []
-    for first, group in groups.items():
-        if _one_occurs(first, group, text):
+    for group in groups.values():
+        if re.search("|".join(map(re.escape, group)), text):
             found += [content for content in group if content in text]
     return found
-
-
-def _one_occurs(first: str, contents: Sequence[str], text: str) -> bool:
-    """Some content occurs; all begin with the character `first`."""
-    shortest = min(map(len, contents))
-    heads, whole = {content[:shortest] for content in contents}, tuple(contents)
-    place = text.find(first)
-    while place >= 0:
-        if text[place : place + shortest] in heads and text.startswith(whole, place):
-            return True
-        place = text.find(first, place + 1)
-    return False
-
-
-@dataclass(frozen=True)
-class _Stripper:
-    """A token that swallows white space beside it, and how much of it its own content holds."""
-
-    content: str
-    blank: bool
-    leading: int
-    trailing: int
-
-    @classmethod
-    def of(cls, content: str) -> _Stripper:
-        return cls(
-            content,
-            blank=content.isspace(),
-            leading=len(content) - len(content.lstrip()),
-            trailing=len(content) - len(content.rstrip()),
-        )
 
 
 class Occurrences:
@@ -94,13 +55,14 @@ class Occurrences:
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""
-        kept = self.tokens = [token for token in tokens if token.content]
+        kept = [token for token in tokens if token.content]
         self.contents = sorted({token.content for token in kept})
         self._single = sorted({token.content for token in kept if token.single_word})
-        self._left = [_Stripper.of(token.content) for token in kept if token.lstrip]
-        self._right = [_Stripper.of(token.content) for token in kept if token.rstrip]
+        self._left = sorted({token.content for token in kept if token.lstrip})
+        self._right = sorted({token.content for token in kept if token.rstrip})
         self._run = (0, -1)
-        self._found: dict[tuple[str, str], int] = {}
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
 
     @cached_property
     def _across(self) -> dict[str, list[str]]:
@@ -115,12 +77,7 @@ class Occurrences:
         """Why a cut at `position` may change which added tokens match, or None if it cannot."""
         if text is not self._text:
             self._text, self._run = text, (0, -1)
-        return (
-            self._crossing(position)
-            or self._word_edge(position)
-            or self._stripped_right(position)
-            or self._stripped_left(position)
-        )
+        return self._crossing(position) or self._word_edge(position) or self._stripped(position)
 
     def touching(self, text: str, start: int, stop: int) -> str | None:
         """A content that occurs over any character of [start, stop), or None."""
@@ -148,44 +105,27 @@ class Occurrences:
                 return f"single_word token {content!r} touches it beside a word character (6.1b)"
         return None
 
-    def _stripped_right(self, position: int) -> str | None:
-        if not self._right or not self._text[position].isspace():
-            return None
-        start, stop = self._white_run(position)
-        for token in self._right:
-            if token.blank:
-                first = self._search(token.content, start, stop, "first")
-                hit = first >= 0 and first + len(token.content) <= position
-            else:
-                end = start + token.trailing
-                begin = end - len(token.content)
-                hit = begin >= 0 and end <= position and self._text.startswith(token.content, begin)
-            if hit:
-                return f"rstrip token {token.content!r} swallows white space across it (6.1c)"
+    def _stripped(self, position: int) -> str | None:
+        """A token that ends, or begins, in the white space around a place, and swallows the rest
+        of it."""
+        if self._right and self._text[position].isspace():
+            self._look_around(position)
+            for content in self._right:
+                if 0 <= self._first[content] <= position - len(content):
+                    return f"rstrip token {content!r} swallows white space across it (6.1c)"
+        if self._left and self._text[position - 1].isspace():
+            self._look_around(position)
+            for content in self._left:
+                if self._last[content] >= position:
+                    return f"lstrip token {content!r} swallows white space across it (6.1d)"
         return None
 
-    def _stripped_left(self, position: int) -> str | None:
-        if not self._left or not self._text[position - 1].isspace():
-            return None
-        start, stop = self._white_run(position)
-        for token in self._left:
-            if token.blank:
-                hit = self._search(token.content, start, stop, "last") >= position
-            else:
-                begin = stop - token.leading
-                hit = begin >= position and self._text.startswith(token.content, begin)
-            if hit:
-                return f"lstrip token {token.content!r} swallows white space across it (6.1d)"
-        return None
-
-    def _white_run(self, position: int) -> tuple[int, int]:
-        if not self._run[0] <= position <= self._run[1]:
-            self._run = run_around(self._text, position)
-            self._found.clear()
-        return self._run
-
-    def _search(self, content: str, start: int, stop: int, which: str) -> int:
-        if (content, which) not in self._found:
-            find = self._text.find if which == "first" else self._text.rfind
-            self._found[content, which] = find(content, start, stop)
-        return self._found[content, which]
+    def _look_around(self, position: int) -> None:
+        """Where tokens first end, and last begin, in the run of white space around a place."""
+        if self._run[0] <= position <= self._run[1]:
+            return
+        start, stop = self._run = run_around(self._text, position)
+        for content in self._right:
+            self._first[content] = self._text.find(content, max(0, start - len(content)), stop)
+        for content in self._left:
+            self._last[content] = self._text.rfind(content, start, stop + len(content))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from tokpar.certificate.ground import RefusedError
+from tokpar.certificate.ground import RefusedError, once, require
+from tokpar.certificate.written import Written
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, byte_starts
-
-_KEPT = 2
-"""Parts remembered: the right part of one seam is the left part of the next."""
 
 OF_THE_TEXT, FOR_A_SEAM = 64, 4096
 """Parts of a text are tokenized as far as they have, together, so many times its characters, and
@@ -49,7 +47,14 @@ class Answers:
         self.ids = ids
         self.tokenized = 0
         self._most = OF_THE_TEXT * len(text) + FOR_A_SEAM * seams
-        self._parts: dict[tuple[int, int], Laid] = {}
+        self._edges: dict[str, IntArray | RefusedError] = {}
+        # the right part of one seam is the left part of the next
+        self.part = lru_cache(maxsize=2)(self._part)
+
+    @cached_property
+    def written(self) -> Written:
+        """The text as UTF-8."""
+        return Written(self.text)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -59,9 +64,7 @@ class Answers:
     def edges(self) -> IntArray:
         """Byte where each id of the encoding begins, then the end; refused unless they tile the
         text. Not for hidden ids."""
-        if isinstance(self._edges, RefusedError):
-            raise RefusedError(self._edges.kind, str(self._edges))
-        return self._edges
+        return once(self._edges, "", self._tiling)
 
     def encode(self, text: str) -> IdArray:
         """Ids of a text, which may be a part of this one; refused if the engine fails on it."""
@@ -75,33 +78,23 @@ class Answers:
         ids = self.encode(text)
         return Laid(ids, self._locate(ids, text))
 
-    def part(self, start: int, stop: int) -> Laid:
-        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
-        Refused if that would be too much work."""
-        if (start, stop) not in self._parts:
-            self.tokenized += stop - start
-            if self.tokenized > self._most:
-                raise RefusedError(
-                    "work", f"parts of over {self._most} characters were to be tokenized again"
-                )
-            laid = self.laid(self.text[start:stop])
-            if len(self._parts) >= _KEPT:
-                del self._parts[next(iter(self._parts))]
-            self._parts[start, stop] = Laid(laid.ids, laid.spans + self.starts[start])
-        return self._parts[start, stop]
-
     def position_at(self, byte: int) -> int | None:
         """The code point that begins at a byte, or None inside one."""
         place = int(np.searchsorted(self.starts, byte))
         return place if self.starts[place] == byte else None
 
-    @cached_property
-    def _edges(self) -> IntArray | RefusedError:
+    def _part(self, start: int, stop: int) -> Laid:
+        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
+        Refused if that would be too much work."""
+        self.tokenized += stop - start
+        many = f"parts of over {self._most} characters were to be tokenized again"
+        require(self.tokenized <= self._most, "work", many)
+        laid = self.laid(self.text[start:stop])
+        return Laid(laid.ids, laid.spans + self.starts[start])
+
+    def _tiling(self) -> IntArray:
         assert self.ids is not None
-        try:
-            return tiling_edges(self._locate(self.ids, self.text), 0, byte_length(self.text))
-        except RefusedError as refusal:
-            return refusal
+        return tiling_edges(self._locate(self.ids, self.text), 0, byte_length(self.text))
 
     def _locate(self, ids: IdArray, text: str) -> SpanArray:
         if not isinstance(self.tokenizer, Locates):
@@ -113,9 +106,16 @@ class Answers:
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
 
 
+def asked(answers: Answers | None) -> Answers:
+    """The answers, or a refusal where the tokenizer may not be asked."""
+    if answers is None:
+        raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
+    return answers
+
+
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
     """Start of each span, then the end; refused unless they tile [start, stop)."""
     edges = np.append(spans[:, 0], stop)
-    if edges[0] != start or not np.array_equal(spans[:, 1], edges[1:]):
-        raise RefusedError("ids", f"expected ids that tile the bytes from {start} to {stop}")
+    tiling = edges[0] == start and np.array_equal(spans[:, 1], edges[1:])
+    require(tiling, "ids", f"expected ids that tile the bytes from {start} to {stop}")
     return edges

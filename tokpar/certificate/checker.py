@@ -5,38 +5,32 @@ It sees the text, the tokenizer's facts and the frozen tables, never a planner o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokpar.certificate.answers import Answers
-from tokpar.certificate.everywhere import everywhere_findings
-from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.ids import (
-    Core,
-    parts_encode,
-    serial_difference,
-    spelled,
-    text_ids,
-    token_counts,
-)
-from tokpar.certificate.many import surely_licensed
+from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
+from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.report import CheckReport, Finding
-from tokpar.certificate.rules import Judge
+from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables
-from tokpar.certificate.written import Written
+from tokpar.certificate.written import Mask, Written
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import NO_INTS, IdArray, IntArray
-from tokpar.seams import Columns, Seams
+from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
 _RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8")
 _CERTAIN = ("K1", "K2", "K3")
 _MOST = 1 << 62
+_SIDES: dict[object, tuple[str, str]] = {
+    ("K1", "20"): ("non-space", "space"),
+    ("K3", "4.8"): ("any", "space"),
+}
 
 
 class Checkable(Protocol):
@@ -59,17 +53,16 @@ def check(
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
     both windows. With `full` the serial encode of the whole is compared, id by id.
     """
-    facts, seams, written = facts_of(tokenizer), in_columns(encoding.seams), Written(text)
+    facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids, len(seams.planned))
-    findings = [*_other_text(encoding, text), *_seam_findings(seams, written, facts, answers)]
+    findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
-    cuts = _cuts(seams, written) if licensed else NO_INTS
-    found, notes = _id_findings(core, seams.planned, cuts, written, answers, full and licensed)
+    cuts = _cuts(seams, answers.written) if licensed else NO_INTS
+    found, notes = id_findings(core, seams.planned, cuts, answers, full and licensed)
     findings += found
     if full:
-        difference = serial_difference(encoding.ids, text, seams.planned, tokenizer)
-        findings += [] if difference is None else [difference]
+        findings += serial_difference(encoding.ids, text, seams.planned, tokenizer)
     return CheckReport(tuple(findings), len(seams.planned) + len(cuts), full, notes)
 
 
@@ -77,9 +70,12 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
     """Any seams as `Seams`; numbers that no text reaches stay so, and fit a column."""
     if isinstance(seams, Seams):
         return seams
+
+    def bounded(number: int) -> int:
+        return max(-_MOST, min(_MOST, number))
+
     return Seams.of(
-        replace(seam, position=_bounded(seam.position), token=_bounded(seam.token))
-        for seam in seams
+        replace(seam, position=bounded(seam.position), token=bounded(seam.token)) for seam in seams
     )
 
 
@@ -88,13 +84,8 @@ def seam_findings(
 ) -> Iterator[Finding]:
     """What is wrong with seams; at most one finding for each that is planned. From text and facts
     alone, but for `answers`, without which K5, K6 and K8 license nothing."""
-    return _seam_findings(in_columns(seams), Written(text), facts, answers)
-
-
-def _seam_findings(
-    seams: Seams, written: Written, facts: Facts, answers: Answers | None
-) -> Iterator[Finding]:
-    planned, everywhere = seams.planned, seams.everywhere
+    columns = in_columns(seams)
+    planned, everywhere = columns.planned, columns.everywhere
     dense = 0 if everywhere is None else len(everywhere.regions)
     if not len(planned) and not dense:
         return
@@ -102,13 +93,13 @@ def _seam_findings(
     if facts.unprovable is not None:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if written.broken:
+    if (Written(text) if answers is None else answers.written).broken:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
-    if not _well_formed(planned):
+    if not well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
-    ground = Ground(written.text, facts, load_tables())
+    ground = Ground(text, facts, load_tables())
     held = np.ones(len(planned), dtype=np.bool_)
     for finding in _planned_findings(planned, ground, answers):
         held[finding.seam] = False
@@ -123,51 +114,138 @@ def _seam_findings(
 def _planned_findings(
     planned: Columns, ground: Ground, answers: Answers | None
 ) -> Iterator[Finding]:
-    """Those that are not licensed beyond doubt by columns are judged one by one."""
+    """Those that are not licensed beyond doubt are judged one by one."""
     length = len(ground.text)
-    before = np.maximum.accumulate(np.concatenate(([0], planned.positions)))[:-1]
+    edges = np.concatenate(([0], planned.positions, [length]))
+    before = np.maximum.accumulate(edges)[:-2]
     placed = (planned.positions > before) & (planned.positions < length)
-    sure = surely_licensed(planned, placed, ground)
     judge = Judge(ground, answers)
-    for k in np.flatnonzero(~sure).tolist():
-        seam = planned.seam(k)
+    for k in np.flatnonzero(~surely_licensed(planned, placed, ground, judge)).tolist():
+        seam, previous = planned.seam(k), planned.seam(k - 1) if k else None
         try:
             _require_place(seam, int(before[k]), length)
-            judge.require_licence(_between(planned, k, length))
+            judge.require_licence(Between(seam, previous, int(edges[k]), int(edges[k + 2])))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
 
 
-def _between(seams: Columns, k: int, length: int) -> Between:
-    previous = seams.seam(k - 1) if k > 0 else None
-    return Between(
-        seams.seam(k),
-        previous,
-        start=0 if previous is None else previous.position,
-        stop=int(seams.positions[k + 1]) if k + 1 < len(seams) else length,
+def surely_licensed(columns: Columns, placed: Mask, ground: Ground, judge: Judge) -> Mask:
+    """Which of the seams that are `placed`, strictly inside the text, hold beyond doubt. A fast way
+    to say yes: of one licence between the same two characters one seam stands for all."""
+    sure: Mask = np.zeros(len(columns), dtype=np.bool_)
+    local = np.array(
+        [looks_at_two(each, ground.facts) for each in columns.licences], dtype=np.bool_
     )
+    rows = np.flatnonzero(placed)
+    rows = rows[local[columns.codes[rows]]] if len(rows) else rows
+    known: dict[tuple[int, str], bool] = {}
+    at, codes = columns.positions[rows].tolist(), columns.codes[rows].tolist()
+    for k, position, code in zip(rows.tolist(), at, codes, strict=True):
+        alike = code, ground.text[position - 1 : position + 1]
+        if alike not in known:
+            known[alike] = _holds(judge.require_characters, columns.seam(k))
+        sure[k] = known[alike] and _holds(ground.require_added_safe, position)
+    return sure
+
+
+def _holds(condition: Callable[[Any], None], of: object) -> bool:
+    try:
+        condition(of)
+    except RefusedError:
+        return False
+    return True
 
 
 def _require_place(seam: Seam, last: int, length: int) -> None:
-    if not 0 < seam.position < length:
-        inside = f"expected a position inside the {length} characters of the text"
-        raise RefusedError("position", f"{inside}, got {seam.position}")
-    if seam.position <= last:
-        raise RefusedError("order", f"expected a position above {last}, got {seam.position}")
-    if seam.rule is None:
-        raise RefusedError("uncertified", "no rule licenses it (approximate result)")
-    if seam.rule not in _RULES:
-        raise RefusedError("unknown rule", f"expected one of {', '.join(_RULES)}, got {seam.rule}")
+    at = seam.position
+    inside = f"expected a position inside the {length} characters of the text"
+    require(0 < at < length, "position", f"{inside}, got {at}")
+    require(at > last, "order", f"expected a position above {last}, got {at}")
+    require(seam.rule is not None, "uncertified", "no rule licenses it (approximate result)")
+    known = f"expected one of {', '.join(_RULES)}, got {seam.rule}"
+    require(seam.rule in _RULES, "unknown rule", known)
 
 
-def _well_formed(columns: Columns) -> bool:
-    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
-    codes = columns.codes
-    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
+def everywhere_findings(
+    everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: Ground
+) -> Iterator[Finding]:
+    """What is wrong with regions, each of which is judged once, as a whole. `planned`: where the
+    seams made one by one are, ascending; `certain`: those that are certified cuts.
+
+    Strictly inside a region every place looks alike: before it a character that is no white space,
+    behind it an ASCII space. What theorem 6.1 asks for holds at all of them if no added token
+    shares a character with the region or touches it: one that swallows white space across a place
+    inside swallows it across an end of the region too, and that is a seam of its own.
+    """
+    regions = everywhere.regions
+    if not len(regions):
+        return
+    if regions.ndim != 2 or regions.shape[1] != 2 or regions.dtype.kind != "i":
+        yield Finding("region", f"expected pairs of whole numbers, got shape {regions.shape}")
+        return
+    try:
+        _require_licence(everywhere.licence, ground)
+    except RefusedError as refusal:
+        yield Finding(refusal.kind, f"a cut at every space: {refusal}", int(regions[0, 0]))
+        return
+    misplaced = list(_misplaced(regions, planned, certain, len(ground.text)))
+    yield from misplaced
+    if not misplaced:
+        yield from _near_added_tokens(regions, ground)
 
 
-def _bounded(number: int) -> int:
-    return max(-_MOST, min(_MOST, number))
+def _require_licence(licence: Seam, ground: Ground) -> None:
+    """It is one of the two that hold at every ASCII space if they do at one, in a text of nothing
+    else, under normalizers that keep the space and what is before it."""
+    facts, key = ground.facts, (licence.rule, licence.theorem)
+    require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
+    raw = not ground.normalized
+    require(raw, "added token", "tokens searched in the normalized text: not judged")
+    rule = f"{key[0]} by theorem {key[1]}"
+    require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
+    judge = Judge(Ground("x ", facts, ground.tables))
+    judge.require_characters(replace(licence, position=1))
+    sides = witness_values(licence, "family", "left", "right")[1:]
+    require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
+    kept = looks_at_two((*key, licence.witness), facts)
+    require(kept, "normalizer", "a stage may change a space, or what is before")
+
+
+def _misplaced(
+    regions: IntArray, planned: IntArray, certain: IntArray, length: int
+) -> Iterator[Finding]:
+    """Regions ascend, lie in the text, and are all of what lies between two neighbouring seams that
+    are certified cuts, or the text's ends."""
+    starts, stops = regions[:, 0], regions[:, 1]
+    before = np.concatenate(([0], np.maximum.accumulate(stops)[:-1]))
+    ends = np.concatenate(([0], certain, [length]))
+    first = np.searchsorted(planned, starts, side="right")
+    inside = np.searchsorted(planned, stops) > first
+    faults = (
+        (starts >= stops, "expected a start below its stop"),
+        (starts < before, "expected a start at or behind the stop of the region before"),
+        (stops > length, f"expected a stop within the {length} characters of the text"),
+        (inside, "expected no seam inside"),
+        (~np.isin(starts, ends), "expected a start at a certified cut or the text's start"),
+        (~np.isin(stops, ends), "expected a stop at a certified cut or the text's end"),
+    )
+    wrong = np.zeros(len(regions), dtype=bool)
+    for fault, expected in faults:
+        for k in np.flatnonzero(fault & ~wrong).tolist():
+            start, stop = regions[k].tolist()
+            yield Finding("region", f"region {k}, [{start}, {stop}): {expected}", start)
+        wrong |= fault
+
+
+def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
+    """One finding for each token and each region that holds or touches it."""
+    for content in ground.raw.contents:
+        size = len(content)
+        for k, (start, stop) in enumerate(regions.tolist()):
+            found = ground.text.find(content, max(0, start - size), stop + size)
+            if found >= 0:
+                message = f"added token {content!r} at {found} touches region {k}"
+                yield Finding("added token", f"{message}, [{start}, {stop})", found)
 
 
 def _cuts(seams: Seams, written: Written) -> IntArray:
@@ -188,24 +266,3 @@ def _other_text(encoding: Checkable, text: str) -> Iterator[Finding]:
         yield Finding("text", f"{expected}, got {len(text)}")
     elif encoding.text_sha256 != text_digest(text):
         yield Finding("text", f"expected a text of sha256 {encoding.text_sha256}, got another")
-
-
-def _id_findings(
-    core: Core, seams: Columns, cuts: IntArray, written: Written, answers: Answers, again: bool
-) -> tuple[list[Finding], tuple[str, ...]]:
-    """Findings about ids, and notes on what could not be looked at."""
-    text, tokenizer, findings = written.text, answers.tokenizer, list(core.findings)
-    if not _well_formed(seams):
-        return findings, ("limited: ids not looked at, the seams are no columns",)
-    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
-    findings += counts
-    if core.note is not None or core.ids is None:
-        return findings, () if core.note is None else (f"limited: {core.note}",)
-    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
-    if counts or outside.any():
-        return findings, ("limited: ids not looked at, the seams do not lie in them",)
-    if facts_of(tokenizer).tiles and not written.broken:
-        return findings + list(spelled(core.ids, written, seams, cuts, answers)), ()
-    if again and (len(seams) or len(cuts)):
-        return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
-    return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)

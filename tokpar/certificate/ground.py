@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from tokpar.certificate.added import Occurrences, occurring, run_around
 from tokpar.certificate.normalizers import (
@@ -14,10 +15,12 @@ from tokpar.certificate.normalizers import (
     image_around,
     longest_image,
 )
-from tokpar.certificate.tables import SPACES, Family, Tables
-from tokpar.types import AddedToken, Facts, Seam
+from tokpar.certificate.tables import Family, Tables
+from tokpar.types import Facts, Seam
 
 _LONGEST_WHITE_RUN = 4096
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class RefusedError(Exception):
@@ -26,6 +29,27 @@ class RefusedError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def require(holds: object, kind: str, message: str) -> None:
+    """A refusal unless something holds."""
+    if not holds:
+        raise RefusedError(kind, message)
+
+
+def once(
+    known: dict[_Key, _Value | RefusedError], key: _Key, judge: Callable[[], _Value]
+) -> _Value:
+    """What `judge` returns, or refuses, when it is first asked about a key."""
+    if key not in known:
+        try:
+            known[key] = judge()
+        except RefusedError as refusal:
+            known[key] = refusal
+    found = known[key]
+    if isinstance(found, RefusedError):
+        raise RefusedError(found.kind, str(found))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +70,27 @@ class Ground:
         self.text = text
         self.facts = facts
         self.tables = tables
-        plain = not facts.normalizers
-        self.raw = Occurrences(t for t in facts.added_tokens if plain or not t.normalized)
-        self._normalized = [t for t in facts.added_tokens if t.normalized and not plain]
-        self._in_image: tuple[Occurrences, int] | None = None
+        # added tokens that are searched in the normalized text
+        self.normalized = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
 
     @cached_property
-    def occurring(self) -> list[str]:
-        """Contents of the tokens searched in the text as it is that occur in it."""
-        return occurring(self.raw.contents, self.text)
-
-    @property
-    def follows_normalized_tokens(self) -> bool:
-        """Added tokens are searched in the normalized text too."""
-        return bool(self._normalized)
+    def raw(self) -> Occurrences:
+        """The tokens searched in the text as it is, of those that occur in it."""
+        plain = not self.facts.normalizers
+        tokens = [t for t in self.facts.added_tokens if plain or not t.normalized]
+        present = {*occurring((token.content for token in tokens), self.text)}
+        return Occurrences(token for token in tokens if token.content in present)
 
     def family(self, name: object) -> Family:
         """The tables' family, which must be the tokenizer's own."""
-        if name != self.facts.family:
-            raise RefusedError(
-                "family", f"the tokenizer is of family {self.facts.family!r}, not {name!r}"
-            )
+        own = self.facts.family
+        require(name == own, "family", f"the tokenizer is of family {own!r}, not {name!r}")
         family = self.tables.families.get(str(name))
         if family is None:
             raise RefusedError("family", f"no frozen table for family {name!r}")
-        if (self.facts.engine, self.facts.patterns) not in family.sources:
-            raise RefusedError(
-                "family", f"the tokenizer's engine and regexes are not those of family {name!r}"
-            )
+        source = self.facts.engine, self.facts.patterns
+        unlike = f"the tokenizer's engine and regexes are not those of family {name!r}"
+        require(source in family.sources, "family", unlike)
         return family
 
     def class_of(self, char: str, family: Family) -> str:
@@ -86,7 +103,7 @@ class Ground:
     def require_added_safe(self, position: int) -> None:
         """Theorem 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
         objection = self.raw.objection(self.text, position)
-        if objection is None and self._normalized:
+        if objection is None and self.normalized:
             objection = self._objection_in_image(position)
         if objection is not None:
             raise RefusedError("added token", f"position {position}: {objection}")
@@ -108,12 +125,12 @@ class Ground:
 
     def require_prefix_safe(self, right: str) -> None:
         """Theorem 6.3: a tokenizer that puts a space before every text must find one there."""
-        if self.facts.prefix_space and right != " ":
-            raise RefusedError("prefix", f"a space would be put before {right!r} (6.3)")
+        holds = right == " " or not self.facts.prefix_space
+        require(holds, "prefix", f"a space would be put before {right!r} (6.3)")
 
     def _objection_in_image(self, position: int) -> str | None:
         try:
-            tokens, reach = self._tokens_in_image()
+            tokens, reach = self._tokens_in_image
         except UnsureError as error:
             return str(error)
         if self.text[position - 1].isspace() and self.text[position].isspace():
@@ -124,47 +141,36 @@ class Ground:
         image = self.image(position, reach, ascii_only=True)
         return tokens.objection(image.text, image.at)
 
+    @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
-        """The tokens to look for in the normalized text, and how far around a place they matter:
-        one whose form holds other than ASCII matters too, it must not lie beside the window."""
-        if self._in_image is None:
-            stages, tokens = self.facts.normalizers, self._normalized
-            reach = 1 + max(longest_image(token.content, stages) for token in tokens)
-            self._in_image = Occurrences(normalized_tokens(tokens, self.facts)), reach
-        return self._in_image
+        """The tokens to look for in the normalized text, under every content they may be searched
+        by, as written and normalized, and how far around a place they matter: one whose form holds
+        other than ASCII matters too, it must not lie beside the window.
 
-
-def normalized_tokens(tokens: Sequence[AddedToken], facts: Facts) -> list[AddedToken]:
-    """The tokens under every content they may be searched by: as written, and normalized.
-
-    Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
-    token everywhere.
-    """
-    forms = []
-    for token in tokens:
-        image = content_image(token.content, facts.normalizers)
-        if image == "":
-            raise UnsureError(f"nothing is left of added token {token.content!r}")
-        if image is not None:
-            forms += [replace(token, content=form) for form in {token.content, image}]
-    return forms
-
-
-def is_space(char: str) -> bool:
-    """One of the 25 code points of ``\\s``."""
-    return char in SPACES
+        Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
+        token everywhere.
+        """
+        stages, forms, reach = self.facts.normalizers, [], 1
+        for token in self.normalized:
+            image = content_image(token.content, stages)
+            if image == "":
+                raise UnsureError(f"nothing is left of added token {token.content!r}")
+            if image is not None:
+                forms += [replace(token, content=form) for form in {token.content, image}]
+            reach = max(reach, 1 + longest_image(token.content, stages))
+        return Occurrences(forms), reach
 
 
 def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
     """The witness's values; refused unless it has exactly these names, in this order."""
-    if tuple(name for name, _ in seam.witness) != names:
-        raise RefusedError("witness", f"expected {', '.join(names)}, got {seam.witness!r}")
+    found = tuple(name for name, _ in seam.witness)
+    require(found == names, "witness", f"expected {', '.join(names)}, got {seam.witness!r}")
     return tuple(value for _, value in seam.witness)
 
 
 def witness_numbers(seam: Seam, *names: str) -> tuple[int, ...]:
     """As `witness_values`, for witnesses of whole numbers that are not negative."""
     numbers = tuple(v for v in witness_values(seam, *names) if type(v) is int and v >= 0)
-    if len(numbers) != len(names):
-        raise RefusedError("witness", f"expected whole numbers, got {seam.witness!r}")
+    whole = len(numbers) == len(names)
+    require(whole, "witness", f"expected whole numbers, got {seam.witness!r}")
     return numbers

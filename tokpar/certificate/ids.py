@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.certificate.answers import Answers
 from tokpar.certificate.ground import RefusedError
 from tokpar.certificate.report import Finding
 from tokpar.certificate.spelling import UNDECODABLE, spells
 from tokpar.certificate.written import Written
-from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter
+from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.seams import Columns
 from tokpar.types import Rows
@@ -44,9 +45,8 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         inserted = len(finished(0))
         grows = len(finished(1)) == inserted + 1
         count = len(ids) - inserted
-        final = finished(max(0, count))
         # One more id must show: at exactly the length that truncation keeps, more may be cut.
-        more = len(finished(max(0, count) + 1))
+        final, more = finished(max(0, count)), finished(max(0, count) + 1)
     except LookupError:
         return Core(None, note=_HIDDEN)
     if grows and count < 0:
@@ -54,20 +54,47 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         return Core(None, (Finding("inserted", message),))
     own = final >= PROBE
     first = int(np.argmax(own)) if count > 0 else 0
-    shown = grows and (len(final), more) == (len(ids), len(ids) + 1)
+    shown = grows and (len(final), len(more)) == (len(ids), len(ids) + 1)
     whole = np.count_nonzero(own) == count
     if not shown or not whole or not np.array_equal(final[first : first + count], _probe(count)):
         return Core(None, note=_HIDDEN)
-    wrong = np.flatnonzero(~own & (final != ids)) if inserted else ()
     findings = tuple(
         Finding("inserted", f"id {k}: expected {final[k]} to be inserted, got {ids[k]}")
-        for k in map(int, wrong[:1])
+        for k in np.flatnonzero(~own & (final != ids))[:1].tolist()
     )
     return Core(ids[first : first + count], findings)
 
 
 def _probe(count: int) -> IdArray:
     return np.arange(PROBE, PROBE + count, dtype=np.uint32)
+
+
+def id_findings(
+    core: Core, seams: Columns, cuts: IntArray, answers: Answers, again: bool
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Findings about ids, and notes on what could not be looked at."""
+    text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
+    if not well_formed(seams):
+        return findings, ("limited: ids not looked at, the seams are no columns",)
+    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
+    findings += counts
+    if core.note is not None or core.ids is None:
+        return findings, () if core.note is None else (f"limited: {core.note}",)
+    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
+    if counts or outside.any():
+        return findings, ("limited: ids not looked at, the seams do not lie in them",)
+    if facts_of(tokenizer).tiles and not answers.written.broken:
+        return findings + list(spelled(core.ids, seams, cuts, answers)), ()
+    if again and (len(seams) or len(cuts)):
+        return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
+    return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)
+
+
+def well_formed(columns: Columns) -> bool:
+    """Of one length, and with licences for all codes."""
+    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
+    codes = columns.codes
+    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
 
 
 def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
@@ -82,13 +109,10 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
         yield Finding("token", message, int(seams.positions[k]), k)
 
 
-def spelled(
-    ids: IdArray, written: Written, seams: Columns, cuts: IntArray, answers: Answers
-) -> Iterator[Finding]:
+def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> Iterator[Finding]:
     """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
     at which the seams of `everywhere` are."""
-    tokenizer = answers.tokenizer
-    edges = None
+    tokenizer, written, edges = answers.tokenizer, answers.written, None
     if isinstance(tokenizer, Locates):
         try:
             edges = answers.edges()
@@ -99,7 +123,7 @@ def spelled(
     if isinstance(tokenizer, Decodes) and (
         edges is None or not spells(ids, edges, written.codes, tokenizer)
     ):
-        yield from parts_decode(ids, written.text, seams, tokenizer)
+        yield from _parts_decode(ids, written.text, seams, tokenizer)
 
 
 def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
@@ -115,23 +139,21 @@ def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -
     begins[edges] = True
     crossed = cuts[~begins[cuts]]
     if len(crossed):
-        message = f"expected an id to begin at each of {len(cuts)} spaces, got none at "
-        message += f"{len(crossed)} of them, the first at byte {crossed[0]}"
+        message = (
+            f"expected an id to begin at each of {len(cuts)} spaces, got none at "
+            f"{len(crossed)} of them, the first at byte {crossed[0]}"
+        )
         yield Finding("token", message, written.position(int(crossed[0])))
 
 
-def parts_decode(
+def _parts_decode(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
     """For tokens that tile the text: the ids between two seams are exactly the text between them.
 
     Where a decoder is not exact, tokenizing that part again must give its ids.
     """
-    if not isinstance(tokenizer, Decodes):
-        return
-    for k, (start, stop, first, last) in enumerate(
-        _parts(ids, text, seams.positions, seams.tokens)
-    ):
+    for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
         part, own = text[start:stop], ids[first:last]
         if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):
             message = (
@@ -149,8 +171,7 @@ def parts_encode(
     The two sides of a K8 seam, which may divide a word, are taken together."""
     licences = [seams.licences[code] for code in seams.codes.tolist()]
     apart = [k for k, (rule, _, _) in enumerate(licences) if rule != "K8"]
-    parts = _parts(ids, text, seams.positions[apart], seams.tokens[apart])
-    for k, (start, stop, first, last) in enumerate(parts):
+    for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, apart)):
         absorbed = k > 0 and licences[apart[k - 1]][1] == "6.4"
         if not _encodes(text[start + absorbed : stop], ids[first:last], tokenizer):
             message = f"expected ids {first} to {last} from the text from {start} to {stop}"
@@ -160,19 +181,19 @@ def parts_encode(
 
 def serial_difference(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
-) -> Finding | None:
+) -> Iterator[Finding]:
     """The first difference to the tokenizer's own serial encode, and the seam nearest to it."""
     serial = _serial(text, tokenizer)
     common = min(len(ids), len(serial))
     unequal = np.flatnonzero(ids[:common] != serial[:common])
     if not len(unequal) and len(ids) == len(serial):
-        return None
+        return
     first = int(unequal[0]) if len(unequal) else common
-    expected, got = _id_at(serial, first), _id_at(ids, first)
     near = int(np.argmin(np.abs(seams.tokens - first))) if len(seams) else None
     where = "there is no seam" if near is None else f"nearest is seam {near}"
-    message = f"id {first}: expected {expected} of the serial encode, got {got}; {where}"
-    return Finding("serial", message, None if near is None else int(seams.positions[near]), near)
+    expected = f"expected {_id_at(serial, first)} of the serial encode"
+    message = f"id {first}: {expected}, got {_id_at(ids, first)}; {where}"
+    yield Finding("serial", message, None if near is None else int(seams.positions[near]), near)
 
 
 def _serial(text: str, tokenizer: TokenizerAdapter) -> IdArray:
@@ -187,16 +208,17 @@ def _id_at(ids: IdArray, place: int) -> str:
 
 
 def _parts(
-    ids: IdArray, text: str, positions: IntArray, tokens: IntArray
+    ids: IdArray, text: str, seams: Columns, at: slice | list[int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """(start, stop) in code points and (first, last) in ids of each part between seams."""
-    edges = [0, *positions.tolist(), len(text)]
-    counts = [0, *tokens.tolist(), len(ids)]
+    """(start, stop) in code points and (first, last) in ids of each part between seams `at`."""
+    edges = [0, *seams.positions[at].tolist(), len(text)]
+    counts = [0, *seams.tokens[at].tolist(), len(ids)]
     for (start, stop), (first, last) in zip(pairwise(edges), pairwise(counts), strict=True):
         yield start, stop, first, last
 
 
-def _decoded(ids: IdArray, tokenizer: Decodes) -> str | None:
+def _decoded(ids: IdArray, tokenizer: TokenizerAdapter) -> str | None:
+    assert isinstance(tokenizer, Decodes)
     try:
         return tokenizer.decode(ids.tolist())
     except UNDECODABLE:

@@ -6,21 +6,17 @@ Each shows that the place is a token boundary of the pre-token. With parts that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, tiling_edges
-from tokpar.certificate.ground import (
-    Between,
-    Ground,
-    RefusedError,
-    witness_numbers,
-)
+from tokpar.certificate.answers import Answers, asked, tiling_edges
+from tokpar.certificate.ground import Between, Ground, RefusedError, once, require, witness_numbers
 from tokpar.certificate.region import Region, Regions
-from tokpar.certificate.vocabulary import vocabulary_of
 from tokpar.kernels import IdArray, IntArray
+from tokpar.types import Facts
 
 _MOST_SCANNED = 64
 _MOST_TRIED = 4096
@@ -43,19 +39,18 @@ class Inside:
         """Lemma 24: no token of the vocabulary occurs across the place."""
         start, stop = witness_numbers(between.seam, "start", "stop")
         region = self._region(start, stop)
-        self._regions.require_left(region, between)
-        self._regions.require_right(region, between)
-        vocabulary = vocabulary_of(self._ground.facts)
-        if vocabulary is None or vocabulary.longest > self._ground.facts.longest_token:
-            raise RefusedError("facts", "the facts do not name the tokens, or not the longest")
+        self._regions.require_parts(region, between)
+        facts = self._ground.facts
+        vocabulary = facts.derived(_vocabulary)
+        named = facts.tokens is not None and vocabulary.longest <= facts.longest_token
+        require(named, "facts", "the facts do not name the tokens, or not the longest")
         text, position = self._ground.text, between.seam.position
         low, high = self._regions.piece(region, position)
         reach = vocabulary.longest
         left = text[max(low, position - reach) : position].encode()[-reach:]
         right = text[position : min(high, position + reach)].encode()[:reach]
         token = vocabulary.across(left, right)
-        if token is not None:
-            raise RefusedError("vocabulary", f"token {token!r} occurs across it")
+        require(token is None, "vocabulary", f"token {token!r} occurs across it")
 
     def agreeing(self, between: Between) -> None:
         """Theorem 5', as Corollary 7 lets anybody check it: every two ids side by side are what the
@@ -64,18 +59,15 @@ class Inside:
         start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
         low, high = self._regions.piece(region, position)
-        if not low <= right_start < position < second < left_stop <= high:
-            raise RefusedError(
-                "witness",
-                f"expected {low} <= right_start < {position} < second < left_stop <= {high}",
-            )
-        self._regions.require_left(region, between)
-        self._regions.require_right(region, between)
-        answers = self._asked()
+        ordered = low <= right_start < position < second < left_stop <= high
+        order = f"{low} <= right_start < {position} < second < left_stop <= {high}"
+        require(ordered, "witness", f"expected {order}")
+        self._regions.require_parts(region, between)
+        answers = asked(self._answers)
         ids, edges, count = self._beside(region, between)
         place = int(np.searchsorted(edges, answers.starts[second]))
-        if place == len(edges) or edges[place] != answers.starts[second]:
-            raise RefusedError("second", f"no token begins at position {second}")
+        begins = place < len(edges) and edges[place] == answers.starts[second]
+        require(begins, "second", f"no token begins at position {second}")
         least = int(answers.starts[max(low, between.start)])
         most = int(answers.starts[min(high, between.stop)])
         self._require_pair(ids, edges, count, least, most)
@@ -87,56 +79,51 @@ class Inside:
         start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
         region, position = self._region(start, stop), between.seam.position
         text, longest = self._ground.text, self._ground.facts.longest_token
-        if self._regions.piece(region, position) != (start, piece_stop) or start != between.start:
-            raise RefusedError("run", "its pre-token must begin at the region and at the last seam")
+        begins = start == between.start
+        begins = begins and self._regions.piece(region, position) == (start, piece_stop)
+        require(begins, "run", "its pre-token must begin at the region and at the last seam")
         char = text[start]
-        if not char.isascii() or text[start:piece_stop] != char * (piece_stop - start):
-            raise RefusedError("run", "its pre-token is not one ASCII character repeated")
-        if not 1 <= length <= longest < least - length:
-            raise RefusedError("witness", f"expected length <= {longest} < least - length")
-        if (position - start) % length or piece_stop - position < least - length:
-            raise RefusedError(
-                "run", f"expected a multiple of {length} before it, {least - length} after it"
-            )
-        self._regions.require_right(region, between)
-        self._require_run_known(char, token, length, least)
-        own = self._asked().ids
+        same = char.isascii() and text[start:piece_stop] == char * (piece_stop - start)
+        require(same, "run", "its pre-token is not one ASCII character repeated")
+        sized = 1 <= length <= longest < least - length
+        require(sized, "witness", f"expected length <= {longest} < least - length")
+        phase = (position - start) % length == 0 and piece_stop - position >= least - length
+        expected = f"expected a multiple of {length} before it, {least - length} after it"
+        require(phase, "run", expected)
+        self._regions.require_parts(region, between, left=False)
+        run = char, token, length, least
+        once(self._runs, run, lambda: self._probe(*run))
+        own = asked(self._answers).ids
         first = 0 if between.previous is None else between.previous.token
         if own is not None:
             ids = own[first : between.seam.token]
-            if len(ids) != (position - start) // length or (ids != token).any():
-                raise RefusedError("ids", f"expected nothing but id {token} before it in the run")
+            only = len(ids) == (position - start) // length and (ids == token).all()
+            require(only, "ids", f"expected nothing but id {token} before it in the run")
 
     def _region(self, start: int, stop: int) -> Region:
         facts = self._ground.facts
-        if facts.undivided is not None or not facts.tiles:
-            raise RefusedError("undivided", f"no seam inside a pre-token: {facts.undivided}")
-        if facts.model.casefold() != "bpe" or facts.scheme not in ("regex", "whole"):
-            raise RefusedError(
-                "scheme", f"the rule is for BPE behind a regex or nothing, not {facts.model}"
-            )
-        if facts.normalizers or facts.prefix_space:
-            raise RefusedError("normalizer", "the pre-tokens are those of a changed text")
-        if facts.longest_token < 1:
-            raise RefusedError("facts", "the facts do not tell the longest token")
+        divisible = facts.undivided is None and facts.tiles
+        require(divisible, "undivided", f"no seam inside a pre-token: {facts.undivided}")
+        greedy = facts.model.casefold() == "bpe" and facts.scheme in ("regex", "whole")
+        other = f"the rule is for BPE behind a regex or nothing, not {facts.model}"
+        require(greedy, "scheme", other)
+        plain = not facts.normalizers and not facts.prefix_space
+        require(plain, "normalizer", "the pre-tokens are those of a changed text")
+        require(facts.longest_token >= 1, "facts", "the facts do not tell the longest token")
         if facts.scheme == "regex":
             self._ground.family(facts.family)
-        return self._regions.region(start, stop)
-
-    def _asked(self) -> Answers:
-        if self._answers is None:
-            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-        return self._answers
+        self._regions.require((start, stop))
+        return start, stop
 
     def _beside(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
         """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
         are hidden, those of the two parts tokenized again."""
-        answers, position = self._asked(), between.seam.position
+        answers, position = asked(self._answers), between.seam.position
         count = between.seam.token
         if answers.ids is not None:
             ids, edges = answers.ids, answers.edges()
         else:
-            start, stop = max(region.start, between.start), min(region.stop, between.stop)
+            start, stop = max(region[0], between.start), min(region[1], between.stop)
             left, right = answers.part(start, position), answers.part(position, stop)
             count = len(left.ids)
             ids = np.concatenate((left.ids, right.ids))
@@ -149,7 +136,7 @@ class Inside:
     def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
         """The ids around the seam, within [low, high) bytes, are what the model makes of their
         text, where that is longer than any token and one pre-token when alone."""
-        answers, longest = self._asked(), self._ground.facts.longest_token
+        answers, longest = asked(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
         for left, right in islice(_stretches(edges, count, low, high), most):
             start, stop = answers.position_at(edges[left]), answers.position_at(edges[right])
@@ -165,37 +152,20 @@ class Inside:
                 break
         raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
 
-    def _require_run_known(self, char: str, token: int, length: int, least: int) -> None:
-        """The finite check of Theorem 11: `length` strings stand for all longer ones."""
-        run = char, token, length, least
-        if run not in self._runs:
-            self._runs[run] = self._probed(*run)
-        refusal = self._runs[run]
-        if refusal is not None:
-            raise RefusedError(refusal.kind, str(refusal))
-
-    def _probed(self, char: str, token: int, length: int, least: int) -> RefusedError | None:
-        try:
-            self._probe(char, token, length, least)
-        except RefusedError as refusal:
-            return refusal
-        return None
-
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
-        """Two ids `token` in front of the longest string show, by Lemma 4, that it is canonical and
-        may follow itself."""
+        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids
+        `token` in front of the longest string show, by Lemma 4, that it is canonical and may follow
+        itself."""
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
-            laid = self._asked().laid(text)
+            laid = asked(self._answers).laid(text)
             spans = [[k * length, (k + 1) * length] for k in range(count)]
             begins = laid.ids[:count].tolist() == [token] * count
-            if not begins or laid.spans[:count].tolist() != spans:
-                raise RefusedError(
-                    "run", f"{char!r} * {size} does not begin with {count} ids {token}"
-                )
-            if not self._regions.scanner.is_one(text):
-                raise RefusedError("run", f"{char!r} * {size} is not one pre-token")
+            begins = begins and laid.spans[:count].tolist() == spans
+            require(begins, "run", f"{char!r} * {size} does not begin with {count} ids {token}")
+            one = self._regions.scanner.is_one(text)
+            require(one, "run", f"{char!r} * {size} is not one pre-token")
 
 
 def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -211,3 +181,38 @@ def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tup
             right += 1
         if left < count < right:
             yield left, right
+
+
+class Vocabulary:
+    """All tokens, sorted, so that the tokens that begin alike stand together."""
+
+    def __init__(self, tokens: Iterable[bytes]) -> None:
+        self._tokens = sorted(set(tokens) - {b""})
+        self.longest = max(map(len, self._tokens), default=0)
+
+    def across(self, left: bytes, right: bytes) -> bytes | None:
+        """A token that occurs in left + right and holds the last byte of `left` and the first of
+        `right`: tokens {ab, bc} and b"a", b"bc" -> b"ab". None if there is none."""
+        whole, middle = left + right, len(left)
+        for start in range(max(0, middle - self.longest + 1), middle):
+            found = self._prefix(whole[start:], middle - start + 1)
+            if found is not None:
+                return found
+        return None
+
+    def _prefix(self, text: bytes, least: int) -> bytes | None:
+        """The shortest token of at least `least` bytes with which `text` begins."""
+        place = 0
+        for length in range(least, len(text) + 1):
+            prefix = text[:length]
+            place = bisect_left(self._tokens, prefix, place)
+            if place == len(self._tokens) or not self._tokens[place].startswith(prefix):
+                return None
+            if self._tokens[place] == prefix:
+                return prefix
+        return None
+
+
+def _vocabulary(facts: Facts) -> Vocabulary:
+    """Sorted once per facts."""
+    return Vocabulary(facts.tokens() if facts.tokens is not None else ())

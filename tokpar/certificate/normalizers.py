@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tokpar.types import NormalizerStage
@@ -23,10 +23,13 @@ KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A window of the normalized text; `at` is the index of the place within it."""
+    """A window of the normalized text; `at` is the index of the place within it. One edge or both
+    may be ends of the text, where nothing is missing."""
 
     text: str
     at: int
+    at_start: bool
+    at_end: bool
 
 
 class UnsureError(Exception):
@@ -54,10 +57,10 @@ def image_around(
     radius = reach + sum(_margin(stages, k) for k in range(len(stages)))
     low, high = max(0, position - radius), min(len(text), position + radius)
     _require_sure(text, low, high, ascii_only)
-    window = _Window(text[low:high], position - low, low == 0, high == len(text))
+    image = Image(text[low:high], position - low, low == 0, high == len(text))
     for k, stage in enumerate(stages):
-        window = _erode(_apply(window, stage), _margin(stages, k))
-    return Image(window.text, window.at)
+        image = _applied(image, stage, _margin(stages, k))
+    return image
 
 
 def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
@@ -94,14 +97,6 @@ def replace_pattern(stage: NormalizerStage) -> str:
     return pattern
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    text: str
-    at: int
-    at_start: bool
-    at_end: bool
-
-
 def _margin(stages: Sequence[NormalizerStage], k: int) -> int:
     """How many characters at each edge of a window are no longer sure after stage k."""
     if stages[k].kind == "Replace":
@@ -120,8 +115,9 @@ def _require_sure(text: str, low: int, high: int, ascii_only: bool) -> None:
         raise UnsureError(f"U+{ord(text[high]):04X} at {high} might combine with the one before it")
 
 
-def _apply(window: _Window, stage: NormalizerStage) -> _Window:
-    text, at = window.text, window.at
+def _applied(image: Image, stage: NormalizerStage, margin: int) -> Image:
+    """What the stage makes of it, without what is no longer sure at its edges."""
+    text, at = image.text, image.at
     if stage.kind == "Strip":
         if text[at - 1].isspace() or text[at].isspace():
             raise UnsureError("a Strip stage needs non-spaces on both sides")
@@ -131,17 +127,19 @@ def _apply(window: _Window, stage: NormalizerStage) -> _Window:
             raise UnsureError(f"a Replace stage finds {pattern!r} around it")
     else:
         text = _map(text, stage)
-    return _Window(text, at, window.at_start, window.at_end)
+    left = 0 if image.at_start else margin
+    right = len(text) if image.at_end else len(text) - margin
+    return replace(image, text=text[left:right], at=at - left)
 
 
 def _map(text: str, stage: NormalizerStage) -> str:
     """The stages that work one sure character at a time; the length never changes."""
-    settings = dict(stage.settings)
     if stage.kind in UNICODE_FORMS or stage.kind == "StripAccents":
         return text
     if stage.kind == "Lowercase":
         return text.lower()
     if stage.kind == "BertNormalizer":
+        settings = dict(stage.settings)
         if not text.isascii():
             raise UnsureError("BertNormalizer may set spaces around ideographs")
         if settings.get("clean_text", True):
@@ -150,20 +148,13 @@ def _map(text: str, stage: NormalizerStage) -> str:
     raise UnsureError(f"normalizer stage {stage.kind} is not understood")
 
 
-def _erode(window: _Window, margin: int) -> _Window:
-    left = 0 if window.at_start else margin
-    right = len(window.text) if window.at_end else len(window.text) - margin
-    return _Window(window.text[left:right], window.at - left, window.at_start, window.at_end)
-
-
 def _apply_to_content(content: str, stage: NormalizerStage) -> str:
+    settings = dict(stage.settings)
     if stage.kind == "Strip":
-        settings = dict(stage.settings)
         content = content.lstrip() if settings.get("strip_left", True) else content
         return content.rstrip() if settings.get("strip_right", True) else content
     if stage.kind == "Replace":
-        new = dict(stage.settings).get("content")
-        content = content.replace(replace_pattern(stage), str(new))
+        content = content.replace(replace_pattern(stage), str(settings.get("content")))
         if not all(map(is_fixed, content)):
             raise UnsureError("what a Replace stage makes of an added token is not sure")
         return content

@@ -6,7 +6,7 @@ Data only. What a header says of a column is checked before a byte of it is unpa
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,12 @@ _SHRINKS = 128
 _ALWAYS = 1 << 16
 
 
+def expect(holds: object, message: str) -> None:
+    """A FileFormatError unless something holds."""
+    if not holds:
+        raise FileFormatError(message)
+
+
 def most_unpacked(stored: int) -> int:
     """The most bytes that so many stored ones may become: memory stays bounded by the file."""
     return _SHRINKS * stored + _ALWAYS
@@ -43,7 +49,7 @@ class Packed:
 def pack_ids(ids: NDArray[np.uint32]) -> Packed:
     """The ids as they are: they hardly shrink, and are read at once."""
     data = ids.astype("<u4", copy=False).tobytes()
-    return Packed(_entry("ids", "<u4", "plain", "none", len(ids), len(data)), data)
+    return _column("ids", "<u4", "plain", "none", len(ids), data)
 
 
 def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Packed:
@@ -53,7 +59,8 @@ def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Pack
     ways = {"steps": np.diff(values, prepend=0)}
     if positions is not None:
         ways["behind"] = values - positions
-    return min((_packed(name, coding, way) for coding, way in ways.items()), key=_size)
+    packed = [_packed(name, coding, way) for coding, way in ways.items()]
+    return min(packed, key=lambda each: len(each.data))
 
 
 def unpack(
@@ -64,19 +71,15 @@ def unpack(
     size = entry["count"] * dtype.itemsize
     if entry["compression"] == "zlib":
         data = _inflated(name, data, size)
-    if len(data) != size:
-        raise FileFormatError(f"{name}: expected {size} bytes, got {len(data)}")
+    expect(len(data) == size, f"{name}: expected {size} bytes, got {len(data)}")
     values = np.frombuffer(data, dtype=dtype)
     if entry["dtype"] == "<u4":
         return values.astype(np.uint32, copy=False)
     values = values.astype(np.int64)
+    reached = values.astype(np.float64)  # sums that do not wrap around
     if entry["coding"] == "steps":
-        reached = np.cumsum(values.astype(np.float64))
-        values = np.cumsum(values)
-    else:
-        reached = values.astype(np.float64)
-    if len(reached) and float(np.abs(reached).max()) > MOST:
-        raise FileFormatError(f"{name}: expected numbers up to 2**53")
+        reached, values = np.cumsum(reached), np.cumsum(values)
+    expect((np.abs(reached) <= MOST).all(), f"{name}: expected numbers up to 2**53")
     if entry["coding"] == "behind":
         if positions is None or len(positions) != len(values):
             raise FileFormatError(f"{name}: there are no positions that it could be behind")
@@ -90,12 +93,9 @@ def checked(entries: object, stored: int) -> list[Mapping[str, Any]]:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
     for k, entry in enumerate(entries):
         _require_entry(entry, f"columns[{k}]")
-    names = [entry["name"] for entry in entries]
-    if len({*names}) != len(names):
-        raise FileFormatError("columns: expected names that differ")
-    total = sum(entry["bytes"] for entry in entries)
-    if total != stored:
-        raise FileFormatError(f"columns: expected {total} bytes behind the header, got {stored}")
+    names, total = {entry["name"] for entry in entries}, sum(entry["bytes"] for entry in entries)
+    expect(len(names) == len(entries), "columns: expected names that differ")
+    expect(total == stored, f"columns: expected {total} bytes behind the header, got {stored}")
     return entries
 
 
@@ -103,54 +103,37 @@ def _require_entry(entry: object, where: str) -> None:
     if not isinstance(entry, Mapping) or type(entry.get("name")) is not str:
         raise FileFormatError(f"{where}: expected an object with a name, got {entry!r}")
     where = f"{where} ({entry['name']})"
-    known: dict[str, Sequence[str]] = {
-        "dtype": TYPES, "coding": CODINGS, "compression": COMPRESSIONS
-    }  # fmt: skip
-    for name, values in known.items():
-        if entry.get(name) not in values:
-            raise FileFormatError(
-                f"{where}.{name}: expected one of {', '.join(values)}, got {entry.get(name)!r}"
-            )
+    known = (("dtype", TYPES), ("coding", CODINGS), ("compression", COMPRESSIONS))
+    for name, values in known:
+        got = entry.get(name)
+        expect(got in values, f"{where}.{name}: expected one of {', '.join(values)}, got {got!r}")
     for name in ("count", "bytes"):
-        if type(entry.get(name)) is not int or not 0 <= entry[name] <= MOST:
-            raise FileFormatError(f"{where}.{name}: expected a size, got {entry.get(name)!r}")
-    size = entry["count"] * np.dtype(entry["dtype"]).itemsize
-    if entry["compression"] == "none" and size != entry["bytes"]:
-        raise FileFormatError(f"{where}: {entry['count']} numbers take {size} bytes, not "
-                              f"{entry['bytes']}")  # fmt: skip
-    if size > most_unpacked(entry["bytes"]):
-        raise FileFormatError(f"{where}: {entry['bytes']} bytes never become {size}")
+        got = entry.get(name)
+        sized = type(got) is int and 0 <= got <= MOST
+        expect(sized, f"{where}.{name}: expected a size, got {got!r}")
+    count, stored = entry["count"], entry["bytes"]
+    size = count * np.dtype(entry["dtype"]).itemsize
+    plain = entry["compression"] == "none"
+    expect(not plain or size == stored, f"{where}: {count} numbers take {size} bytes, not {stored}")
+    expect(size <= most_unpacked(stored), f"{where}: {stored} bytes never become {size}")
 
 
 def _packed(name: str, coding: str, values: IntArray) -> Packed:
-    dtype = next(kind for kind in TYPES if _fits(values, kind))
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    dtype = next(t for t in TYPES if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
     data = values.astype(dtype).tobytes()
     smaller = zlib.compress(data, 6)
     if len(smaller) < len(data) <= most_unpacked(len(smaller)):
-        return Packed(_entry(name, dtype, coding, "zlib", len(values), len(smaller)), smaller)
-    return Packed(_entry(name, dtype, coding, "none", len(values), len(data)), data)
+        return _column(name, dtype, coding, "zlib", len(values), smaller)
+    return _column(name, dtype, coding, "none", len(values), data)
 
 
-def _fits(values: IntArray, kind: str) -> bool:
-    limits = np.iinfo(kind)
-    return not len(values) or bool(values.min() >= limits.min and values.max() <= limits.max)
-
-
-def _size(packed: Packed) -> int:
-    return len(packed.data)
-
-
-def _entry(
-    name: str, dtype: str, coding: str, compression: str, count: int, size: int
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "dtype": dtype,
-        "coding": coding,
-        "compression": compression,
-        "count": count,
-        "bytes": size,
-    }
+def _column(
+    name: str, dtype: str, coding: str, compression: str, count: int, data: bytes
+) -> Packed:
+    names = ("name", "dtype", "coding", "compression", "count", "bytes")
+    values = (name, dtype, coding, compression, count, len(data))
+    return Packed(dict(zip(names, values, strict=True)), data)
 
 
 def _inflated(name: str, data: bytes, size: int) -> bytes:
@@ -160,6 +143,6 @@ def _inflated(name: str, data: bytes, size: int) -> bytes:
         found = stream.decompress(data, size + 1)
     except zlib.error as error:
         raise FileFormatError(f"{name}: {error}") from error
-    if len(found) != size or not stream.eof or stream.unused_data:
-        raise FileFormatError(f"{name}: expected zlib data of {size} bytes")
+    whole = len(found) == size and stream.eof and not stream.unused_data
+    expect(whole, f"{name}: expected zlib data of {size} bytes")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.certificate.packing import Packed, pack, unpack
+from tokpar.certificate.packing import Packed, expect, pack, unpack
 from tokpar.errors import FileFormatError
 from tokpar.kernels import IntArray
 from tokpar.seams import Columns, Everywhere, Licence, Seams
@@ -34,7 +34,7 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
     for shape, code in shapes.items():
         rows = np.flatnonzero(codes == code)
         of_rows = [planned.licences[each][2] for each in planned.codes[rows].tolist()]
-        for k in _numbered(shape):
+        for k in (k for k, (_, value) in enumerate(shape[2]) if value is None):
             values = np.array([int(witness[k][1]) for witness in of_rows], dtype=np.int64)
             packed.append(pack(f"witness {code}.{k}", values, planned.positions[rows]))
     described: dict[str, Any] = {"licences": list(map(_described, shapes)), "everywhere": None}
@@ -47,26 +47,20 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
 
 def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Seams:
     """The seams that a header describes. Raises FileFormatError."""
-    shapes = [
-        _shape_from(entry, f"licences[{k}]") for k, entry in enumerate(_list(header, "licences"))
-    ]
-    everywhere_entry = header.get("everywhere")
+    entries = _list(header, "licences")
+    shapes = [_shape_from(entry, f"licences[{k}]") for k, entry in enumerate(entries)]
     positions = _take(columns, "positions")
     tokens, codes = _take(columns, "tokens", positions), _take(columns, "codes", positions)
-    if not len(positions) == len(tokens) == len(codes):
-        raise FileFormatError(
-            f"seams: {len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
-        )
-    if len(positions) and (positions[0] < 0 or (np.diff(positions) < 1).any()):
-        raise FileFormatError("positions: expected numbers from 0 on, each above the one before")
-    if (tokens < -1).any():
-        raise FileFormatError("tokens: expected numbers from -1 on")
-    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(shapes):
-        raise FileFormatError(f"codes: expected numbers of the {len(shapes)} licences")
+    counts = f"{len(positions)} positions, {len(tokens)} tokens and {len(codes)} codes"
+    expect(len(positions) == len(tokens) == len(codes), f"seams: {counts}")
+    ascending = (np.diff(positions, prepend=-1) >= 1).all()
+    expect(ascending, "positions: expected numbers from 0 on, each above the one before")
+    expect((tokens >= -1).all(), "tokens: expected numbers from -1 on")
+    known = ((codes >= 0) & (codes < len(shapes))).all()
+    expect(known, f"codes: expected numbers of the {len(shapes)} licences")
     planned = _columns(shapes, positions, tokens, codes, columns)
-    everywhere = _unpack_everywhere(everywhere_entry, positions, length, columns)
-    if columns:
-        raise FileFormatError(f"columns: nothing is known of {min(columns)!r}")
+    everywhere = _unpack_everywhere(header.get("everywhere"), positions, length, columns)
+    expect(not columns, f"columns: nothing is known of {min(columns, default='')!r}")
     return Seams(planned, everywhere)
 
 
@@ -76,46 +70,43 @@ def _columns(
     """Shapes and their numbers as licences, those that are equal once."""
     known: dict[Licence, int] = {}
     numbers = np.zeros(len(codes), dtype=np.int64)
-    for code, shape in enumerate(shapes):
+    for code, (rule, theorem, pairs) in enumerate(shapes):
         rows = np.flatnonzero(codes == code)
-        own = {k: _take(unread, f"witness {code}.{k}", positions[rows]) for k in _numbered(shape)}
-        for k, values in own.items():
-            if len(values) != len(rows):
-                raise FileFormatError(
-                    f"witness {code}.{k}: expected {len(rows)} numbers, got {len(values)}"
-                )
-        rule, theorem, pairs = shape
+        if all(value is not None for _, value in pairs):
+            if len(rows):  # one licence for all of them
+                numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
+            continue
         fields = [
-            own[k].tolist() if k in own else repeat(value, len(rows))
-            for k, (_, value) in enumerate(pairs)
+            repeat((name, value))
+            if value is not None
+            else [(name, each) for each in _witness(unread, f"{code}.{k}", positions[rows])]
+            for k, (name, value) in enumerate(pairs)
         ]
-        names = [name for name, _ in pairs]
-        if own:
-            witnesses = [tuple(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
-            numbers[rows] = [
-                known.setdefault((rule, theorem, each), len(known)) for each in witnesses
-            ]
-        elif len(rows):
-            numbers[rows] = known.setdefault((rule, theorem, pairs), len(known))
+        witnesses = zip(*fields, strict=False)
+        numbers[rows] = [known.setdefault((rule, theorem, own), len(known)) for own in witnesses]
     return Columns(positions, tokens, numbers, tuple(known))
+
+
+def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
+    """One number of the witness of each of the seams at `positions`."""
+    values = _take(unread, f"witness {name}", positions)
+    count = len(positions)
+    expect(len(values) == count, f"witness {name}: expected {count} numbers, got {len(values)}")
+    numbers: list[int] = values.tolist()
+    return numbers
 
 
 def _pack_everywhere(
     everywhere: Everywhere, positions: IntArray, length: int
 ) -> tuple[dict[str, Any], list[Packed]]:
     """Ends of regions as numbers of the seams they are at, 0 for the text's start."""
-    regions = everywhere.regions.reshape(-1, 2)
+    regions, licence = everywhere.regions.reshape(-1, 2), everywhere.licence
     edges = np.concatenate(([0], positions, [length]))
     places = np.searchsorted(edges, regions)
     at_edges = bool((edges[np.minimum(places, len(edges) - 1)] == regions).all())
     starts, stops = (places if at_edges else regions).T
-    licence = everywhere.licence
-    described = {
-        "rule": licence.rule,
-        "theorem": licence.theorem,
-        "witness": [list(pair) for pair in licence.witness],
-        "ends": "seams" if at_edges else "code points",
-    }
+    described = _described((licence.rule, licence.theorem, licence.witness))
+    described["ends"] = "seams" if at_edges else "code points"
     return described, [pack("region starts", starts), pack("region stops", stops, starts)]
 
 
@@ -127,28 +118,25 @@ def _unpack_everywhere(
     shape = _shape_from(entry, "everywhere", numbers=True)
     assert isinstance(entry, Mapping)
     ends = entry.get("ends")
-    if ends not in ("seams", "code points"):
-        raise FileFormatError(f"everywhere.ends: expected seams or code points, got {ends!r}")
+    known = ends in ("seams", "code points")
+    expect(known, f"everywhere.ends: expected seams or code points, got {ends!r}")
     starts = _take(columns, "region starts")
     stops = _take(columns, "region stops", starts)
-    if len(starts) != len(stops):
-        raise FileFormatError(f"regions: {len(starts)} starts, but {len(stops)} stops")
+    alike = len(starts) == len(stops)
+    expect(alike, f"regions: {len(starts)} starts, but {len(stops)} stops")
     regions = np.stack([starts, stops], axis=1)
     if ends == "seams":
         edges = np.concatenate(([0], positions, [length]))
-        if len(regions) and not 0 <= int(regions.min()) <= int(regions.max()) < len(edges):
-            raise FileFormatError(f"regions: expected numbers of the {len(edges)} edges")
+        inside = ((regions >= 0) & (regions < len(edges))).all()
+        expect(inside, f"regions: expected numbers of the {len(edges)} edges")
         regions = edges[regions]
-    rule, theorem, witness = shape
-    return Everywhere(Seam(0, rule, theorem, witness), regions)
+    return Everywhere(Seam(0, *shape), regions)
 
 
 def _take(columns: Unread, name: str, positions: IntArray | None = None) -> IntArray:
-    if name not in columns:
-        raise FileFormatError(f"{name}: missing")
+    expect(name in columns, f"{name}: missing")
     entry, data = columns.pop(name)
-    if entry["dtype"] == "<u4":
-        raise FileFormatError(f"{name}: expected a signed type, got <u4")
+    expect(entry["dtype"] != "<u4", f"{name}: expected a signed type, got <u4")
     return unpack(entry, data, positions)
 
 
@@ -161,11 +149,6 @@ def _shape(licence: Licence) -> Shape:
     return rule, theorem, pairs
 
 
-def _numbered(shape: Shape) -> list[int]:
-    """Which of its values are numbers, in columns of their own."""
-    return [k for k, (_, value) in enumerate(shape[2]) if value is None]
-
-
 def _described(shape: Shape) -> dict[str, Any]:
     rule, theorem, pairs = shape
     return {"rule": rule, "theorem": theorem, "witness": [list(pair) for pair in pairs]}
@@ -176,10 +159,8 @@ def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
     if not isinstance(data, Mapping):
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")
-    if rule not in _KNOWN_RULES:
-        raise FileFormatError(f"{where}.rule: expected a rule or null, got {rule!r}")
-    if not isinstance(theorem, str):
-        raise FileFormatError(f"{where}.theorem: expected str, got {theorem!r}")
+    expect(rule in _KNOWN_RULES, f"{where}.rule: expected a rule or null, got {rule!r}")
+    expect(isinstance(theorem, str), f"{where}.theorem: expected str, got {theorem!r}")
     witness = tuple(_pair(pair, where, numbers) for pair in _list(data, "witness", f"{where}."))
     return rule, theorem, witness
 
@@ -196,7 +177,7 @@ def _pair(data: object, where: str, numbers: bool) -> tuple[str, Any]:
 
 
 def _list(data: Mapping[str, Any], name: str, where: str = "") -> list[Any]:
-    if not isinstance(data.get(name), list):
-        raise FileFormatError(f"{where}{name}: expected a list, got {data.get(name)!r}")
-    found: list[Any] = data[name]
+    found = data.get(name)
+    if not isinstance(found, list):
+        raise FileFormatError(f"{where}{name}: expected a list, got {found!r}")
     return found

@@ -1,44 +1,31 @@
-"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5)."""
+"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5).
+
+They are found by the library `regex`, on characters that all engines read alike: a scan that agrees
+with the engines where it must (correction 0'.1) can be made of any part of a text.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.scan import Scanner
+from tokpar.certificate.ground import Between, Ground, RefusedError, once, require
+from tokpar.certificate.tables import load_pictographs, load_tables
 from tokpar.kernels import IntArray, byte_length
+from tokpar.types import Facts
 
-_REMEMBERED = 4
-_Value = TypeVar("_Value")
+Region = tuple[int, int]
+"""[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
+the whole text."""
 
 IN_VAIN = 2
 """How many times the length of the text may be scanned in regions that are then refused."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those
-    of the whole text; `marks` has a 1 where one of them begins, and at the end."""
-
-    start: int
-    stop: int
-    marks: bytearray
-
-    def piece(self, position: int) -> tuple[int, int]:
-        """The pre-token [start, stop) that a place lies strictly inside of."""
-        if not self.start < position < self.stop or self.marks[position]:
-            raise RefusedError("piece", f"position {position} is not inside a pre-token")
-        return self.marks.rfind(1, self.start, position), self.marks.find(1, position)
-
-    def edges(self, start: int, stop: int) -> IntArray:
-        """Where pre-tokens begin in [start, stop)."""
-        edges: IntArray = np.flatnonzero(np.frombuffer(self.marks, np.uint8)[start:stop]) + start
-        return edges
 
 
 class Regions:
@@ -49,56 +36,54 @@ class Regions:
         self._ground = ground
         self._require_cut = require_cut
         self.scanner = Scanner(ground.facts)
-        self._marks = bytearray(len(ground.text) + 1)
+        self._marks = bytearray(len(ground.text) + 1)  # 1 where pre-tokens begin, and at the end
         self._starts: list[int] = []  # of the stretches that were scanned, apart and in order
         self._stops: list[int] = []
         self._in_vain = 0
-        self._refused: dict[tuple[int, int], RefusedError] = {}
-        self._parts: dict[tuple[int, int], IntArray] = {}
+        self._judged: dict[Region, RefusedError | None] = {}
+        self._alone = lru_cache(maxsize=4)(self._edges)  # parts of two seams side by side
         self._piece = (0, 0)
 
-    def region(self, start: int, stop: int) -> Region:
-        """The region [start, stop), or a refusal."""
-        found = self._refused.get((start, stop))
-        if found is not None:
-            raise RefusedError(found.kind, str(found))
-        try:
-            self._judge(start, stop)
-        except RefusedError as refusal:
-            self._refused[start, stop] = refusal
-            raise
-        return Region(start, stop, self._marks)
+    def require(self, region: Region) -> None:
+        """Refuses what is no region."""
+        once(self._judged, region, lambda: self._judge(*region))
 
     def piece(self, region: Region, position: int) -> tuple[int, int]:
-        """`region.piece`; of the many seams of a long pre-token only the first looks for it."""
-        low, high = self._piece
-        if not max(low, region.start) < position < min(high, region.stop):
-            low, high = self._piece = region.piece(position)
+        """The pre-token [start, stop) that a place lies strictly inside of; of the many seams of a
+        long one only the first looks for it."""
+        (start, stop), (low, high) = region, self._piece
+        if not max(low, start) < position < min(high, stop):
+            if not start < position < stop or self._marks[position]:
+                raise RefusedError("piece", f"position {position} is not inside a pre-token")
+            low, high = self._marks.rfind(1, start, position), self._marks.find(1, position)
+            self._piece = low, high
         return low, high
 
-    def require_left(self, region: Region, between: Between) -> None:
-        """The seam only adds itself to the pre-tokens of its left part, which holds enough of the
-        divided one."""
-        start, position = max(region.start, between.start), between.seam.position
-        self._require_share(max(start, self.piece(region, position)[0]), position)
-        self._require_closed(region, start, position)
-
-    def require_right(self, region: Region, between: Between) -> None:
-        """The same for its right part."""
-        position, stop = between.seam.position, min(region.stop, between.stop)
-        self._require_share(position, min(stop, self.piece(region, position)[1]))
-        self._require_closed(region, position, stop)
+    def require_parts(self, region: Region, between: Between, *, left: bool = True) -> None:
+        """The seam only adds itself to the pre-tokens of its two parts, or of the right one alone,
+        and each holds enough of the divided one."""
+        position, (low, high) = between.seam.position, self.piece(region, between.seam.position)
+        start, stop = max(region[0], between.start), min(region[1], between.stop)
+        if left:
+            self._require_share(max(start, low), position)
+            self._require_closed(start, position)
+        self._require_share(position, min(stop, high))
+        self._require_closed(position, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        if not 0 <= start < stop <= len(self._ground.text):
-            raise RefusedError("witness", f"[{start}, {stop}) is no part of the text")
-        for edge in {start, stop} - {0, len(self._ground.text)}:
-            self._require_certain(edge)
+        inside = 0 <= start < stop <= len(self._ground.text)
+        require(inside, "witness", f"[{start}, {stop}) is no part of the text")
+        edge = start
+        try:
+            for edge in {start, stop} - {0, len(self._ground.text)}:
+                self._require_cut(edge)
+        except RefusedError as refusal:
+            raise RefusedError("region", f"edge {edge} is no certain cut: {refusal}") from None
         for low, high in list(self._gaps(start, stop)):
             self._scan(low, high)
         self._join(start, stop)
-        if not (self._marks[start] and self._marks[stop]):
-            raise RefusedError("region", f"an edge of [{start}, {stop}) lies inside a pre-token")
+        begins = self._marks[start] and self._marks[stop]
+        require(begins, "region", f"an edge of [{start}, {stop}) lies inside a pre-token")
 
     def _gaps(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """What of [start, stop) was not scanned; both ends of each are certain cuts."""
@@ -111,14 +96,11 @@ class Regions:
 
     def _scan(self, start: int, stop: int) -> None:
         text = self._ground.text
-        if self._in_vain > IN_VAIN * len(text):
-            raise RefusedError(
-                "work", f"not looked at: {self._in_vain} characters of regions were refused before"
-            )
+        many = f"not looked at: {self._in_vain} characters of regions were refused before"
+        require(self._in_vain <= IN_VAIN * len(text), "work", many)
         try:
             content = self._ground.raw.touching(text, start, stop)
-            if content is not None:
-                raise RefusedError("added token", f"{content!r} occurs over [{start}, {stop})")
+            require(content is None, "added token", f"{content!r} occurs over [{start}, {stop})")
             edges = self._edges(start, stop)
         except RefusedError:
             self._in_vain += stop - start
@@ -134,12 +116,6 @@ class Regions:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
         self._starts[first:last], self._stops[first:last] = [start], [stop]
 
-    def _require_certain(self, edge: int) -> None:
-        try:
-            self._require_cut(edge)
-        except RefusedError as refusal:
-            raise RefusedError("region", f"edge {edge} is no certain cut: {refusal}") from None
-
     def _edges(self, start: int, stop: int) -> IntArray:
         edges = self.scanner.edges(self._ground.text[start:stop])
         if edges is None:
@@ -149,22 +125,60 @@ class Regions:
     def _require_share(self, start: int, stop: int) -> None:
         """Longer than any token: a model that looks whole pieces up never finds it (0'.7a)."""
         longest = self._ground.facts.longest_token
-        if stop - start <= longest and byte_length(self._ground.text[start:stop]) <= longest:
-            raise RefusedError(
-                "share", f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
-            )
+        enough = stop - start > longest or byte_length(self._ground.text[start:stop]) > longest
+        share = f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
+        require(enough, "share", share)
 
-    def _require_closed(self, region: Region, start: int, stop: int) -> None:
-        if (start, stop) not in self._parts:
-            _forget_oldest(self._parts)
-            self._parts[start, stop] = self._edges(start, stop)
-        expected = np.concatenate(([start], region.edges(start + 1, stop), [stop]))
-        if not np.array_equal(self._parts[start, stop], expected):
-            raise RefusedError(
-                "split-closed", f"[{start}, {stop}) alone has other pre-tokens than in the text"
-            )
+    def _require_closed(self, start: int, stop: int) -> None:
+        marks = np.frombuffer(self._marks, np.uint8)[start + 1 : stop]
+        inside = np.flatnonzero(marks) + start + 1
+        same = np.array_equal(self._alone(start, stop), np.concatenate(([start], inside, [stop])))
+        other = f"[{start}, {stop}) alone has other pre-tokens than in the text"
+        require(same, "split-closed", other)
 
 
-def _forget_oldest(known: dict[tuple[int, int], _Value]) -> None:
-    if len(known) >= _REMEMBERED:
-        del known[next(iter(known))]
+class Scanner:
+    """Finds pre-tokens as one tokenizer does, whose scheme is "regex" (of a known family) or
+    "whole". The texts must hold no added token."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._whole = facts.scheme == "whole"
+        self._sources = facts.patterns
+
+    def edges(self, text: str) -> IntArray | None:
+        """Where pre-tokens begin, and the end: "Hi you" -> [0, 2, 6]; int64, code points. None if
+        engines may differ on a character."""
+        if self._whole:
+            return np.array([0, len(text)], dtype=np.int64)
+        if not _agreed().fullmatch(text):
+            return None
+        edges = [0, len(text)]
+        for pattern in _compiled(self._sources):
+            edges = sorted({*edges, *_found(pattern, text, edges)})
+        return np.array(edges, dtype=np.int64)
+
+    def is_one(self, text: str) -> bool:
+        """The text, alone, is one pre-token."""
+        edges = self.edges(text)
+        return edges is not None and len(edges) == 2
+
+
+def _found(pattern: Any, text: str, edges: list[int]) -> Iterator[int]:
+    """Both ends of each match inside the pieces so far; gaps between matches are pieces too."""
+    for start, stop in pairwise(edges):
+        for match in pattern.finditer(text, start, stop):
+            yield from match.span()
+
+
+@lru_cache(maxsize=32)
+def _compiled(sources: tuple[str, ...]) -> list[Any]:
+    import regex
+
+    # `$` is the very end in fancy-regex; here it is also the place before a last "\n"
+    return [regex.compile(p.replace(r"\s++$", r"\s++\Z"), regex.VERSION0) for p in sources]
+
+
+@cache
+def _agreed() -> re.Pattern[str]:
+    ranges = [(low, high) for low, high, _ in load_tables().ranges] + [*load_pictographs()]
+    return re.compile("[" + "".join(f"\\U{lo:08x}-\\U{hi:08x}" for lo, hi in ranges) + "]*")

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 
 from tokpar.certificate.answers import Answers
-from tokpar.certificate.ground import (
-    Between,
-    Ground,
-    RefusedError,
-    is_space,
-    witness_values,
-)
+from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
-from tokpar.certificate.normalizers import (
-    KEEP_ASCII_SPACES,
-    KEEP_NON_SPACES,
-    is_ascii_fixed,
-)
-from tokpar.certificate.tables import Family, Tables
+from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
+from tokpar.certificate.tables import SPACES, Family, Tables
 from tokpar.certificate.word import Words
-from tokpar.types import AddedToken, NormalizerStage, Seam
+from tokpar.seams import Licence
+from tokpar.types import Facts, NormalizerStage, Seam, Witness
 
+_UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
+_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8")}
+_KEPT: dict[tuple[object, ...], frozenset[str]] = {
+    ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
+    ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
+}
+"""The licences of an ASCII space, and the normalizers that change nothing they look at."""
 _SPACE_MARKS = (" ", "▁")
 _NUMBERS = ("ascii_digit", "N")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
@@ -41,7 +39,7 @@ class Judge:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
-        self._digits = digit_run(ground.tables) if plain else re.compile("[0-9]*")
+        self._digits = _digit_run(ground.tables) if plain else re.compile("[0-9]*")
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
@@ -64,7 +62,8 @@ class Judge:
         seam = between.seam
         key = (str(seam.rule), seam.theorem)
         if key in self._rules:
-            self._rules[key](seam)
+            self.require_characters(seam)
+            self._ground.require_added_safe(seam.position)
         elif key in self._wider_rules:
             self._wider_rules[key](between)
         else:
@@ -72,20 +71,22 @@ class Judge:
             listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 
+    def require_characters(self, seam: Seam) -> None:
+        """What a rule of K1 to K3 asks for, but for added tokens around the place."""
+        self._rules[str(seam.rule), seam.theorem](seam)
+
     def _require_cut(self, position: int) -> None:
         """Some K1 rule holds at a place."""
         ground = self._ground
         family = ground.family(ground.facts.family)
-        names = ("family", family.name), ("left", "non-space"), ("right", "space")
         try:
-            self._universal(Seam(position, "K1", "20", names))
-            return
+            self._universal(Seam(position, "K1", "20", _names(family, *_UNIVERSAL)))
         except RefusedError:
             before, after = ground.neighbours(position)
-        left, right = ground.class_of(before, family), ground.class_of(after, family)
-        theorem = family.pairs.get((left, right), "none")
-        names = ("family", family.name), ("left", left), ("right", right)
-        self._pair(Seam(position, "K1", theorem, names))
+            found = ground.class_of(before, family), ground.class_of(after, family)
+            theorem = family.pairs.get(found, "none")
+            self._pair(Seam(position, "K1", theorem, _names(family, *found)))
+        ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
         """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
@@ -93,29 +94,23 @@ class Judge:
         self._require_scheme("regex")
         name, left, right = witness_values(seam, "family", "left", "right")
         family = ground.family(name)
-        if (left, right) != ("non-space", "space"):
+        if (left, right) != _UNIVERSAL:
             self._pair(seam)
             return
-        if family.universal not in ("not_newline", "any"):
-            raise RefusedError("witness", f"no universal cut is claimed for {name!r}")
+        claimed = family.universal in ("not_newline", "any")
+        require(claimed, "witness", f"no universal cut is claimed for {name!r}")
         before, after = self._sides_of_universal(seam.position)
         line_end = after in "\r\n" and family.universal != "any"
-        if is_space(before) or not is_space(after) or line_end:
-            raise RefusedError("context", f"{before!r}|{after!r} is no non-space, then space")
+        holds = before not in SPACES and after in SPACES and not line_end
+        require(holds, "context", f"{before!r}|{after!r} is no non-space, then space")
         ground.require_prefix_safe(after)
-        ground.require_added_safe(seam.position)
 
     def _sides_of_universal(self, position: int) -> tuple[str, str]:
-        ground = self._ground
-        stages = ground.facts.normalizers
-        before, after = ground.text[position - 1], ground.text[position]
-        if not stages:
-            return before, after
-        if after != " ":
-            raise RefusedError("normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
-        if all(stage.kind in KEEP_NON_SPACES for stage in stages):
-            return before, after
-        return ground.neighbours(position)
+        before, after = self._ground.text[position - 1], self._ground.text[position]
+        stages = {stage.kind for stage in self._ground.facts.normalizers}
+        sure = not stages or after == " "
+        require(sure, "normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
+        return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
 
     def _pair(self, seam: Seam) -> None:
         """Theorems 18, 19, 21: two character classes that the family's table lists."""
@@ -124,20 +119,15 @@ class Judge:
         before, after = self._ground.neighbours(seam.position)
         self._require_listed(seam, family, before, after)
         self._ground.require_prefix_safe(after)
-        self._ground.require_added_safe(seam.position)
 
     def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
-        _, left, right = witness_values(seam, "family", "left", "right")
-        found = self._ground.class_of(before, family), self._ground.class_of(after, family)
-        if found != (left, right):
-            raise RefusedError(
-                "witness", f"{before!r}|{after!r} is {found[0]}|{found[1]}, not {left}|{right}"
-            )
-        listed = family.pairs.get(found)
-        if listed != seam.theorem:
-            raise RefusedError(
-                "theorem", f"{left}|{right} in {family.name} is listed under {listed}"
-            )
+        _, *named = witness_values(seam, "family", "left", "right")
+        left, right = self._ground.class_of(before, family), self._ground.class_of(after, family)
+        other = f"{before!r}|{after!r} is {left}|{right}, not {'|'.join(map(str, named))}"
+        require([left, right] == named, "witness", other)
+        listed = family.pairs.get((left, right))
+        under = f"{left}|{right} in {family.name} is listed under {listed}"
+        require(listed == seam.theorem, "theorem", under)
 
     def _digit_phase(self, seam: Seam) -> None:
         """Theorem 22: three (or a multiple) digits after the start of a run of digits.
@@ -145,22 +135,28 @@ class Judge:
         What follows the place does not matter: a digit continues the run in phase, anything else
         ends it where its last group of three is complete (0'.9).
         """
-        ground, text = self._ground, self._ground.text
+        ground, text, stop = self._ground, self._ground.text, seam.position
         self._require_scheme("regex")
         name, start = witness_values(seam, "family", "run")
         family = ground.family(name)
-        if family.digit_phase != 3:
-            raise RefusedError("witness", f"digits are not cut in threes in {name!r}")
-        if type(start) is not int or not 0 <= start < seam.position:
+        in_threes = family.digit_phase == 3
+        require(in_threes, "witness", f"digits are not cut in threes in {name!r}")
+        if type(start) is not int or not 0 <= start < stop:
             raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
-        if (seam.position - start) % 3:
-            raise RefusedError("context", f"{seam.position - start} digits are no groups of three")
-        if start and not is_surely_no_digit(text[start - 1], ground.tables):
+        count = stop - start
+        require(count % 3 == 0, "context", f"{count} digits are no groups of three")
+        if start and not _is_no_digit(text[start - 1], ground.tables):
             raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
-        self._require_digits(start, seam.position)
-        self._require_untouched_digits(start, seam.position)
-        ground.require_prefix_safe(text[seam.position])
-        ground.require_added_safe(seam.position)
+        self._require_digits(start, stop)
+        apart = self._digit_edged is None
+        require(apart, "added token", f"{self._digit_edged!r} may match inside the run")
+        if ground.facts.normalizers:
+            kinds = {stage.kind for stage in ground.facts.normalizers}
+            known = kinds <= KEEP_ASCII_SPACES
+            require(known, "normalizer", "digits are not judged under these normalizers")
+            ascii_edges = all(map(is_ascii_fixed, text[max(0, start - 1) : start] + text[stop]))
+            require(ascii_edges, "normalizer", "both neighbours of the digits must be ASCII")
+        ground.require_prefix_safe(text[stop])
 
     def _require_digits(self, start: int, stop: int) -> None:
         known = self._digits_until.get(start, start)
@@ -168,61 +164,48 @@ class Judge:
             match = self._digits.match(self._ground.text, known, stop)
             assert match is not None
             known = self._digits_until[start] = match.end()
-        if known < stop:
-            raise RefusedError("context", f"the character at {known} is not surely a digit")
-
-    def _require_untouched_digits(self, start: int, stop: int) -> None:
-        ground = self._ground
-        if self._digit_edged is not None:
-            raise RefusedError("added token", f"{self._digit_edged!r} may match inside the run")
-        stages = ground.facts.normalizers
-        if not stages:
-            return
-        if not all(stage.kind in KEEP_ASCII_SPACES for stage in stages):
-            raise RefusedError("normalizer", "digits are not judged under these normalizers")
-        edges = ground.text[max(0, start - 1) : start] + ground.text[stop]
-        if not all(map(is_ascii_fixed, edges)):
-            raise RefusedError("normalizer", "both neighbours of the digits must be ASCII")
+        require(known >= stop, "context", f"the character at {known} is not surely a digit")
 
     @cached_property
     def _digit_edged(self) -> str | None:
-        return digit_edged(self._ground.facts.added_tokens, self._ground.tables)
+        """The content of an added token that begins or ends with what may be a digit, or None."""
+        for token in self._ground.facts.added_tokens:
+            ends = token.content[:1] + token.content[-1:]
+            if not all(_is_no_digit(char, self._ground.tables) for char in ends):
+                return token.content
+        return None
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""
-        ground, position = self._ground, seam.position
-        scheme = str(ground.facts.scheme)
+        ground, facts, position = self._ground, self._ground.facts, seam.position
+        scheme, after = str(facts.scheme), ground.text[position]
         self._require_scheme("bert", "metaspace")
-        name, left, right = witness_values(seam, "family", "left", "right")
-        if name != scheme or ground.facts.family not in (None, scheme):
-            raise RefusedError("family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
-        if scheme == "metaspace" and ground.text[position] not in _SPACE_MARKS:
-            raise RefusedError(
-                "prefix", f"a prefix would go before {ground.text[position]!r} (6.3)"
-            )
-        if (left, right) == ("any", "space"):
+        name, *sides = witness_values(seam, "family", "left", "right")
+        own = name == scheme and facts.family in (None, scheme)
+        require(own, "family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
+        prefixed = scheme == "metaspace" and after not in _SPACE_MARKS
+        require(not prefixed, "prefix", f"a prefix would go before {after!r} (6.3)")
+        if (*sides,) == _ANY_SPACE:
             self._require_kept_space(position)
-        else:
-            family = ground.tables.families.get(scheme)
-            if family is None:
-                raise RefusedError("family", f"no frozen table for {scheme!r}")
-            self._require_listed(seam, family, *self._sides_of_pair_local(position, scheme))
-        ground.require_added_safe(position)
+            return
+        family = ground.tables.families.get(scheme)
+        if family is None:
+            raise RefusedError("family", f"no frozen table for {scheme!r}")
+        self._require_listed(seam, family, *self._sides_of_pair_local(position))
 
     def _require_kept_space(self, position: int) -> None:
-        if self._ground.text[position] != " ":
-            found = self._ground.text[position]
-            raise RefusedError("context", f"expected ' ' right of the place, got {found!r}")
+        found = self._ground.text[position]
+        require(found == " ", "context", f"expected ' ' right of the place, got {found!r}")
         if not all(stage.kind in KEEP_ASCII_SPACES for stage in self._ground.facts.normalizers):
             image = self._ground.image(position, 1)
-            if image.text[image.at] != " ":
-                raise RefusedError("normalizer", "the space right of the place is not kept")
+            kept = image.text[image.at] == " "
+            require(kept, "normalizer", "the space right of the place is not kept")
 
-    def _sides_of_pair_local(self, position: int, scheme: str) -> tuple[str, str]:
+    def _sides_of_pair_local(self, position: int) -> tuple[str, str]:
         ground = self._ground
-        before, after = ground.text[position - 1], ground.text[position]
-        if scheme == "metaspace":
+        if ground.facts.scheme == "metaspace":
             return ground.neighbours(position)
+        before, after = ground.text[position - 1], ground.text[position]
         stages = ground.facts.normalizers
         settings = dict(stages[0].settings) if len(stages) == 1 else {}
         wanted = settings.get("clean_text") is True and settings.get("handle_chinese_chars") is True
@@ -241,55 +224,52 @@ class Judge:
         """Section 6.4: the tokenizer puts back the one space that is left out."""
         ground, text, p = self._ground, self._ground.text, seam.position
         self._require_scheme("dummy")
-        if witness_values(seam, "absorbed") != (1,):
-            raise RefusedError("witness", "exactly one space can be absorbed")
-        if "bpe" not in ground.facts.model.casefold():
-            raise RefusedError("scheme", f"absorbing needs BPE, not {ground.facts.model}")
-        if p + 2 > len(text) or text[p] != " " or text[p - 1] in _SPACE_MARKS:
-            raise RefusedError("context", "expected a non-space, one ' ', and text after it")
-        _require_dummy_stages(ground.facts.normalizers)
+        one = witness_values(seam, "absorbed") == (1,)
+        require(one, "witness", "exactly one space can be absorbed")
+        model, stages = ground.facts.model, ground.facts.normalizers
+        require("bpe" in model.casefold(), "scheme", f"absorbing needs BPE, not {model}")
+        lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
+        require(lonely, "context", "expected a non-space, one ' ', and text after it")
+        prefix = not stages or _is_dummy_prefix(stages)
+        require(prefix, "normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
         if any(token.normalized for token in ground.facts.added_tokens):
             raise RefusedError("added token", "tokens searched in the prefixed text: not judged")
         content = ground.raw.touching(text, p - 1, p + 2)
-        if content is not None:
-            raise RefusedError("added token", f"{content!r} occurs over its three characters")
-        ground.require_added_safe(p)
+        require(content is None, "added token", f"{content!r} occurs over its three characters")
         ground.require_added_safe(p + 1)
 
     def _require_scheme(self, *schemes: str) -> None:
-        if self._ground.facts.scheme not in schemes:
-            raise RefusedError(
-                "scheme", f"the rule is for {' or '.join(schemes)}, not {self._ground.facts.scheme}"
-            )
+        own = self._ground.facts.scheme
+        require(own in schemes, "scheme", f"the rule is for {' or '.join(schemes)}, not {own}")
 
 
-def _require_dummy_stages(stages: tuple[NormalizerStage, ...]) -> None:
-    """Facts of a dummy prefix list no stages, or just the two that make it."""
-    if not stages:
-        return
+def looks_at_two(licence: Licence, facts: Facts) -> bool:
+    """Whether the rule looks at two characters of the text and no more, added tokens apart: no
+    normalizer makes others of them. What it says then holds wherever they are the same."""
+    rule, theorem, witness = licence
+    sides = tuple(value for _, value in witness[1:])
+    kept = _KEPT.get((rule, theorem, sides), frozenset())
+    return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
+
+
+def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
+    """They are just the two that make it."""
     settings = {name: value for stage in stages for name, value in stage.settings}
-    kinds = [stage.kind for stage in stages]
     wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
-    if kinds != ["Prepend", "Replace"] or settings not in (wanted, _AS_STORED):
-        raise RefusedError("normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
+    kinds = [stage.kind for stage in stages]
+    return kinds == ["Prepend", "Replace"] and settings in (wanted, _AS_STORED)
 
 
-def digit_edged(tokens: Iterable[AddedToken], tables: Tables) -> str | None:
-    """The content of a token that begins or ends with what may be a digit, or None."""
-    for token in tokens:
-        ends = token.content[:1] + token.content[-1:]
-        if not all(is_surely_no_digit(char, tables) for char in ends):
-            return token.content
-    return None
+def _names(family: Family, left: str, right: str) -> Witness:
+    return ("family", family.name), ("left", left), ("right", right)
 
 
-def is_surely_no_digit(char: str, tables: Tables) -> bool:
+def _is_no_digit(char: str, tables: Tables) -> bool:
     """In the frozen set, and no number there."""
     return tables.atom_of(char) not in (None, *_NUMBERS)
 
 
-def digit_run(tables: Tables) -> re.Pattern[str]:
+def _digit_run(tables: Tables) -> re.Pattern[str]:
     """Any number of characters that are surely ``\\p{N}``."""
-    ranges = zip(tables.lows, tables.highs, tables.names, strict=True)
-    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in ranges if name in _NUMBERS]
+    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in tables.ranges if name in _NUMBERS]
     return re.compile("[" + "".join(spans) + "]*")

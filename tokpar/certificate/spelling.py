@@ -56,11 +56,9 @@ def _alike(
         table[ids[examples]] = _masked(words, starts[examples], lengths[examples])
         if not np.array_equal(table.take(ids), _masked(words, starts, lengths)):
             return False
-        examples = examples[lengths[examples] > _WORD]
         longer = np.flatnonzero(lengths > _WORD)
-        renumbered = np.searchsorted(longer, examples)
+        examples = np.searchsorted(longer, examples[lengths[examples] > _WORD])
         ids, starts, lengths = ids[longer], starts[longer] + _WORD, lengths[longer] - _WORD
-        examples = renumbered
     return True
 
 
@@ -68,13 +66,6 @@ def _masked(words: NDArray[np.uint64], starts: IntArray, lengths: IntArray) -> N
     """The first bytes, up to eight, of each stretch as one number."""
     masked: NDArray[np.uint64] = words[starts] & _MASKS.take(lengths, mode="clip")
     return masked
-
-
-def _within(starts: IntArray, lengths: IntArray) -> IntArray:
-    """All places in these stretches: [4, 9], [2, 1] -> [4, 5, 9]."""
-    before = np.cumsum(lengths) - lengths
-    places: IntArray = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-    return places
 
 
 class _Examples:
@@ -111,26 +102,19 @@ class _Examples:
     def _decode_whole(self, examples: IntArray) -> bool:
         """All in one call, with an id between that keeps them apart: one ASCII character that few
         of them hold. Those that do are decoded alone."""
-        starts, lengths = self._edges[examples], self._edges[examples + 1] - self._edges[examples]
-        owner = np.repeat(np.arange(len(examples)), lengths)
-        codes = self._codes[_within(starts, lengths)]
-        letters = np.flatnonzero(lengths == 1)
-        if not len(letters):
+        starts, stops = self._edges[examples].tolist(), self._edges[examples + 1].tolist()
+        pieces = [self._text[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        letters = {piece: k for k, piece in enumerate(pieces) if len(piece) == 1}
+        if not letters:
             return all(self._decoded(place, place + 1) for place in examples.tolist())
-        counts = np.bincount(codes, minlength=256)
-        letter = letters[np.argmin(counts[self._codes[starts[letters]]])]
-        between = self._codes[starts[letter]]
-        holding = np.zeros(len(examples), dtype=np.bool_)
-        holding[owner[codes == between]] = True
-        joined = examples[~holding]
-        row = np.full(2 * len(joined) + 1, self._ids[examples[letter]], dtype=np.uint32)
+        counts = np.bincount(np.frombuffer(b"".join(pieces), dtype=np.uint8), minlength=256)
+        between = min(letters, key=lambda letter: counts[ord(letter)])
+        holding = np.array([between in piece for piece in pieces])
+        joined, alone = examples[~holding], examples[holding].tolist()
+        row = np.full(2 * len(joined) + 1, self._ids[examples[letters[between]]], dtype=np.uint32)
         row[1::2] = self._ids[joined]
-        # each with the byte before it, in whose place the separator is written
-        sizes = lengths[~holding] + 1
-        expected = np.append(self._codes[_within(starts[~holding] - 1, sizes)], between)
-        expected[np.cumsum(sizes) - sizes] = between
-        alone = examples[holding].tolist()
-        return self._says(row, expected.tobytes()) and all(self._decoded(k, k + 1) for k in alone)
+        expected = between.join([b"", *(piece for piece in pieces if between not in piece), b""])
+        return self._says(row, expected) and all(self._decoded(k, k + 1) for k in alone)
 
     def _decoded(self, first: int, last: int) -> bool:
         start, stop = int(self._edges[first]), int(self._edges[last])

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
-from tokpar.certificate.packing import MOST, Packed, checked, pack_ids, unpack
+from tokpar.certificate.packing import MOST, checked, expect, pack_ids, unpack
 from tokpar.certificate.packing_seams import pack_seams, unpack_seams
 from tokpar.errors import FileFormatError
 from tokpar.kernels import IdArray, frozen_ids
@@ -72,8 +70,8 @@ def to_bytes(
     encoding: Storable, text: str, tokenizer_name: str, *, tokpar_version: str = ""
 ) -> bytes:
     """The content of a file; `from_bytes` reads it back. ValueError for numbers above 2**53."""
-    described, packed = pack_seams(encoding.seams, len(text))
-    packed = [*packed, pack_ids(encoding.ids)]
+    seams, packed = pack_seams(encoding.seams, len(text))
+    packed.append(pack_ids(encoding.ids))
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -85,10 +83,13 @@ def to_bytes(
             "plan": encoding.report.plan,
             "chunks": encoding.report.chunks,
         },
-        **described,
+        **seams,
         "columns": [column.entry for column in packed],
     }
-    return _assembled(header, packed)
+    written = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+    described = written.encode("utf-8", "surrogatepass")
+    length = len(described).to_bytes(_LENGTH_BYTES, "little")
+    return b"".join([MAGIC, length, described, *(column.data for column in packed)])
 
 
 def from_bytes(data: bytes) -> StoredCertificate:
@@ -96,17 +97,18 @@ def from_bytes(data: bytes) -> StoredCertificate:
     header, rest = _header(data)
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")
-    if not 0 <= length <= MOST:
-        raise FileFormatError(f"text.code_points: expected a length, got {length}")
+    expect(0 <= length <= MOST, f"text.code_points: expected a length, got {length}")
     entries = checked(_field(header, "columns", list), len(data) - rest)
     columns = {}
     for entry in entries:
         columns[entry["name"]] = (entry, data[rest : rest + entry["bytes"]])
         rest += entry["bytes"]
-    if "ids" not in columns:
-        raise FileFormatError("ids: missing")
+    expect("ids" in columns, "ids: missing")
+    entry, ids = columns.pop("ids")
+    plain = entry["dtype"] == "<u4" and entry["coding"] == "plain"
+    expect(plain, "ids: expected plain numbers of type <u4")
     return StoredCertificate(
-        ids=frozen_ids(_ids(*columns.pop("ids"))),
+        ids=frozen_ids(unpack(entry, ids)),
         seams=unpack_seams(header, columns, length),
         tokenizer=_field(header, "tokenizer", str),
         strategy=_field(report, "strategy", str, "report."),
@@ -118,13 +120,6 @@ def from_bytes(data: bytes) -> StoredCertificate:
     )
 
 
-def _assembled(header: Mapping[str, Any], packed: Sequence[Packed]) -> bytes:
-    described = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
-    encoded = described.encode("utf-8", "surrogatepass")
-    length = len(encoded).to_bytes(_LENGTH_BYTES, "little")
-    return b"".join([MAGIC, length, encoded, *(column.data for column in packed)])
-
-
 def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
     """The header, and where the columns begin."""
     if data[:64].lstrip()[:1] == b"{":
@@ -132,41 +127,32 @@ def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
             "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
             "no longer read; encode the text again"
         )
-    if not data.startswith(MAGIC):
-        raise FileFormatError(f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
+    own = data.startswith(MAGIC)
+    expect(own, f"expected a file that begins with {MAGIC!r}, got {data[:20]!r}")
     first = len(MAGIC) + _LENGTH_BYTES
     stop = first + int.from_bytes(data[len(MAGIC) : first], "little")
-    if len(data) < first or len(data) < stop:
-        raise FileFormatError(f"truncated: expected a header up to byte {stop}, got {len(data)}")
+    whole = len(data) >= max(first, stop)
+    expect(whole, f"truncated: expected a header up to byte {stop}, got {len(data)}")
     try:
         header = json.loads(data[first:stop].decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"header: expected JSON ({error})") from error
     if not isinstance(header, Mapping):
         raise FileFormatError(f"header: expected an object, got {type(header).__name__}")
-    if header.get("format") != FORMAT:
-        raise FileFormatError(f"format: expected {FORMAT!r}, got {header.get('format')!r}")
-    version = header.get("format_version")
+    named, version = header.get("format"), header.get("format_version")
+    expect(named == FORMAT, f"format: expected {FORMAT!r}, got {named!r}")
     if type(version) is int and version > FORMAT_VERSION:
         raise FileFormatError(
             f"format_version: {version} is of a newer tokpar, this one reads {FORMAT_VERSION}"
         )
-    if version != FORMAT_VERSION or type(version) is not int:
-        raise FileFormatError(f"format_version: expected {FORMAT_VERSION}, got {version!r}")
+    known = type(version) is int and version == FORMAT_VERSION
+    expect(known, f"format_version: expected {FORMAT_VERSION}, got {version!r}")
     return header, stop
-
-
-def _ids(entry: Mapping[str, Any], data: bytes) -> IdArray:
-    if entry["dtype"] != "<u4" or entry["coding"] != "plain":
-        raise FileFormatError("ids: expected plain numbers of type <u4")
-    return np.asarray(unpack(entry, data), dtype=np.uint32)
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
     """One field of a JSON object, of one JSON type."""
-    if name not in data:
-        raise FileFormatError(f"{where}{name}: missing")
-    if type(data[name]) is not kind:
-        got = type(data[name]).__name__
-        raise FileFormatError(f"{where}{name}: expected {kind.__name__}, got {got}")
+    expect(name in data, f"{where}{name}: missing")
+    got = type(data[name])
+    expect(got is kind, f"{where}{name}: expected {kind.__name__}, got {got.__name__}")
     return data[name]

@@ -7,6 +7,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,17 @@ class Family:
 
 @dataclass(frozen=True)
 class Tables:
-    """Atoms (disjoint sets of code points on which all engines agree) and families."""
+    """Families, and atoms: disjoint sets of code points on which all engines agree. `ranges`:
+    (first, last, atom), ascending."""
 
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    names: tuple[str, ...]
+    ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
 
     def atom_of(self, char: str) -> str | None:
         """Name of the atom a character lies in, or None outside the frozen set."""
-        place = bisect_right(self.lows, ord(char)) - 1
-        if place < 0 or ord(char) > self.highs[place]:
-            return None
-        return self.names[place]
+        place = bisect_right(self.ranges, ord(char), key=itemgetter(0)) - 1
+        _, last, name = self.ranges[place]
+        return name if place >= 0 and ord(char) <= last else None
 
     def class_of(self, char: str, family: Family) -> str | None:
         """Class of a character in a family, or None when it has none."""
@@ -55,42 +54,28 @@ class Tables:
 
 
 @functools.cache
-def load_tables(folder: Path = TABLES) -> Tables:
+def load_tables() -> Tables:
     """Atoms and families, checked as far as the checker relies on them."""
-    atoms = _section(folder / "atoms.json", "atoms")
-    families = _section(folder / "families.json", "families")
+    atoms, families = _read("atoms"), _read("families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
     _require_disjoint(ranges)
-    return Tables(
-        lows=tuple(lo for lo, _, _ in ranges),
-        highs=tuple(hi for _, hi, _ in ranges),
-        names=tuple(name for _, _, name in ranges),
-        families={name: _family(name, record) for name, record in families.items()},
-    )
+    own = {name: _family(name, record) for name, record in families.items()}
+    return Tables(tuple(ranges), own)
 
 
 @functools.cache
-def load_pictographs(folder: Path = TABLES) -> tuple[tuple[int, int], ...]:
+def load_pictographs() -> tuple[tuple[int, int], ...]:
     """Inclusive ranges of emoji beyond the atoms, which every engine takes for symbols and nothing
     else. For finding pre-tokens, never for a pair of classes."""
-    ranges = _read(folder / "pictographs.json", "pictographs", list)
-    return tuple((int(low), int(high)) for low, high in ranges)
+    return tuple((int(low), int(high)) for low, high in _read("pictographs"))
 
 
-def _section(path: Path, key: str) -> dict[str, Any]:
-    section: dict[str, Any] = _read(path, key, dict)
-    return section
-
-
-def _read(path: Path, key: str, kind: type) -> Any:
-    what = "an object" if kind is dict else "a list"
+def _read(name: str) -> Any:
+    path = TABLES / f"{name}.json"
     try:
-        section = json.loads(path.read_text(encoding="utf-8"))[key]
+        return json.loads(path.read_text(encoding="utf-8"))[name]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileFormatError(f"{path.name}: expected JSON with {what} {key!r}") from error
-    if not isinstance(section, kind):
-        raise FileFormatError(f"{path.name}: {key!r} must be {what}")
-    return section
+        raise FileFormatError(f"{path.name}: expected JSON with {name!r}") from error
 
 
 def _require_disjoint(ranges: Iterable[tuple[int, int, str]]) -> None:

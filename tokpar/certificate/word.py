@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, Laid
-from tokpar.certificate.ground import Between, Ground, RefusedError, witness_numbers
-from tokpar.kernels import IdArray, IntArray
+from tokpar.certificate.answers import Answers, Laid, asked
+from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_numbers
+from tokpar.kernels import IntArray
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 
@@ -32,84 +32,70 @@ class Words:
         )
         position, length = between.seam.position, len(self._ground.text)
         nested = left_start <= right_start <= begin < position <= left_stop <= right_stop <= length
-        if not nested or begin < between.start:
-            raise RefusedError("witness", "the token must lie in both windows, after the last seam")
+        nested = nested and begin >= between.start
+        require(nested, "witness", "the token must lie in both windows, after the last seam")
         self._require_chain(between, left_start, left_stop, right_stop)
         self._require_shared(right_start, left_stop)
-        if self._answers is None:
-            raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
-        left = self._answers.part(left_start, left_stop)
-        right = self._answers.part(right_start, right_stop)
-        first, last = self._answers.starts[[begin, position]].tolist()
-        span = first, last
-        mine, others = _only(left, span), _only(right, span)
-        if left.ids[mine] != right.ids[others]:
-            raise RefusedError(
-                "pair", f"the windows have ids {left.ids[mine]} and {right.ids[others]} there"
-            )
-        own, count = self._answers.ids, between.seam.token
-        if own is not None:
-            after = right.ids[others + 1 : others + 2]
-            _require_beside(own, count, [int(left.ids[mine]), *after.tolist()])
+        answers, count = asked(self._answers), between.seam.token
+        left, right = answers.part(left_start, left_stop), answers.part(right_start, right_stop)
+        span = int(answers.starts[begin]), int(answers.starts[position])
+        own, expected = _ids_at(left, span)[0], _ids_at(right, span)
+        require(own == expected[0], "pair", f"the windows have ids {own} and {expected[0]} there")
+        # the common token is the last id before the seam, what the right window has next follows it
+        if answers.ids is not None and (
+            count < 1 or answers.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
+        ):
+            raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
 
     @cached_property
     def _others(self) -> IntArray:
-        """How many characters before each place, and before the end, are no printable ASCII."""
+        """Places of characters that are no printable ASCII, ascending."""
         points = np.frombuffer(self._ground.text.encode("utf-32-le"), dtype="<u4")
-        counts = np.cumsum((points < ord(" ")) | (points > ord("~")), dtype=np.int64)
-        return np.concatenate((np.zeros(1, dtype=np.int64), counts))
+        return np.flatnonzero((points < ord(" ")) | (points > ord("~")))
 
     def _require_model(self) -> None:
         facts = self._ground.facts
-        if facts.scheme != "bert" or facts.model.casefold() != "wordpiece":
-            raise RefusedError(
-                "scheme", f"the rule is for BERT's WordPiece, not {facts.scheme} {facts.model}"
-            )
-        if facts.longest_word < 1:
-            raise RefusedError("facts", "the facts do not tell which words are too long")
-        if [stage.kind for stage in facts.normalizers] != ["BertNormalizer"] or facts.prefix_space:
-            raise RefusedError("normalizer", "the rule needs BertNormalizer, alone")
+        known = facts.scheme == "bert" and facts.model.casefold() == "wordpiece"
+        other = f"the rule is for BERT's WordPiece, not {facts.scheme} {facts.model}"
+        require(known, "scheme", other)
+        limited = facts.longest_word >= 1
+        require(limited, "facts", "the facts do not tell which words are too long")
+        alone = [stage.kind for stage in facts.normalizers] == ["BertNormalizer"]
+        plain = alone and not facts.prefix_space
+        require(plain, "normalizer", "the rule needs BertNormalizer, alone")
 
     def _require_chain(self, between: Between, start: int, stop: int, right_stop: int) -> None:
         """The left window is the right one of the seam before, or begins at or before a certain
         cut; then what it holds after that seam is serial (Theorem 12 on the text up to `stop`)."""
-        previous = between.previous
+        previous, first = between.previous, between.start
         if previous is not None and previous.rule == "K8":
             _, _, *window, _ = witness_numbers(previous, *_NAMES)
-            if window != [start, stop]:
-                raise RefusedError(
-                    "window",
-                    f"expected the left window {window} of the last seam, got [{start}, {stop}]",
-                )
-        elif start > between.start:
-            raise RefusedError("window", f"the left window must begin by {between.start}")
-        if right_stop < between.stop:
-            raise RefusedError("window", f"the right window must reach {between.stop}")
+            other = f"expected the left window {window} of the last seam, got [{start}, {stop}]"
+            require(window == [start, stop], "window", other)
+        else:
+            require(start <= first, "window", f"the left window must begin by {first}")
+        reaches = right_stop >= between.stop
+        require(reaches, "window", f"the right window must reach {between.stop}")
 
     def _require_shared(self, start: int, stop: int) -> None:
         """[start, stop) is enough printable ASCII, each character of which is one normalized one,
         and both ends are safe for added tokens and normalizers."""
         text, most = self._ground.text, self._ground.facts.longest_word
-        if stop - start < most:
-            raise RefusedError("overlap", f"expected {most} characters in both, got {stop - start}")
-        if self._others[start] != self._others[stop]:
-            raise RefusedError("overlap", "expected printable ASCII where both windows overlap")
-        if stop < len(text) and not text[stop].isascii():
-            raise RefusedError("normalizer", f"U+{ord(text[stop]):04X} after the left window")
+        shared = f"expected {most} characters in both, got {stop - start}"
+        require(stop - start >= most, "overlap", shared)
+        first, last = np.searchsorted(self._others, (start, stop))
+        require(first == last, "overlap", "expected printable ASCII where both windows overlap")
+        following = text[stop : stop + 1]
+        if not following.isascii():
+            raise RefusedError("normalizer", f"U+{ord(following):04X} after the left window")
         for edge in {start, stop} - {0, len(text)}:
             self._ground.require_added_safe(edge)
 
 
-def _only(laid: Laid, span: tuple[int, int]) -> int:
-    """The number of the one token with this span; refused where there is none, or more than one."""
+def _ids_at(laid: Laid, span: tuple[int, int]) -> list[int]:
+    """The one id that lies at a span, and the next; refused where there is none, or more there."""
     found = laid.numbers.get(span, [])
-    if len(found) != 1:
-        raise RefusedError("pair", f"expected one such token in each window, got {len(found)}")
-    return found[0]
-
-
-def _require_beside(ids: IdArray, count: int, expected: list[int]) -> None:
-    """The common token is the last id before the seam, and what the right window has next follows
-    it."""
-    if count < 1 or ids[count - 1 : count + len(expected) - 1].tolist() != expected:
-        raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
+    one = len(found) == 1
+    require(one, "pair", f"expected one such token in each window, got {len(found)}")
+    ids: list[int] = laid.ids[found[0] : found[0] + 2].tolist()
+    return ids

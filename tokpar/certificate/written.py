@@ -18,12 +18,9 @@ _WIDE_SPACES = {
     size: np.array([int.from_bytes(code, "big") for code in _ENCODED if len(code) == size])
     for size in (2, 3)
 }
-_SURE, _PERHAPS = 1, 2
-_ENDS_SPACE = np.zeros(256, dtype=np.uint8)
-"""By its last byte: no white space, one, or perhaps one of several bytes."""
-_ENDS_SPACE[[code[-1] for code in _ENCODED]] = [
-    _SURE if len(code) == 1 else _PERHAPS for code in _ENCODED
-]
+_ENDS_SPACE = np.zeros(256, dtype=np.bool_)
+"""By its last byte: perhaps white space, and surely if that is ASCII."""
+_ENDS_SPACE[[code[-1] for code in _ENCODED]] = True
 
 
 class Written:
@@ -81,9 +78,9 @@ class Written:
         return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
 
     def _behind_space(self, places: IntArray) -> Mask:
-        kinds = _ENDS_SPACE[self.codes[places - 1]]
-        found: Mask = kinds == _SURE
-        wide = np.flatnonzero(kinds == _PERHAPS)
+        last = self.codes[places - 1]
+        found: Mask = _ENDS_SPACE[last]
+        wide = np.flatnonzero(found & (last >= 0x80))
         if len(wide):
             low, middle, high = (
                 self.codes[np.maximum(places[wide] - n, 0)].astype(np.int64) for n in (1, 2, 3)
