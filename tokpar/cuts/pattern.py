@@ -7,21 +7,15 @@ provably the same as greedy ones. Anything else raises `UnsupportedPatternError`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from tokpar.cuts.tables import WHITESPACE, Ranges, merged
 
 END = "END"
 """Stands for "end of text" in look-ahead sets."""
 
-WHITESPACE: tuple[tuple[int, int], ...] = (
-    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
-    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
-)  # fmt: skip
-"""The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
-
 ENGINES = ("fancy-regex", "oniguruma", "regex")
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 class UnsupportedPatternError(ValueError):
@@ -89,16 +83,19 @@ def parse(pattern: str, engine: str, atoms: Iterable[Atom]) -> Alt:
     return Alt(tuple(_without_possessives(option, parser) for option in tree.options))
 
 
-def char_sets(node: Node) -> dict[str, frozenset[str]]:
-    """Every one-char regex in the tree, by its source: `{"\\p{L}": {...}}`."""
-    if isinstance(node, Chars):
-        return {node.source: node.atoms}
-    if isinstance(node, Ahead):
-        return {}
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the pattern."""
+    yield node
     if isinstance(node, Repeat):
-        return char_sets(node.item)
-    children = node.items if isinstance(node, Seq) else node.options
-    return {source: atoms for child in children for source, atoms in char_sets(child).items()}
+        yield from walk(node.item)
+    elif isinstance(node, (Seq, Alt)):
+        for child in node.items if isinstance(node, Seq) else node.options:
+            yield from walk(child)
+
+
+def char_sets(tree: Node) -> dict[str, frozenset[str]]:
+    """Every one-char regex in the tree, by its source: `{"\\p{L}": {...}}`."""
+    return {node.source: node.atoms for node in walk(tree) if isinstance(node, Chars)}
 
 
 def _without_possessives(option: Node, parser: _Parser) -> Node:
@@ -112,7 +109,7 @@ def _without_possessives(option: Node, parser: _Parser) -> Node:
             if not _giving_back_is_useless(item.item.atoms, items[index + 1 :]):
                 raise parser.error(f"possessive {item.item.source} differs from greedy")
             item = Repeat(item.item, item.low, item.high)
-        elif _has_possessive(item):
+        elif any(isinstance(node, Repeat) and node.possessive for node in walk(item)):
             raise parser.error("possessive repeat inside a group")
         elif item == Ahead(frozenset({END})):
             _require_end_of_run(items[index - 1] if index else None, parser)
@@ -133,14 +130,6 @@ def _giving_back_is_useless(atoms: frozenset[str], rest: tuple[Node, ...]) -> bo
         if not isinstance(item, Repeat) or item.low > 0:
             return True
     return False
-
-
-def _has_possessive(node: Node) -> bool:
-    if isinstance(node, Repeat):
-        return node.possessive or _has_possessive(node.item)
-    if isinstance(node, Seq):
-        return any(_has_possessive(item) for item in node.items)
-    return isinstance(node, Alt) and any(_has_possessive(item) for item in node.options)
 
 
 def _require_end_of_run(before: Node | None, parser: _Parser) -> None:
@@ -321,7 +310,7 @@ class _Parser:
 
     def members(self, ranges: Iterable[tuple[int, int]]) -> frozenset[str]:
         """Atoms whose code points all lie in `ranges`; an atom that is cut in two is refused."""
-        wanted = _merged(ranges)
+        wanted = merged(ranges)
         found = set()
         for atom in self.atoms.values():
             inside = sum(_overlap(span, piece) for span in atom.ranges for piece in wanted)
@@ -336,22 +325,10 @@ _PROPERTIES = ("L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S")
 
 
 def _cases(char: str, fold: bool) -> list[tuple[int, int]]:
-    if fold and char.isascii():
-        return [(ord(c), ord(c)) for c in sorted({char.lower(), char.upper()})]
-    if fold:
+    if fold and not char.isascii():
         raise UnsupportedPatternError(f"case-insensitive {char!r}")
-    return [(ord(char), ord(char))]
+    return [(ord(c), ord(c)) for c in ({char.lower(), char.upper()} if fold else char)]
 
 
 def _overlap(left: tuple[int, int], right: tuple[int, int]) -> int:
     return max(0, min(left[1], right[1]) - max(left[0], right[0]) + 1)
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Disjoint ascending ranges with the same code points."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            low, high = merged[-1][0], max(high, merged.pop()[1])
-        merged.append((low, high))
-    return merged

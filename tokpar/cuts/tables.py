@@ -17,6 +17,12 @@ from typing import Any
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive code point ranges, ascending and disjoint."""
 
+WHITESPACE: Ranges = (
+    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
+    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
+)  # fmt: skip
+"""The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
+
 
 @dataclass(frozen=True)
 class Source:
