@@ -21,7 +21,7 @@ from tests.recipes import engines
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tokpar.cuts.contexts import Contexts, class_run, decide
 from tokpar.cuts.known import SHARED, SINGLES
-from tokpar.cuts.pattern import Alt, Atom, char_sets, parse
+from tokpar.cuts.pattern import Alt, Atom, Chars, char_sets, parse, walk
 from tokpar.cuts.tables import WHITESPACE, Ranges, merged
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "cuts" / "tables"
@@ -136,8 +136,11 @@ def decide_recipe(recipe: Recipe, atoms: tuple[Atom, ...]) -> tuple[Contexts, in
 
 def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
     """n if digits are consumed by one alternative `digits{1,n}` and nothing else (Theorem 22)."""
-    options = stages[0].options
-    users = [node for node in options if any(s & digits for s in char_sets(node).values())]
+    users = [
+        option
+        for option in stages[0].options
+        if any(isinstance(node, Chars) and node.atoms & digits for node in walk(option))
+    ]
     run = class_run(users[0]) if len(users) == 1 else None
     return run[1] if run is not None and run[0] == digits else None
 

@@ -3,11 +3,10 @@ cut at the first match, has finitely many states on strings over a finite alphab
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tokpar.cuts.pattern import (
-    END,
     Ahead,
     Alt,
     Chars,
@@ -16,8 +15,10 @@ from tokpar.cuts.pattern import (
     Seq,
     UnsupportedPatternError,
     char_sets,
-    walk,
 )
+
+END = "END"
+"""Stands for "end of text" in look-ahead sets."""
 
 MAX_STATES = 5_000
 
@@ -46,20 +47,27 @@ class Graph:
     live: tuple[bool, ...]
 
 
-def explore(tree: Alt, atoms: Iterable[str]) -> Graph:
-    """The state graph of `tree`, which must not match the empty string, on strings over `atoms`."""
-    symbols = _symbols(tree, sorted(atoms))
-    program = _Compiler().run(tree)
+Sets = Mapping[str, frozenset[str]]
+"""What the one-char regexes of a tree match, by their sources."""
+
+
+def explore(tree: Alt, atoms: Iterable[str], sets: Sets | None = None) -> Graph:
+    """The state graph of `tree`, which must not match the empty string, on strings over `atoms`.
+    Without `sets` its classes are those it was parsed with."""
+    sets = char_sets(tree) if sets is None else sets
+    names = sorted(atoms)
+    symbols = _symbols(sets, names)
+    program = _Compiler(sets, frozenset(names)).run(tree)
     states: dict[tuple[int, ...], int] = {(0,): 0}
     order: list[tuple[int, ...]] = [(0,)]
     target: list[tuple[int, ...]] = []
     matched: list[tuple[bool, ...]] = []
     for state in order:
         row, flags = [], []
-        for names in symbols:
-            threads, found = _closure(program, state, names[0])
+        for group in symbols:
+            threads, found = _closure(program, state, group[0])
             flags.append(found)
-            after = _advance(program, threads, names[0])
+            after = _advance(program, threads, group[0])
             if after not in states:
                 states[after] = len(order)
                 order.append(after)
@@ -74,20 +82,19 @@ def explore(tree: Alt, atoms: Iterable[str]) -> Graph:
     return Graph(symbols, tuple(target), tuple(matched), _live(target, matched))
 
 
-def _symbols(tree: Alt, atoms: list[str]) -> tuple[tuple[str, ...], ...]:
+def _symbols(sets: Sets, atoms: list[str]) -> tuple[tuple[str, ...], ...]:
     """Atoms grouped by what the pattern can tell apart; the first of a group stands for it."""
-    sets = [*char_sets(tree).values()]
-    sets += [node.allowed for node in walk(tree) if isinstance(node, Ahead)]
     groups: dict[tuple[bool, ...], list[str]] = {}
     for atom in atoms:
-        groups.setdefault(tuple(atom in chars for chars in sets), []).append(atom)
+        groups.setdefault(tuple(atom in chars for chars in sets.values()), []).append(atom)
     return tuple(tuple(group) for group in groups.values())
 
 
 class _Compiler:
     """Thompson construction; instruction 0 is the entry."""
 
-    def __init__(self) -> None:
+    def __init__(self, sets: Sets, names: frozenset[str]) -> None:
+        self.sets, self.names = sets, names
         self.steps: list[Step | None] = [None]
 
     def run(self, tree: Alt) -> tuple[Step, ...]:
@@ -102,11 +109,14 @@ class _Compiler:
     def node(self, node: Node, then: int) -> int:
         """Entry of the code that matches `node` and goes on at `then`."""
         if isinstance(node, Chars):
-            return self.add(Step(node.atoms, True, (then,)))
+            return self.add(Step(self.sets[node.source], True, (then,)))
         if isinstance(node, Ahead):
-            if not node.allowed:
+            allowed = self.sets[node.item.source] if node.item else frozenset({END})
+            if node.negated:
+                allowed = (self.names | {END}) - allowed
+            if not allowed:
                 raise UnsupportedPatternError("look-ahead at an empty class")
-            return self.add(Step(node.allowed, False, (then,)))
+            return self.add(Step(allowed, False, (then,)))
         if isinstance(node, Repeat):
             return self.repeat(node, then)
         if isinstance(node, Alt):

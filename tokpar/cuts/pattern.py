@@ -8,12 +8,9 @@ provably the same as greedy ones. Anything else raises `UnsupportedPatternError`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tokpar.cuts.tables import WHITESPACE, Ranges, merged
-
-END = "END"
-"""Stands for "end of text" in look-ahead sets."""
 
 ENGINES = ("fancy-regex", "oniguruma", "regex")
 
@@ -41,12 +38,11 @@ class Chars:
 
 @dataclass(frozen=True)
 class Ahead:
-    """Succeeds when the next atom, or END, is in `allowed`; consumes nothing. `source` is the regex
-    spelling of the class that must follow, or with `negated` must not; "" if only END may."""
+    """Succeeds when one of `item` follows, or with `negated` anything else or END; without `item`,
+    when END does. Consumes nothing."""
 
-    allowed: frozenset[str]
-    source: str = field(default="", compare=False)
-    negated: bool = field(default=False, compare=False)
+    item: Chars | None = None
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,9 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def char_sets(tree: Node) -> dict[str, frozenset[str]]:
-    """Every one-char regex in the tree, by its source: `{"\\p{L}": {...}}`."""
-    return {node.source: node.atoms for node in walk(tree) if isinstance(node, Chars)}
+    """All one-char regexes in the tree, look-aheads included, by their source: {"\\s": {...}}."""
+    leaves = (node.item if isinstance(node, Ahead) else node for node in walk(tree))
+    return {leaf.source: leaf.atoms for leaf in leaves if isinstance(leaf, Chars)}
 
 
 def _without_possessives(option: Node, parser: _Parser) -> Node:
@@ -111,7 +108,7 @@ def _without_possessives(option: Node, parser: _Parser) -> Node:
             item = Repeat(item.item, item.low, item.high)
         elif any(isinstance(node, Repeat) and node.possessive for node in walk(item)):
             raise parser.error("possessive repeat inside a group")
-        elif item == Ahead(frozenset({END})):
+        elif item == Ahead():
             _require_end_of_run(items[index - 1] if index else None, parser)
         lowered.append(item)
     return Seq(tuple(lowered))
@@ -122,7 +119,7 @@ def _giving_back_is_useless(atoms: frozenset[str], rest: tuple[Node, ...]) -> bo
     if all(isinstance(item, Repeat) and item.low == 0 for item in rest):
         return True
     for item in rest:
-        if item == Ahead(frozenset({END})):
+        if item == Ahead():
             return True
         chars = item.item if isinstance(item, Repeat) else item
         if not isinstance(chars, Chars) or chars.atoms & atoms:
@@ -221,7 +218,7 @@ class _Parser:
         if self.take("("):
             return self.group(fold)
         if self.take("$"):
-            return Ahead(frozenset({END}))
+            return Ahead()
         if self.take("["):
             atoms = self.bracket(fold)
         elif self.take("\\"):
@@ -250,8 +247,8 @@ class _Parser:
         item = self.single(fold)
         if not isinstance(item, Chars) or not self.take(")"):
             raise self.error("look-ahead over more than one character")
-        allowed = (frozenset(self.atoms) | {END}) - item.atoms if negated else item.atoms
-        return Ahead(allowed, item.source, negated)
+        only_end = negated and item.atoms == frozenset(self.atoms)
+        return Ahead() if only_end else Ahead(item, negated)
 
     def bracket(self, fold: bool) -> frozenset[str]:
         negated = self.take("^")
