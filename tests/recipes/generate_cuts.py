@@ -138,7 +138,7 @@ def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
     """n if digits are consumed by one alternative `digits{1,n}` and nothing else (Theorem 22)."""
     users = [
         option
-        for option in stages[0].options
+        for option in stages[0].items
         if any(isinstance(node, Chars) and node.atoms & digits for node in walk(option))
     ]
     run = class_run(users[0]) if len(users) == 1 else None

@@ -6,14 +6,14 @@ every u ending in c and every R starting with d" is a finite question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
 from tokpar.cuts.machine import Graph, explore
 from tokpar.cuts.pattern import Alt, Chars, Node, Repeat, Seq, UnsupportedPatternError
 
-Rows = frozenset[tuple[str, ...]]
+ContextSet = frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Contexts:
     """Safe contexts over atom names. `triples` (c|d1 d2) and `left_triples` (c1 c2|d) hold
     only what `pairs` (c|d) does not imply."""
 
-    pairs: Rows = frozenset()
-    triples: Rows = frozenset()
-    left_triples: Rows = frozenset()
+    pairs: ContextSet = frozenset()
+    triples: ContextSet = frozenset()
+    left_triples: ContextSet = frozenset()
 
     def __or__(self, other: Contexts) -> Contexts:
         return Contexts(
@@ -91,7 +91,7 @@ def contexts(graph: Graph, outside: Iterable[str] = ()) -> Contexts:
 
     names = (*graph.symbols, tuple(sorted(outside)))
 
-    def named(rows: Iterable[tuple[int, ...]]) -> Rows:
+    def named(rows: Iterable[tuple[int, ...]]) -> ContextSet:
         return frozenset(t for row in rows for t in product(*(names[i] for i in row)))
 
     indices = range(len(graph.symbols))
@@ -118,40 +118,27 @@ def decide(stages: tuple[Alt, ...], atoms: frozenset[str]) -> Contexts:
     text, so this is exact for 1+1). Runs cut every n characters are not split cleanly: nothing
     inside them is certified here (Theorem 22 does that).
     """
-    groups = [(atoms, True)]
+    whole: list[frozenset[str]] = [atoms]
+    cut: list[frozenset[str]] = []
     for stage in stages[:-1]:
         run = class_run(stage)
         if run is None:
             raise UnsupportedPatternError("an early stage that is not one class run")
-        groups = list(_divided(groups, run[0], run[1] is None))
+        inside = [group & run[0] for group in whole]
+        whole = [group - run[0] for group in whole]
+        (whole if run[1] is None else cut).extend(inside)
     found = Contexts()
-    for group, clean in groups:
+    for group in (*whole, *cut):
         found |= Contexts(frozenset(product(group, atoms - group)))
-        if clean:
-            found |= contexts(build(stages[-1], group), atoms - group)
+    for group in filter(None, whole):
+        found |= contexts(build(stages[-1], group), atoms - group)
     return found
-
-
-def _divided(
-    groups: list[tuple[frozenset[str], bool]], members: frozenset[str], whole: bool
-) -> Iterator[tuple[frozenset[str], bool]]:
-    """The groups after one more class-run stage, which cuts each piece of those before as a text
-    of its own; whether each group's runs stay whole. One that is cut inside stays as it is."""
-    for group, clean in groups:
-        if clean:
-            parts = ((group & members, whole), (group - members, True))
-            yield from ((part, kept) for part, kept in parts if part)
-        else:
-            yield group, False
 
 
 def class_run(node: Node) -> tuple[frozenset[str], int | None] | None:
     """The class and n of a node that is just `[..]{1,n}`, n being None for `[..]+`; else None."""
-    while isinstance(node, (Alt, Seq)):
-        children = node.options if isinstance(node, Alt) else node.items
-        if len(children) != 1:
-            return None
-        node = children[0]
+    while isinstance(node, (Alt, Seq)) and len(node.items) == 1:
+        node = node.items[0]
     if not isinstance(node, Repeat) or not isinstance(node.item, Chars) or node.low != 1:
         return None
     return node.item.atoms, node.high

@@ -120,7 +120,7 @@ class _Compiler:
         if isinstance(node, Repeat):
             return self.repeat(node, then)
         if isinstance(node, Alt):
-            options = tuple(self.node(option, then) for option in node.options)
+            options = tuple(self.node(option, then) for option in node.items)
             return self.add(Step(frozenset(), False, options))
         for item in reversed(node.items):
             then = self.node(item, then)
@@ -149,7 +149,7 @@ def _nullable(node: Node) -> bool:
         return node.low == 0 or _nullable(node.item)
     if isinstance(node, Seq):
         return all(_nullable(item) for item in node.items)
-    return isinstance(node, Ahead) or any(_nullable(option) for option in node.options)
+    return isinstance(node, Ahead) or any(_nullable(option) for option in node.items)
 
 
 def _closure(program: tuple[Step, ...], state: Iterable[int], atom: str) -> tuple[list[int], bool]:

@@ -62,7 +62,7 @@ class Seq:
 
 @dataclass(frozen=True)
 class Alt:
-    options: tuple[Node, ...]
+    items: tuple[Node, ...]
 
 
 Node = Chars | Ahead | Repeat | Seq | Alt
@@ -76,7 +76,7 @@ def parse(pattern: str, engine: str, atoms: Iterable[Atom]) -> Alt:
     tree = parser.alternatives(fold=False)
     if parser.position != len(pattern):
         raise parser.error("unbalanced ')'")
-    return Alt(tuple(_without_possessives(option, parser) for option in tree.options))
+    return Alt(tuple(_without_possessives(option, parser) for option in tree.items))
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -85,7 +85,7 @@ def walk(node: Node) -> Iterator[Node]:
     if isinstance(node, Repeat):
         yield from walk(node.item)
     elif isinstance(node, (Seq, Alt)):
-        for child in node.items if isinstance(node, Seq) else node.options:
+        for child in node.items:
             yield from walk(child)
 
 
