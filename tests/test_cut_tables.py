@@ -16,11 +16,13 @@ import tiktoken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.conftest import chosen_profile, is_quick
-from tokpar.cuts import generate
-from tokpar.cuts.known import GHOSTS, RECIPES, Recipe
-from tokpar.cuts.machine import Graph, build, first_piece
+from tests.patterns_drawn import first_piece
+from tests.recipes import generate_cuts as generate
+from tests.recipes.families import GHOSTS, RECIPES, Recipe
+from tokpar.cuts.contexts import build, decide
+from tokpar.cuts.known import stored_atoms
+from tokpar.cuts.machine import Graph
 from tokpar.cuts.pattern import Atom, UnsupportedPatternError, parse
-from tokpar.cuts.stages import decide
 from tokpar.cuts.tables import (
     Family,
     family_named,
@@ -40,7 +42,7 @@ if chosen_profile() == "deep":
     LENGTH = dict.fromkeys(REGEX_FAMILIES, 7) | {"o200k": 6, "deepseek": 6}
 UPPER_ENDINGS = ("S", "L", "VR", "E")
 """o200k has 19 classes; without these, which a contraction may end in, 15."""
-ATOMS = generate.stored_atoms()
+ATOMS = stored_atoms()
 GROUP = {
     **dict.fromkeys(("ascii_digit", "N"), 0),
     **{a.name: 1 for a in (*ATOMS, *GHOSTS) if a.name.startswith(("cjk", "kana"))},

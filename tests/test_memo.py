@@ -22,7 +22,7 @@ from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, segments_of, separator_of
-from tokpar.cuts.added import guard
+from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor, NativeExecutor
@@ -191,7 +191,8 @@ def test_what_could_make_others_appear_is_no_separator(tokens: list[AddedToken])
 def test_no_added_token_is_overlooked_where_spaces_are_cut(
     contents: list[str], data: st.DataObject
 ) -> None:
-    added = guard([AddedToken(content, id_) for id_, content in enumerate(contents)])
+    tokens = [AddedToken(content, id_) for id_, content in enumerate(contents)]
+    added = AddedTokenGuard(tuple(tokens))
     text = data.draw(texts_with(tuple(contents), 30))
     start = data.draw(st.integers(0, len(text)))
     stop = data.draw(st.integers(start, len(text)))

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.recipes.engines import MEMBERS
 from tests.seams import part, serial
 from tests.texts import texts
 from tests.tokenizers_drawn import PATTERNS, TIKTOKEN_FAMILIES, ByteLevelSpec, TiktokenSpec, build
-from tokpar.cuts.engines import MEMBERS
 from tokpar.cuts.scan import Scanner, scanner_for
 from tokpar.cuts.tables import load_atoms, load_pictographs
 from tokpar.interfaces import facts_of

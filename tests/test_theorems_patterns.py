@@ -26,6 +26,7 @@ from tests.patterns_drawn import (
     clean,
     dead,
     first_end,
+    first_piece,
     members,
     patterns,
     pieces,
@@ -34,10 +35,10 @@ from tests.patterns_drawn import (
 from tests.test_cut_tables import ENGINES
 from tests.texts import WHITESPACE, texts
 from tests.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
-from tokpar.cuts.machine import Graph, contexts, explore, first_piece
-from tokpar.cuts.machine import build as build_graph
+from tokpar.cuts.contexts import build as build_graph
+from tokpar.cuts.contexts import contexts, decide
+from tokpar.cuts.machine import Graph, explore
 from tokpar.cuts.pattern import UnsupportedPatternError, parse
-from tokpar.cuts.stages import decide
 
 SHORT = 5
 KINDS = ("", "+", "?")

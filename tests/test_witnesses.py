@@ -20,9 +20,9 @@ from tests.test_theorems import Table, before, behind, boundaries, edges, encode
 from tests.test_theorems_patterns import engine_pieces
 from tests.test_theorems_text import a_safe, bytes_only, with_tokens
 from tests.tokenizers_drawn import Added, plain_copy
-from tokpar.cuts.machine import contexts, explore
+from tokpar.cuts.contexts import contexts, decide
+from tokpar.cuts.machine import explore
 from tokpar.cuts.pattern import Atom, parse
-from tokpar.cuts.stages import decide
 
 # -------------------------------------------------------------- merging: 3, 4, 7, 7.2, 8, 9, 11
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -167,8 +167,3 @@ def _undisturbed(token: AddedToken, start: int, text: str, p: int) -> bool:
 
 def _all_space(text: str, start: int, stop: int) -> bool:
     return all(maybe_space(char) for char in text[start:stop])
-
-
-def guard(tokens: Sequence[AddedToken]) -> AddedTokenGuard:
-    """The guard for these tokens, as they are searched in the raw text."""
-    return AddedTokenGuard(tuple(tokens))

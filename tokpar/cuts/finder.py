@@ -9,18 +9,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokpar.cuts.added import AddedTokenGuard, guard
+from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.cuts.numbers import is_number, number_pairs, run_start, run_stop
-from tokpar.cuts.tables import Family, family_named, pair_pattern
+from tokpar.cuts.tables import WHITESPACE, Family, family_named, pair_pattern
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
-# \\s of python-regex, Oniguruma and fancy-regex alike: 25 code points (theorem 20).
-SPACE = frozenset(
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
-    "\u200a\u2028\u2029\u202f\u205f\u3000"
-)
+SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
 
@@ -236,6 +232,6 @@ def _finder(facts: Facts) -> CutFinder:
     return CutFinder(
         facts=facts,
         family=family_named(facts.family) if facts.family else None,
-        added=guard(before),
+        added=AddedTokenGuard(tuple(before)),
         normalized=NormalizerGuard(facts.normalizers, tuple(after)),
     )

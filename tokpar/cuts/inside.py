@@ -185,16 +185,13 @@ class Inside:
         which is the last seam before it. Every chunk between them scans as the text does."""
         found: list[Place] = []
         last = first
-        for piece in self._long_pieces(region):
+        least = 2 * (self.facts.longest_token + 1)
+        for k in np.flatnonzero(np.diff(region.edges) >= least):
+            piece = int(region.edges[k]), int(region.edges[k + 1])
             found += self._in_piece(text, region, piece, last, size)
             if found:
                 last = found[-1].seam.position
         return self._all_closed(text, region, found)
-
-    def _long_pieces(self, region: Region) -> Iterator[tuple[int, int]]:
-        least = 2 * (self.facts.longest_token + 1)
-        for k in np.flatnonzero(np.diff(region.edges) >= least):
-            yield int(region.edges[k]), int(region.edges[k + 1])
 
     def _in_piece(
         self, text: str, region: Region, piece: tuple[int, int], last: int, size: int

@@ -1,15 +1,11 @@
-"""The pre-tokenizer families that are known by name, and the atoms that tell them apart."""
+"""The patterns of the families that are known by name, and the atoms that tell them apart."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tokpar.cuts.pattern import WHITESPACE, Atom, Ranges
-
-ALL = ("fancy-regex", "oniguruma", "regex")
-POSSESSIVE = ("fancy-regex", "regex")
-"""Engines in which `{1,3}+` is possessive; in Oniguruma it repeats the group."""
+from tokpar.cuts.pattern import Atom
+from tokpar.cuts.tables import WHITESPACE, Ranges, load_atoms
 
 CJK: Ranges = ((0x4E00, 0x9FA5),)
 KANA: Ranges = ((0x3040, 0x30FF),)
@@ -50,27 +46,11 @@ SHARED: Mapping[str, tuple[str, Ranges]] = {
 }
 """Atoms that take what is left of a region: name -> (category, region), in this order."""
 
-GHOSTS = (Atom("kana_unassigned", "C", ((0x3040, 0x3040), (0x3097, 0x3098))),)
-"""Signatures that real text can show although no frozen code point has them."""
 
-PROPERTIES = ("Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S")
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """One family before it is decided: spellings, class of each atom, patterns of the gaps.
-
-    `stages` lists, for each spelling, the engines and one pattern per Split. `gap` is an extra
-    last alternative that matches exactly the text between matches, for a pattern that is not
-    covering (checked against the engines by the tests). `universal` says which white space may
-    stand right of a U1 cut.
-    """
-
-    name: str
-    stages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    classes: Mapping[str, tuple[str, ...]]
-    universal: str = "not_newline"
-    gap: str = ""
+def stored_atoms() -> tuple[Atom, ...]:
+    """The frozen atoms of the tables, with their categories."""
+    known = {**SINGLES, **SHARED}
+    return tuple(Atom(name, known[name][0], ranges) for name, ranges in load_atoms().items())
 
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -104,138 +84,3 @@ DEEPSEEK = (
 )
 DEEPSEEK_STAGES = (r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK)
 DEEPSEEK_RAW_NEWLINES = (*DEEPSEEK_STAGES[:2], DEEPSEEK.replace(r"\r\n", "\r\n"))
-
-
-def _letters(*names: str) -> tuple[str, ...]:
-    return tuple(f"ascii_{name}" for name in names)
-
-
-_LOWER_CLASSES = {
-    "a": ("ascii_lower", "Ll"),
-    "s": _letters("s", "t", "m", "d"),
-    "l": _letters("l"),
-    "vr": _letters("v", "r"),
-    "e": _letters("e"),
-}
-_UPPER_CLASSES = {
-    "A": ("ascii_upper", "Lu", "Lt"),
-    "S": _letters("S", "T", "M", "D"),
-    "L": _letters("L"),
-    "VR": _letters("V", "R"),
-    "E": _letters("E"),
-}
-_UNCASED = ("Lo", "Lm", "cjk", "kana_Lo", "kana_Lm")
-_MARKS = ("M", "kana_M")
-_PUNCT = ("ascii_punct", "P", "kana_P")
-_SYMBOLS = ("ascii_symbol", "S", "kana_S", "low_block")
-_OTHER = (*_PUNCT, *_SYMBOLS, "ascii_control", "C")
-_DIGITS = {"1": ("ascii_digit", "N")}
-_TABS = ("tab", "space_control", "space_Z")
-_SPACES = {"sp": ("space",), "nl": ("newline",), "tab": _TABS}
-_ALL_UPPER = tuple(atom for atoms in _UPPER_CLASSES.values() for atom in atoms)
-_ALL_LOWER = tuple(atom for atoms in _LOWER_CLASSES.values() for atom in atoms)
-
-_PLAIN = {**_DIGITS, "'": ("quote",), ".": (*_OTHER, *_MARKS, "slash")}
-GPT2_CLASSES = {
-    **_LOWER_CLASSES,
-    "a": ("ascii_lower", "Ll", *_ALL_UPPER, *_UNCASED),
-    **_PLAIN,
-    "sp": ("space",),
-    "ws": ("newline", *_TABS),
-}
-CL100K_CLASSES = {
-    **{name: (*atoms, *_UPPER_CLASSES[name.upper()]) for name, atoms in _LOWER_CLASSES.items()},
-    **_PLAIN,
-    **_SPACES,
-}
-CL100K_CLASSES["a"] = (*CL100K_CLASSES["a"], *_UNCASED)
-O200K_CLASSES = {
-    **_LOWER_CLASSES,
-    **_UPPER_CLASSES,
-    "o": _UNCASED,
-    "M": _MARKS,
-    **_DIGITS,
-    **_SPACES,
-    "'": ("quote",),
-    "/": ("slash",),
-    ".": _OTHER,
-}
-TEKKEN_CLASSES = {
-    "a": _ALL_LOWER,
-    "A": _ALL_UPPER,
-    "o": _UNCASED,
-    "M": _MARKS,
-    **_DIGITS,
-    **_SPACES,
-    "/": ("slash",),
-    ".": (*_OTHER, "quote"),
-}
-_ASCII_LETTERS = tuple(atom for atom in (*_ALL_LOWER, *_ALL_UPPER) if atom.startswith("ascii_"))
-DEEPSEEK_CLASSES = {
-    "a": _ASCII_LETTERS,
-    "o": ("Ll", "Lu", "Lt", "Lo", "Lm"),
-    "M": ("M",),
-    "C": ("cjk", "kana_Lo", "kana_Lm"),
-    "kM": ("kana_M",),
-    "kP": ("kana_P", "kana_S"),
-    **_DIGITS,
-    **_SPACES,
-    ".": ("ascii_punct", "ascii_symbol", "quote", "slash"),
-    "”": ("P", "S", "low_block"),
-    "ctl": ("ascii_control", "C"),
-}
-
-RECIPES = (
-    Recipe(
-        "gpt2",
-        ((ALL, (GPT2,)), (ALL, (GPT2_BRACKETS,)), (ALL, (R50K,))),
-        GPT2_CLASSES,
-        universal="any",
-    ),
-    Recipe("cl100k", ((ALL, (CL100K,)), (ALL, (CL100K_MIDDLE,))), CL100K_CLASSES),
-    Recipe(
-        "cl100k_tiktoken",
-        ((POSSESSIVE, (CL100K_TIKTOKEN,)), (ALL, (CL100K_SAVED,))),
-        CL100K_CLASSES,
-    ),
-    Recipe("qwen2", ((ALL, (QWEN2,)),), CL100K_CLASSES),
-    Recipe("o200k", ((ALL, (O200K,)),), O200K_CLASSES),
-    Recipe("tekken", ((ALL, (TEKKEN,)),), TEKKEN_CLASSES),
-    Recipe(
-        "deepseek",
-        tuple((("oniguruma", "regex"), s) for s in (DEEPSEEK_STAGES, DEEPSEEK_RAW_NEWLINES)),
-        DEEPSEEK_CLASSES,
-        gap=r"|[^\s\p{L}\p{M}\p{P}\p{S}]+(?![\p{L}\p{M}])",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A pair-local pre-tokenizer (section 4.8): safe pairs by theory, not by the machine."""
-
-    name: str
-    classes: Mapping[str, tuple[str, ...]]
-    pairs: Mapping[str, tuple[str, ...]]
-
-
-_BERT_SEPARATORS = ("space", "newline", "tab", "space_Z", "quote", "slash", "ascii_symbol", "cjk")
-_ATOMS = (*SINGLES, *SHARED)
-
-
-def _two_classes(name: str, separators: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    return {"other": tuple(a for a in _ATOMS if a not in separators), name: separators}
-
-
-STATED = (
-    Stated(
-        "bert",
-        _two_classes("separator", (*_BERT_SEPARATORS, *_PUNCT)),
-        {"other": ("separator",), "separator": ("other", "separator")},
-    ),
-    Stated(
-        "metaspace",
-        _two_classes("mark", ("space", "low_block")),
-        {"other": ("mark",), "mark": ("mark",)},
-    ),
-)

@@ -9,8 +9,7 @@ is no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
@@ -79,11 +78,7 @@ class NormalizerGuard:
             return None
         images = [(token, self._map(token.content)) for token in self.tokens]
         return AddedTokenGuard(
-            tuple(
-                AddedToken(image, t.id, t.lstrip, t.rstrip, t.single_word)
-                for t, image in images
-                if image is not None
-            )
+            tuple(replace(token, content=image) for token, image in images if image is not None)
         )
 
     @cached_property
@@ -94,21 +89,14 @@ class NormalizerGuard:
     def _image(self, text: str, p: int, reach: int) -> tuple[str, int] | None:
         """Image of S[p-reach:p+reach] and where `p` lies in it; None if it cannot be proved."""
         lo, hi = max(0, p - reach), min(len(text), p + reach)
-        following = text[hi : hi + 1]
-        if not _ALPHABET.fullmatch(text, lo, hi) or not _ALPHABET.fullmatch(following):
-            return None
-        image = self._map(text[lo:hi], p - lo)
+        image = self._map(text[lo:hi], p - lo) if _ALPHABET.fullmatch(text[hi : hi + 1]) else None
         return None if image is None else (image, p - lo)
 
     def _map(self, window: str, cut: int | None = None) -> str | None:
         """Image of a window of the alphabet, one character for each; None if it cannot be known."""
-        if not _ALPHABET.fullmatch(window):
-            return None
-        image: str | None = window
+        image = window if _ALPHABET.fullmatch(window) else None
         for stage in self.stages:
-            if image is None:
-                break
-            image = _STAGES[stage.kind](stage, image, cut) if stage.kind in _STAGES else None
+            image = None if image is None else _mapped(stage, image, cut)
         return image
 
 
@@ -118,39 +106,22 @@ def replaced_string(stage: NormalizerStage) -> str | None:
     return pattern if isinstance(pattern, str) else None
 
 
-def _lowercase(stage: NormalizerStage, window: str, cut: int | None) -> str:
-    return window.lower()
-
-
-def _same(stage: NormalizerStage, window: str, cut: int | None) -> str:
-    return window
-
-
-def _bert(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
-    if not window.isascii():
-        return None  # spaces may be set around ideographs
-    if stage.setting("clean_text"):
-        window = re.sub("[\t\n\r]", " ", window)
-    return window.lower() if stage.setting("lowercase") else window
-
-
-def _strip(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
-    if cut is None:
-        return window if window == window.strip() else None
-    beside = window[max(0, cut - 1) : cut + 1]
-    return None if any(map(maybe_space, beside)) else window
-
-
-def _replace(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
-    string = replaced_string(stage)
-    return None if not string or string in window else window
-
-
-_STAGES: dict[str, Callable[[NormalizerStage, str, int | None], str | None]] = {
-    **dict.fromkeys(_FORMS, _same),
-    "StripAccents": _same,
-    "Lowercase": _lowercase,
-    "BertNormalizer": _bert,
-    "Strip": _strip,
-    "Replace": _replace,
-}
+def _mapped(stage: NormalizerStage, window: str, cut: int | None) -> str | None:
+    """What one stage makes of a window of the alphabet, if that is as long; None if it may not be.
+    `cut`: the place in it that is looked at, None if it is a whole text."""
+    if stage.kind in _FORMS or stage.kind == "StripAccents":
+        return window
+    if stage.kind == "Lowercase":
+        return window.lower()
+    if stage.kind == "Replace":
+        string = replaced_string(stage)
+        return None if not string or string in window else window
+    if stage.kind == "Strip":
+        if cut is None:
+            return window if window == window.strip() else None
+        return None if any(map(maybe_space, window[max(0, cut - 1) : cut + 1])) else window
+    if stage.kind == "BertNormalizer" and window.isascii():  # sets spaces around ideographs
+        if stage.setting("clean_text"):
+            window = re.sub("[\t\n\r]", " ", window)
+        return window.lower() if stage.setting("lowercase") else window
+    return None

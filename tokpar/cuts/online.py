@@ -8,7 +8,7 @@ Classes of characters are those of the module `regex`, which is asked about ever
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -16,10 +16,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cuts.known import SHARED, SINGLES
+from tokpar.cuts.known import stored_atoms
 from tokpar.cuts.machine import Graph, explore
-from tokpar.cuts.pattern import END, Ahead, Alt, Atom, Chars, Node, Repeat, Seq, parse
-from tokpar.cuts.tables import load_atoms
+from tokpar.cuts.pattern import char_sets, parse
 from tokpar.cuts.unfinished import Beginnings
 
 CODE_POINTS = 0x110000
@@ -182,10 +181,10 @@ class TokenSplitter:
 @lru_cache(maxsize=32)
 def machine_for(pattern: str) -> Machine:
     """The machine of a Split. UnsupportedPatternError if it cannot be built."""
-    tree = parse(pattern, "regex", _atoms())
-    class_of, members = _classes(sorted(set(_sources(tree))))
+    tree = parse(pattern, "regex", stored_atoms())  # of which only the shape is used
+    class_of, members = _classes(sorted(char_sets(tree)))
     names = [str(number) for number in range(int(class_of.max()) + 1)]
-    graph = explore(_renamed(tree, members, frozenset(names)), names)
+    graph = explore(tree, names, members)
     symbol = np.zeros(len(names), dtype=np.uint8)
     for column, group in enumerate(graph.symbols):
         symbol[[int(name) for name in group]] = column
@@ -213,24 +212,6 @@ def _flattened(graph: Graph, symbol_of: NDArray[np.uint8]) -> Machine:
     return Machine(symbol_of, len(graph.symbols), tuple(after), tuple(signs), at_end)
 
 
-def _atoms() -> list[Atom]:
-    """An alphabet to parse with; only the shape of the tree is used."""
-    known = {**SINGLES, **SHARED}
-    return [Atom(name, known[name][0], ranges) for name, ranges in load_atoms().items()]
-
-
-def _sources(node: Node) -> Iterator[str]:
-    """The spellings of all classes, those of look-aheads included."""
-    if isinstance(node, (Chars, Ahead)):
-        if node.source:
-            yield node.source
-    elif isinstance(node, Repeat):
-        yield from _sources(node.item)
-    else:
-        for child in node.items if isinstance(node, Seq) else node.options:
-            yield from _sources(child)
-
-
 def _classes(sources: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, frozenset[str]]]:
     """The code points parted into classes that no source tells apart: the number of each code
     point's class, shape (0x110000,), and the names of the classes that each source matches."""
@@ -251,21 +232,3 @@ def _classes(sources: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, froze
         for bit, source in enumerate(sources)
     }
     return class_of, members
-
-
-def _renamed(tree: Alt, members: Mapping[str, frozenset[str]], names: frozenset[str]) -> Alt:
-    """The tree over these classes instead of the atoms it was parsed with."""
-
-    def told(node: Node) -> Node:
-        if isinstance(node, Chars):
-            return Chars(members[node.source], node.source)
-        if isinstance(node, Ahead):
-            inside = members.get(node.source, frozenset({END}))
-            return Ahead((names | {END}) - inside if node.negated else inside)
-        if isinstance(node, Repeat):
-            return Repeat(told(node.item), node.low, node.high)
-        if isinstance(node, Seq):
-            return Seq(tuple(map(told, node.items)))
-        return Alt(tuple(map(told, node.options)))
-
-    return Alt(tuple(map(told, tree.options)))

@@ -7,21 +7,12 @@ provably the same as greedy ones. Anything else raises `UnsupportedPatternError`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-END = "END"
-"""Stands for "end of text" in look-ahead sets."""
-
-WHITESPACE: tuple[tuple[int, int], ...] = (
-    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
-    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
-)  # fmt: skip
-"""The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
+from tokpar.cuts.tables import WHITESPACE, Ranges, merged
 
 ENGINES = ("fancy-regex", "oniguruma", "regex")
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 class UnsupportedPatternError(ValueError):
@@ -47,12 +38,11 @@ class Chars:
 
 @dataclass(frozen=True)
 class Ahead:
-    """Succeeds when the next atom, or END, is in `allowed`; consumes nothing. `source` is the regex
-    spelling of the class that must follow, or with `negated` must not; "" if only END may."""
+    """Succeeds when one of `item` follows, or with `negated` anything else or END; without `item`,
+    when END does. Consumes nothing."""
 
-    allowed: frozenset[str]
-    source: str = field(default="", compare=False)
-    negated: bool = field(default=False, compare=False)
+    item: Chars | None = None
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ class Seq:
 
 @dataclass(frozen=True)
 class Alt:
-    options: tuple[Node, ...]
+    items: tuple[Node, ...]
 
 
 Node = Chars | Ahead | Repeat | Seq | Alt
@@ -86,19 +76,23 @@ def parse(pattern: str, engine: str, atoms: Iterable[Atom]) -> Alt:
     tree = parser.alternatives(fold=False)
     if parser.position != len(pattern):
         raise parser.error("unbalanced ')'")
-    return Alt(tuple(_without_possessives(option, parser) for option in tree.options))
+    return Alt(tuple(_without_possessives(option, parser) for option in tree.items))
 
 
-def char_sets(node: Node) -> dict[str, frozenset[str]]:
-    """Every one-char regex in the tree, by its source: `{"\\p{L}": {...}}`."""
-    if isinstance(node, Chars):
-        return {node.source: node.atoms}
-    if isinstance(node, Ahead):
-        return {}
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the pattern."""
+    yield node
     if isinstance(node, Repeat):
-        return char_sets(node.item)
-    children = node.items if isinstance(node, Seq) else node.options
-    return {source: atoms for child in children for source, atoms in char_sets(child).items()}
+        yield from walk(node.item)
+    elif isinstance(node, (Seq, Alt)):
+        for child in node.items:
+            yield from walk(child)
+
+
+def char_sets(tree: Node) -> dict[str, frozenset[str]]:
+    """All one-char regexes in the tree, look-aheads included, by their source: {"\\s": {...}}."""
+    leaves = (node.item if isinstance(node, Ahead) else node for node in walk(tree))
+    return {leaf.source: leaf.atoms for leaf in leaves if isinstance(leaf, Chars)}
 
 
 def _without_possessives(option: Node, parser: _Parser) -> Node:
@@ -112,9 +106,9 @@ def _without_possessives(option: Node, parser: _Parser) -> Node:
             if not _giving_back_is_useless(item.item.atoms, items[index + 1 :]):
                 raise parser.error(f"possessive {item.item.source} differs from greedy")
             item = Repeat(item.item, item.low, item.high)
-        elif _has_possessive(item):
+        elif any(isinstance(node, Repeat) and node.possessive for node in walk(item)):
             raise parser.error("possessive repeat inside a group")
-        elif item == Ahead(frozenset({END})):
+        elif item == Ahead():
             _require_end_of_run(items[index - 1] if index else None, parser)
         lowered.append(item)
     return Seq(tuple(lowered))
@@ -125,7 +119,7 @@ def _giving_back_is_useless(atoms: frozenset[str], rest: tuple[Node, ...]) -> bo
     if all(isinstance(item, Repeat) and item.low == 0 for item in rest):
         return True
     for item in rest:
-        if item == Ahead(frozenset({END})):
+        if item == Ahead():
             return True
         chars = item.item if isinstance(item, Repeat) else item
         if not isinstance(chars, Chars) or chars.atoms & atoms:
@@ -133,14 +127,6 @@ def _giving_back_is_useless(atoms: frozenset[str], rest: tuple[Node, ...]) -> bo
         if not isinstance(item, Repeat) or item.low > 0:
             return True
     return False
-
-
-def _has_possessive(node: Node) -> bool:
-    if isinstance(node, Repeat):
-        return node.possessive or _has_possessive(node.item)
-    if isinstance(node, Seq):
-        return any(_has_possessive(item) for item in node.items)
-    return isinstance(node, Alt) and any(_has_possessive(item) for item in node.options)
 
 
 def _require_end_of_run(before: Node | None, parser: _Parser) -> None:
@@ -232,7 +218,7 @@ class _Parser:
         if self.take("("):
             return self.group(fold)
         if self.take("$"):
-            return Ahead(frozenset({END}))
+            return Ahead()
         if self.take("["):
             atoms = self.bracket(fold)
         elif self.take("\\"):
@@ -261,8 +247,8 @@ class _Parser:
         item = self.single(fold)
         if not isinstance(item, Chars) or not self.take(")"):
             raise self.error("look-ahead over more than one character")
-        allowed = (frozenset(self.atoms) | {END}) - item.atoms if negated else item.atoms
-        return Ahead(allowed, item.source, negated)
+        only_end = negated and item.atoms == frozenset(self.atoms)
+        return Ahead() if only_end else Ahead(item, negated)
 
     def bracket(self, fold: bool) -> frozenset[str]:
         negated = self.take("^")
@@ -321,7 +307,7 @@ class _Parser:
 
     def members(self, ranges: Iterable[tuple[int, int]]) -> frozenset[str]:
         """Atoms whose code points all lie in `ranges`; an atom that is cut in two is refused."""
-        wanted = _merged(ranges)
+        wanted = merged(ranges)
         found = set()
         for atom in self.atoms.values():
             inside = sum(_overlap(span, piece) for span in atom.ranges for piece in wanted)
@@ -336,22 +322,10 @@ _PROPERTIES = ("L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "P", "S")
 
 
 def _cases(char: str, fold: bool) -> list[tuple[int, int]]:
-    if fold and char.isascii():
-        return [(ord(c), ord(c)) for c in sorted({char.lower(), char.upper()})]
-    if fold:
+    if fold and not char.isascii():
         raise UnsupportedPatternError(f"case-insensitive {char!r}")
-    return [(ord(char), ord(char))]
+    return [(ord(c), ord(c)) for c in ({char.lower(), char.upper()} if fold else char)]
 
 
 def _overlap(left: tuple[int, int], right: tuple[int, int]) -> int:
     return max(0, min(left[1], right[1]) - max(left[0], right[0]) + 1)
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Disjoint ascending ranges with the same code points."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            low, high = merged[-1][0], max(high, merged.pop()[1])
-        merged.append((low, high))
-    return merged

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,16 +32,17 @@ class Run:
         return max(0, (count - (self.least - self.length)) // self.length)
 
 
-_RUNS: WeakKeyDictionary[Facts, dict[str, Run | None]] = WeakKeyDictionary()
-
-
 def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
     """What the tokenizer makes of long runs of an ASCII character; None if that is not found out.
     Probed once per facts and character."""
-    known = _RUNS.setdefault(scanner.facts, {})
+    known = scanner.facts.derived(_no_runs)
     if char not in known:
         known[char] = _probed(scanner, tokenizer, char)
     return known[char]
+
+
+def _no_runs(facts: Facts) -> dict[str, Run | None]:
+    return {}
 
 
 def _probed(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:

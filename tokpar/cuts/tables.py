@@ -17,6 +17,12 @@ from typing import Any
 Ranges = tuple[tuple[int, int], ...]
 """Inclusive code point ranges, ascending and disjoint."""
 
+WHITESPACE: Ranges = (
+    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
+    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
+)  # fmt: skip
+"""The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -57,8 +63,7 @@ class Family:
 
     def ranges(self, name: str) -> Ranges:
         """Code points of one class."""
-        atoms = load_atoms()
-        return merged(span for atom in self.classes[name] for span in atoms[atom])
+        return merged(span for atom in self.classes[name] for span in load_atoms()[atom])
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int], list[str]]:
@@ -106,7 +111,8 @@ def family_named(name: str) -> Family | None:
 
 def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
     """The family that `engine` makes of these Split patterns, one per stage; None if unknown."""
-    return _by_source().get(Source(engine, tuple(patterns)))
+    source = Source(engine, tuple(patterns))
+    return next((family for family in load_families().values() if source in family.sources), None)
 
 
 @lru_cache(maxsize=64)
@@ -115,14 +121,14 @@ def pair_pattern(family: Family) -> re.Pattern[str]:
 
     Left classes with the same right set share one branch, the largest first.
     """
-    rows: dict[frozenset[str], list[str]] = {}
+    rows: dict[frozenset[str], list[tuple[int, int]]] = {}
     for left, row in family.pairs.items():
         if row:
-            rows.setdefault(frozenset(row), []).append(left)
+            rows.setdefault(frozenset(row), []).extend(family.ranges(left))
     branches = []
-    for rights, lefts in sorted(rows.items(), key=lambda item: -_size(family, item[1])):
-        before, after = (_class_of_names(family, names) for names in (lefts, rights))
-        branches.append(f"(?<={before})(?={after})")
+    for rights, before in sorted(rows.items(), key=lambda item: -_size(item[1])):
+        after = (span for name in rights for span in family.ranges(name))
+        branches.append(f"(?<={range_class(before)})(?={range_class(after)})")
     return re.compile("|".join(branches) or r"(?!)")
 
 
@@ -149,17 +155,8 @@ def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(result)
 
 
-def _class_of_names(family: Family, names: Iterable[str]) -> str:
-    return range_class(span for name in names for span in family.ranges(name))
-
-
-def _size(family: Family, names: Iterable[str]) -> int:
-    return sum(high - low + 1 for name in names for low, high in family.ranges(name))
-
-
-@lru_cache(maxsize=1)
-def _by_source() -> Mapping[Source, Family]:
-    return {source: family for family in load_families().values() for source in family.sources}
+def _size(ranges: Iterable[tuple[int, int]]) -> int:
+    return sum(high - low + 1 for low, high in ranges)
 
 
 def _read(name: str) -> Any:

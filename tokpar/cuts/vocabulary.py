@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
 
 from tokpar.types import Facts
 
@@ -57,15 +56,12 @@ def _common(one: bytes, other: bytes) -> int:
     return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-_KNOWN: WeakKeyDictionary[Facts, Vocabulary] = WeakKeyDictionary()
-
-
 def vocabulary_of(facts: Facts) -> Vocabulary | None:
     """The tokens that the facts name, sorted at the first call (0.1 s for 200,000); None if they
     name none, or one longer than their longest."""
-    if facts.tokens is None:
-        return None
-    known = _KNOWN.get(facts)
-    if known is None:
-        known = _KNOWN[facts] = Vocabulary(facts.tokens())
-    return known if known.longest <= facts.longest_token else None
+    return facts.derived(_vocabulary)
+
+
+def _vocabulary(facts: Facts) -> Vocabulary | None:
+    made = None if facts.tokens is None else Vocabulary(facts.tokens())
+    return None if made is None or made.longest > facts.longest_token else made

@@ -1,7 +1,7 @@
-"""Write the frozen tables again, or compare them: `python -m tokpar.cuts.generate [--check]`.
+"""Writes the tables of ``tokpar/cuts`` again, or compares: `python -m tests.recipes.generate_cuts`.
 
 atoms.json asks the real engines (needs regex, tiktoken and tokenizers); families.json follows
-from the stored atoms by `machine.decide` alone.
+from the stored atoms by `contexts.decide` alone.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.cuts import engines
-from tokpar.cuts.known import GHOSTS, PROPERTIES, RECIPES, SHARED, SINGLES, STATED, Recipe, Stated
-from tokpar.cuts.machine import Contexts
-from tokpar.cuts.pattern import WHITESPACE, Alt, Atom, Ranges, char_sets, parse
-from tokpar.cuts.stages import decide, digit_phase
+from tests.recipes import engines
+from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
+from tokpar.cuts.contexts import Contexts, class_run, decide
+from tokpar.cuts.known import SHARED, SINGLES
+from tokpar.cuts.pattern import Alt, Atom, Chars, char_sets, parse, walk
+from tokpar.cuts.tables import WHITESPACE, Ranges, merged
 
-TABLES = Path(__file__).parent / "tables"
+TABLES = Path(__file__).parents[2] / "tokpar" / "cuts" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
-CATEGORIES = {name: category for name, (category, _) in {**SINGLES, **SHARED}.items()}
 
 
 def categories(text: str) -> tuple[list[str], engines.BoolArray]:
@@ -70,7 +70,7 @@ def make_atoms() -> tuple[Atom, ...]:
     by_category = np.array(category)
     for name, (wanted, region) in SHARED.items():
         mask = frozen & _mask(region) & (by_category == wanted)
-        atoms.append(Atom(name, wanted, _ranges(np.flatnonzero(mask).tolist())))
+        atoms.append(Atom(name, wanted, merged((p, p) for p in np.flatnonzero(mask).tolist())))
         frozen &= ~mask
     check_sets(atoms, text)
     return tuple(atoms)
@@ -111,26 +111,6 @@ def _mask(ranges: Ranges) -> engines.BoolArray:
     return mask
 
 
-def _ranges(points: list[int]) -> Ranges:
-    """Ascending code points as inclusive ranges: [1, 2, 5] -> ((1, 2), (5, 5))."""
-    ranges: list[tuple[int, int]] = []
-    for point in points:
-        if ranges and ranges[-1][1] == point - 1:
-            ranges[-1] = (ranges[-1][0], point)
-        else:
-            ranges.append((point, point))
-    return tuple(ranges)
-
-
-def stored_atoms() -> tuple[Atom, ...]:
-    """The atoms of atoms.json."""
-    stored = json.loads(ATOMS.read_text(encoding="utf-8"))["atoms"]
-    return tuple(
-        Atom(name, CATEGORIES[name], tuple((low, high) for low, high in ranges))
-        for name, ranges in stored.items()
-    )
-
-
 def stages_of(
     recipe: Recipe, engine: str, patterns: tuple[str, ...], atoms: Iterable[Atom]
 ) -> tuple[Alt, ...]:
@@ -152,6 +132,17 @@ def decide_recipe(recipe: Recipe, atoms: tuple[Atom, ...]) -> tuple[Contexts, in
     if len(results) != 1:
         raise AssertionError(f"the spellings of {recipe.name} have different tables")
     return results.pop()
+
+
+def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
+    """n if digits are consumed by one alternative `digits{1,n}` and nothing else (Theorem 22)."""
+    users = [
+        option
+        for option in stages[0].items
+        if any(isinstance(node, Chars) and node.atoms & digits for node in walk(option))
+    ]
+    run = class_run(users[0]) if len(users) == 1 else None
+    return run[1] if run is not None and run[0] == digits else None
 
 
 def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
@@ -259,7 +250,9 @@ def _same_but_provenance(text: str, path: Path) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write both tables, or with --check report the first that differs (exit code 1)."""
-    parser = argparse.ArgumentParser(prog="python -m tokpar.cuts.generate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.recipes.generate_cuts", description=__doc__
+    )
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args(arguments).check
     atoms = make_atoms()

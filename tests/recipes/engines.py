@@ -1,4 +1,4 @@
-"""Ask the real regex engines which code points a one-char pattern matches (generate.py only)."""
+"""Asks the real regex engines which code points a one-char pattern matches."""
 
 from __future__ import annotations
 
