@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.settings import FINISHING, flags
 from tokpar.adapters.token_lengths import TokenLengths
@@ -44,7 +43,7 @@ class JsonFile:
         finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
             self._finish = _finish(self.config, finishing)
-            self.facts = _facts(self.config)
+            self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
         except (AttributeError, KeyError, TypeError) as error:
@@ -146,13 +145,6 @@ class RankFile:
 
     def finish(self, rows: Rows) -> Rows:
         return rows
-
-
-def _facts(config: Mapping[str, Any]) -> Facts:
-    facts = facts_from_json(config)
-    if facts.undivided is not None:
-        return facts
-    return replace(facts, tokens=partial(token_bytes, tuple(config["model"]["vocab"])))
 
 
 def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:

@@ -10,10 +10,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 
 import numpy as np
 
+from tokpar.adapters.hf_facts import can_overlap
 from tokpar.errors import EngineError
 from tokpar.kernels import SPACES, IdArray
 from tokpar.types import AddedToken, Facts
@@ -165,19 +167,10 @@ def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
-        if token.content and not flagged and all(_apart(token.content, c) for c in contents):
+        if (
+            token.content
+            and not flagged
+            and not any(map(partial(can_overlap, token.content), contents))
+        ):
             return token
     return None
-
-
-def _apart(separator: str, other: str) -> bool:
-    """No occurrence of `other` can overlap one of `separator` but by being it."""
-    if other == separator:
-        shifts = range(1, len(other))
-        return not any(separator.startswith(other[k:]) for k in shifts)
-    if separator in other or other in separator:
-        return False
-    return not any(
-        separator.startswith(other[-k:]) or separator.endswith(other[:k])
-        for k in range(1, min(len(separator), len(other)))
-    )
