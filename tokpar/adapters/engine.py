@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.adapters.panics import raise_panic
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
@@ -147,7 +148,7 @@ class EngineTokenizer:
         try:
             return self._calls.encode(text)
         except BaseException as error:
-            self._raise_panic(error, len(text))
+            raise_panic(error, self._name, [text])
             raise
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -155,17 +156,13 @@ class EngineTokenizer:
         try:
             rows = self._calls.encode_many(texts if isinstance(texts, list) else list(texts))
         except BaseException as error:
-            self._raise_panic(error, sum(map(len, texts)))
+            raise_panic(error, self._name, texts)
             raise
         if not spans:
             return rows
         return Rows.of_pieces(
             [Piece(rows[k], self.locate(rows[k], text)) for k, text in enumerate(texts)]
         )
-
-    def _raise_panic(self, error: BaseException, length: int) -> None:
-        if type(error).__name__ == "PanicException":
-            raise EngineError(f"{self._name} panicked: {error}", 0, length) from error
 
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`. Raises what `check_text` and `encode` raise."""

@@ -78,12 +78,9 @@ class JsonFile:
     def finish(self, rows: Rows) -> Rows:
         return self._finish.rows(rows)
 
-    @cached_property
+    @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        finish = self._finish
-        if finish.truncation is not None or finish.padding is not None:
-            return None
-        return finish.prefix, finish.suffix
+        return self._finish.around
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:

@@ -10,9 +10,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import VERSION
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_one import HuggingFaceOneTokenizer
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
-    FileAdapter = HuggingFaceTokenizer | HuggingFaceOneTokenizer
+    FileAdapter: TypeAlias = HuggingFaceTokenizer | HuggingFaceOneTokenizer
 
 OLDEST = (0, 21)
 _WORKING = "tokenizers 0.21 or later, 1.x included"
@@ -63,6 +64,18 @@ def is_of_first_line(adapter: object) -> TypeIs[HuggingFaceTokenizer]:
     """Whether this is the adapter of a tokenizer of transformers, or of tokenizers below 1.0."""
     module = sys.modules.get("tokpar.adapters.huggingface")
     return module is not None and isinstance(adapter, module.HuggingFaceTokenizer)
+
+
+def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
+    """Those methods of a tokenizer of transformers that are not that package's, and why not."""
+    found = {}
+    for name in names:
+        owner = next((cls for cls in type(wrapper).__mro__ if name in vars(cls)), None)
+        if name in getattr(wrapper, "__dict__", ()):
+            found[name] = f"{name} of this tokenizer object was replaced"
+        elif owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
+            found[name] = f"the class {owner.__qualname__} has its own {name}"
+    return found
 
 
 def _of_file(path: Path, settings: dict[str, Any]) -> FileAdapter | None:

@@ -21,27 +21,15 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, is_panic, raise_panic
-from tokpar.adapters.hf_copy import (
-    facts_of_copy,
-    finish_like,
-    private_copy,
-    same_as,
-    written,
-)
+from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
+from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_facts import MISPLACED
-from tokpar.adapters.hf_finish import OTHER_IDS, Finish, finished
-from tokpar.adapters.hf_model import same_model
+from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
+from tokpar.adapters.panics import is_panic, raise_panic
 from tokpar.adapters.segments import segment_memo
 from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import OptionError
-from tokpar.kernels import (
-    IdArray,
-    SpanArray,
-    byte_starts,
-    has_surrogate,
-    offsets_of,
-)
+from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece, Rows
 
@@ -80,7 +68,7 @@ def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> Huggi
     return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
 
 
-class HuggingFaceTokenizer:
+class HuggingFaceTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
     def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
@@ -103,13 +91,7 @@ class HuggingFaceTokenizer:
         )
 
     @property
-    def name(self) -> str:
-        """ "huggingface:" and the kind of model."""
-        return f"huggingface:{self._facts.model}"
-
-    @property
     def facts(self) -> Facts:
-        """What proofs may use."""
         return self._facts
 
     @property
@@ -123,7 +105,6 @@ class HuggingFaceTokenizer:
         return self._finish.unknown
 
     def encode(self, text: str) -> IdArray:
-        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
         try:
             if len(text) > _LONG:
                 self.check_text(text)
@@ -131,7 +112,7 @@ class HuggingFaceTokenizer:
             else:
                 encoding = self._chunks.encode(text, add_special_tokens=False)
         except BaseException as error:
-            raise_panic(error, text)
+            raise_panic(error, "the tokenizer", [text])
             raise
         return id_array(encoding.ids)
 
@@ -182,7 +163,7 @@ class HuggingFaceTokenizer:
         try:
             return id_array(self._caller.ids(text))
         except BaseException as error:
-            raise_panic(error, text)
+            raise_panic(error, "the tokenizer", [text])
             raise
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -204,38 +185,18 @@ class HuggingFaceTokenizer:
             return _offsets(encoding, text, self._chunks.model)
         return self._lengths.spans(ids, text)
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine, see `hf_finish.finished`. Where the post-processor or
-        the added tokens are not understood, `facts.unprovable` tells."""
-        return finished(self._finish, rows, texts, self)
-
     def whole_batch(self, texts: Sequence[str]) -> Rows:
-        """The caller's own call on several texts. Raises as `encode_whole` does."""
         try:
             return Rows.of(self._caller.batch(texts))
         except BaseException as error:
-            raise_panic(error, "")
+            raise_panic(error, "the tokenizer", texts)
             raise
-
-    @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
-        finish = self._finish
-        if finish.unknown or finish.truncation is not None or finish.padding is not None:
-            return None
-        return finish.prefix, finish.suffix
-
-    def check_text(self, text: str) -> None:
-        """Raises what the caller's own call raises for a text that is not valid Unicode."""
-        if has_surrogate(text):
-            self.encode_whole(text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         native = self._caller.wrapper or self._caller.own
-        text: str = native.decode(
-            np.asarray(ids, dtype=np.int64).tolist(), skip_special_tokens=False
-        )
+        some = np.asarray(ids, dtype=np.int64).tolist()
+        text: str = native.decode(some, skip_special_tokens=False)
         return text
 
     def refreshed(self) -> HuggingFaceTokenizer:

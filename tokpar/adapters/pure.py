@@ -209,7 +209,7 @@ class FileTokenizer(_InPython):
     Truncation and padding of the file are applied once, to all ids of a text, as HF does.
     """
 
-    def __init__(self, config: Mapping[str, Any], name: str, **finishing: bool) -> None:
+    def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
         super().__init__(f"pure:{name}", read_tokenizer(config))
         self.config = config
         self._arguments = {"config": config, "name": name, **finishing}

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -167,10 +166,8 @@ def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
-        if (
-            token.content
-            and not flagged
-            and not any(map(partial(can_overlap, token.content), contents))
-        ):
+        if flagged or not token.content:
+            continue
+        if not any(can_overlap(token.content, other) for other in contents):
             return token
     return None

@@ -19,6 +19,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
+from tokpar.adapters.panics import is_panic
 from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
 from tokpar.adapters.tiktoken_threads import ThreadEncodings
 from tokpar.adapters.token_lengths import TokenLengths
@@ -315,7 +316,7 @@ def _engine_errors(text: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        panic = type(error).__name__ == "PanicException"
-        if not panic and (not isinstance(error, ValueError) or isinstance(error, UnicodeError)):
+        gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+        if not gave_up and not is_panic(error):
             raise
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

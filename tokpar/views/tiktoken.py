@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import tiktoken
 
@@ -15,44 +15,36 @@ from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.views.refusals import missing, unpicklable
+from tokpar.views.refusals import View
 
 Allowed = Literal["all"] | Collection[str]
-_ORIGINAL = "the tiktoken.Encoding"
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
 
 
-def view(
-    tokenizer: TokenizerAdapter,
-    split: Callable[[str, TokenizerAdapter], Encoding],
-    smallest_split: int,
-) -> TiktokenView:
-    """The view of an encoder of `tokenizer`. `split(text, adapter)` encodes in parallel; texts
-    below `smallest_split` code points are not worth that. Raises OptionError."""
-    if isinstance(tokenizer, OwnEncoding):
-        raise OptionError(f"as_tiktoken cannot follow this encoding: {tokenizer.why}")
-    if not isinstance(tokenizer, TiktokenTokenizer):
-        raise OptionError(
-            f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
-        )
-    return TiktokenView(tokenizer.encoding, split, smallest_split)
-
-
-class TiktokenView:
+class TiktokenView(View):
     """See the module and docs/views.md: results and errors are those of the Encoding. Thread-safe.
 
     `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
-    was loaded with does not matter.
+    was loaded with does not matter. `split(text, adapter)` encodes in parallel; texts below
+    `smallest_split` code points are not worth that. Raises OptionError.
     """
+
+    _original = "the tiktoken.Encoding"
 
     def __init__(
         self,
-        encoding: tiktoken.Encoding,
+        tokenizer: TokenizerAdapter,
         split: Callable[[str, TokenizerAdapter], Encoding],
         smallest_split: int,
     ) -> None:
-        self._encoding = encoding
+        if isinstance(tokenizer, OwnEncoding):
+            raise OptionError(f"as_tiktoken cannot follow this encoding: {tokenizer.why}")
+        if not isinstance(tokenizer, TiktokenTokenizer):
+            raise OptionError(
+                f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
+            )
+        self._encoding = tokenizer.encoding
         self._split = split
         self._smallest_split = smallest_split
         self._adapters: dict[tuple[frozenset[str], frozenset[str]], TiktokenTokenizer] = {}
@@ -186,12 +178,6 @@ class TiktokenView:
 
     def __repr__(self) -> str:
         return f"<TiktokenView {self.name!r}>"
-
-    def __getattr__(self, name: str) -> NoReturn:
-        missing(self, name, _ORIGINAL)
-
-    def __reduce__(self) -> NoReturn:
-        unpicklable(self, _ORIGINAL)
 
     def viewed(self) -> tiktoken.Encoding:
         """What `tokpar.load` makes of a view: an adapter of the Encoding itself."""
