@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from tokpar.adapters.panics import is_panic
-from tokpar.errors import FileFormatError
+from tokpar.adapters.panics import refusing
+from tokpar.adapters.settings import path_of
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
@@ -103,22 +101,13 @@ class Caller:
 def caller_of(source: object) -> Caller | None:
     if isinstance(source, Tokenizer):
         return Caller(source)
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        is_file = isinstance(path, str) and path.endswith(".json")
-        return Caller(_from_file(Path(path)), fixed=True) if is_file else None
+    path = path_of(source, ".json")
+    if path is not None:
+        data = path.read_bytes()
+        with refusing(path):
+            return Caller(Tokenizer.from_str(data.decode("utf-8")), fixed=True)
     backend = getattr(source, "backend_tokenizer", None)
     return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
-
-
-def _from_file(path: Path) -> Tokenizer:
-    data = path.read_bytes()
-    try:
-        return Tokenizer.from_str(data.decode("utf-8"))
-    except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
-            raise
-        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
 
 
 def _pickled(component: Any) -> bytes | str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +23,12 @@ from tokenizers import Tokenizer
 
 from tokpar.adapters.hf_facts import facts_from_json, token_lengths
 from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
-from tokpar.adapters.panics import is_panic, raise_panic
+from tokpar.adapters.panics import raise_panic, refusing
 from tokpar.adapters.pure import FileTokenizer
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.kernels import IdArray, SpanArray, concatenate_ids, offsets_of
-from tokpar.pure.bert import bert_config
 from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts, Rows
 
@@ -45,36 +43,21 @@ _FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it ar
 
 
 def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
-    """An adapter of a `tokenizers.Tokenizer`, or of the file named by a path that ends in ``.json``
-    or ``.txt`` (BERT's ``vocab.txt``); None for anything else.
-
-    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
-    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
-    others, FileNotFoundError, and FileFormatError for a file that the library does not read.
-    """
-    if isinstance(source, Tokenizer):
-        return HuggingFaceOneTokenizer(source, flags(settings, FINISHING))
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if path is not None and path.suffix == ".json":
-        checked = flags(settings, FINISHING)
-        return HuggingFaceOneTokenizer(_from_file(path), checked)
+    """An adapter for releases from 1.0 on, see `hf_lines.load`."""
+    path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
-        return _of_vocab_txt(path, **flags(settings, (*FINISHING, "lowercase")))
-    return None
-
-
-def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceOneTokenizer:
-    return HuggingFaceOneTokenizer(_of_config(bert_config(path, lowercase)), settings)
+        config, finishing = bert_file(path, settings)
+        return HuggingFaceOneTokenizer(_of_config(config), finishing)
+    if path is None and not isinstance(source, Tokenizer):
+        return None
+    finishing = flags(settings, FINISHING)
+    return HuggingFaceOneTokenizer(source if path is None else _from_file(path), finishing)
 
 
 def _from_file(path: Path) -> Any:
     path.read_bytes()  # its own error for a file that is not there names no path
-    try:
+    with refusing(path):
         return Tokenizer.from_file(str(path))
-    except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
-            raise
-        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:

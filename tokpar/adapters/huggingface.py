@@ -9,13 +9,11 @@ itself is only ever asked to encode and decode.
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,10 +25,9 @@ from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.panics import is_panic, raise_panic
 from tokpar.adapters.segments import segment_memo
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
-from tokpar.pure.bert import bert_config
 from tokpar.types import Facts, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
@@ -38,26 +35,16 @@ _LONG = 1 << 18
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
-    """An adapter of a `tokenizers.Tokenizer`, of a transformers fast tokenizer, or of the file
-    named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for anything
-    else.
-
-    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
-    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
-    others, FileNotFoundError, and FileFormatError for a file that is no `tokenizer.json` or
-    `vocab.txt`.
-    """
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".txt":
-        return _of_vocab_txt(Path(source), **flags(settings, (*FINISHING, "lowercase")))
+    """An adapter for releases below 1.0, see `hf_lines.load`."""
+    path = path_of(source, ".txt")
+    if path is not None:
+        config, finishing = bert_file(path, settings)
+        own = Tokenizer.from_str(json.dumps(config))
+        return HuggingFaceTokenizer(Caller(own, fixed=True, **finishing))
     caller = caller_of(source)
     if caller is None:
         return None
     return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
-
-
-def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceTokenizer:
-    own = Tokenizer.from_str(json.dumps(bert_config(path, lowercase)))
-    return HuggingFaceTokenizer(Caller(own, fixed=True, **settings))
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:

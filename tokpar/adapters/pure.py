@@ -6,7 +6,6 @@ that all Unicode versions in use classify alike; see `tokpar.pure.patterns` for 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -16,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
-from tokpar.adapters.settings import FINISHING, check_names, flags
+from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.kernels import IdArray, SpanArray, byte_starts
-from tokpar.pure.bert import bert_config
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.model import EncodesAll
@@ -51,14 +49,15 @@ def load(
     if isinstance(source, Vocabulary):
         check_names(settings, ())
         return PureTokenizer(source)
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if path is not None and path.suffix == ".tiktoken":
+    path = path_of(source, ".json", ".tiktoken", ".txt")
+    if path is None:
+        return None
+    if path.suffix == ".tiktoken":
         return PureTokenizer(_rank_vocabulary(path, settings))
-    if path is not None and path.suffix == ".json":
+    if path.suffix == ".json":
         return _of_json(path, flags(settings, FINISHING))
-    if path is not None and path.suffix == ".txt":
-        return _of_txt(path, **flags(settings, (*FINISHING, "lowercase")))
-    return None
+    config, finishing = bert_file(path, settings)
+    return FileTokenizer(config, path.stem, **finishing)
 
 
 def load_vocabulary(source: Any, settings: Mapping[str, Any]) -> Vocabulary | None:
@@ -92,10 +91,6 @@ def _decodes_bytes(config: Mapping[str, Any]) -> bool:
         content.isascii() or not byte_alphabet().keys() >= set(content)
         for content in (str(token.get("content")) for token in added if isinstance(token, Mapping))
     )
-
-
-def _of_txt(path: Path, lowercase: bool = True, **settings: bool) -> FileTokenizer:
-    return FileTokenizer(bert_config(path, lowercase), path.stem, **settings)
 
 
 def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:

@@ -6,8 +6,7 @@ encoded without that check.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, cached_property, partial
@@ -20,8 +19,14 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.panics import is_panic
-from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
-from tokpar.adapters.tiktoken_threads import ThreadEncodings
+from tokpar.adapters.settings import path_of
+from tokpar.adapters.tiktoken_encodings import (
+    EncodingAdapter,
+    OwnEncoding,
+    ThreadEncodings,
+    arguments_of,
+    own_encode,
+)
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, SpanArray
@@ -51,8 +56,8 @@ def load(
     holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
     called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
     """
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if not isinstance(source, tiktoken.Encoding) and (path is None or path.suffix != ".tiktoken"):
+    path = path_of(source, ".tiktoken")
+    if path is None and not isinstance(source, tiktoken.Encoding):
         return None
     if unknown:
         raise OptionError(f"unknown setting {min(unknown)!r}; known: {_KNOWN_SETTINGS}")
@@ -108,7 +113,7 @@ def _from_file(
         raise OptionError(f"pat_str {pat_str!r} cannot be used: {error}") from error
 
 
-class TiktokenTokenizer:
+class TiktokenTokenizer(EncodingAdapter):
     """The adapter; see `load`."""
 
     def __init__(
@@ -116,15 +121,10 @@ class TiktokenTokenizer:
     ) -> None:
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
-        self._encoding = encoding
+        super().__init__(encoding)
         self._encodings = ThreadEncodings(encoding)
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
-
-    @property
-    def name(self) -> str:
-        """ "tiktoken:" and the name of the encoding."""
-        return f"tiktoken:{self._encoding.name}"
 
     @cached_property
     def facts(self) -> Facts:
@@ -135,7 +135,7 @@ class TiktokenTokenizer:
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
         specials = self._encoding._special_tokens
-        tiles = family is not None and not self._ambiguous
+        tiles = family is not None and not self._shared
         complete = all(bytes([byte]) in self._encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
@@ -199,16 +199,6 @@ class TiktokenTokenizer:
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
         return self._lengths.spans(ids, text)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """`Encoding.decode`. KeyError for an id that is no token."""
-        text: str = self._encoding.decode([int(id_) for id_ in ids])
-        return text
-
-    @property
-    def encoding(self) -> tiktoken.Encoding:
-        """The tiktoken object that does the work."""
-        return self._encoding
-
     def detached(self) -> TiktokenTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
         assert self.facts is not None  # computed now, and kept by the copy
@@ -230,66 +220,46 @@ class TiktokenTokenizer:
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
         """How to build it again in another process, ranks included: by name alone tiktoken might
         want to download them there."""
-        encoding = {
-            "name": self._encoding.name,
-            "pat_str": self._encoding._pat_str,
-            "mergeable_ranks": self._encoding._mergeable_ranks,
-            "special_tokens": self._encoding._special_tokens,
-        }
         return rebuild, {
-            "encoding": encoding,
+            "encoding": arguments_of(self._encoding),
             # sorted, so that a pickle of it is the same in every process
             "allowed_special": tuple(sorted(self._allowed)),
             "disallowed_special": tuple(sorted(self._disallowed)),
         }
 
     @cached_property
-    def _ambiguous(self) -> frozenset[int]:
-        """Ids that tokens of different lengths share, as 200018 of o200k_harmony."""
+    def _specials(self) -> dict[bytes, int]:
+        specials = self._encoding._special_tokens
+        return {t.encode("utf-8"): id_ for t, id_ in specials.items() if t in self._allowed}
+
+    @cached_property
+    def _shared(self) -> dict[int, list[bytes]]:
+        """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
+        special ones first, as the engine looks for them first."""
         ranks = self._encoding._mergeable_ranks
-        specials = list(self._encoding._special_tokens.values())
-        own = set(ranks.values())
-        if len(own) == len(ranks) and len({*specials} - own) == len(specials):
-            return frozenset()
-        lengths: dict[int, int] = {}
-        clashes = set()
-        for token, id_ in _tokens(self._encoding, self._allowed):
-            if lengths.setdefault(id_, len(token)) != len(token):
-                clashes.add(id_)
-        return frozenset(clashes)
+        ids = [*self._specials.values(), *ranks.values()]
+        if len(set(ids)) == len(ids):
+            return {}
+        tokens: dict[int, list[bytes]] = {}
+        for token, id_ in zip(chain(self._specials, ranks), ids, strict=True):
+            tokens.setdefault(id_, []).append(token)
+        return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}
 
     @cached_property
     def _lengths(self) -> TokenLengths:
-        ranks = self._encoding._mergeable_ranks
-        specials = {
-            content.encode("utf-8"): id_
-            for content, id_ in self._encoding._special_tokens.items()
-            if content in self._allowed
-        }
-        shared: dict[int, list[bytes]] = {id_: [] for id_ in self._ambiguous}
-        for token, id_ in chain(specials.items(), ranks.items() if shared else ()):
-            if id_ in shared:
-                shared[id_].append(token)  # special tokens first: the engine looks for them first
+        ranks, specials = self._encoding._mergeable_ranks, self._specials
         return TokenLengths(
-            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), shared
+            chain(ranks.values(), specials.values()),
+            map(len, chain(ranks, specials)),
+            self._shared,
         )
-
-
-def _tokens(encoding: tiktoken.Encoding, allowed: frozenset[str]) -> Iterator[tuple[bytes, int]]:
-    """Bytes and id of every token that `encode` may give."""
-    yield from encoding._mergeable_ranks.items()
-    for content, id_ in encoding._special_tokens.items():
-        if content in allowed:
-            yield content.encode("utf-8"), id_
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:
     """The special tokens that a setting stands for."""
-    if isinstance(value, str):
-        if value != "all":
-            raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
+    if isinstance(value, str) and value == "all":
         return frozenset(everything)
-    if not all(isinstance(token, str) for token in value):
+    if isinstance(value, str) or not all(isinstance(token, str) for token in value):
         raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
     return frozenset(value)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import tiktoken
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.adapters.tiktoken_own import OwnEncoding
+from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
