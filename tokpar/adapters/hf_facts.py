@@ -25,10 +25,10 @@ MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
-_DUMMY_STAGES = (
-    NormalizerStage("Prepend", (("prepend", DUMMY),)),
-    NormalizerStage("Replace", (("pattern", " "), ("content", DUMMY))),
-)
+_DUMMY_STAGES = [
+    ("Prepend", {"prepend": DUMMY}),
+    ("Replace", {"pattern": " ", "content": DUMMY}),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,10 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
 
 def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
     kinds = [piece["type"] for piece in pieces]
+    if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
+        return _Falling("dummy", why=_dummy_reason(model))
     if not kinds:
-        return _without_pre_tokenizer(stages, model)
+        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
     if kinds == ["BertPreTokenizer"]:
         return _bert(stages)
     if kinds == ["Metaspace"]:
@@ -219,19 +221,6 @@ def _metaspace(piece: Json) -> _Falling:
     return _Falling("metaspace", "metaspace")
 
 
-def _without_pre_tokenizer(stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
-    if not _is_dummy(stages):
-        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
-    return _Falling("dummy", why=_dummy_reason(model))
-
-
-def _is_dummy(stages: tuple[NormalizerStage, ...]) -> bool:
-    """Prepend "▁", then Replace " " by "▁", and nothing else."""
-    return [(s.kind, dict(s.settings)) for s in stages] == [
-        (s.kind, dict(s.settings)) for s in _DUMMY_STAGES
-    ]
-
-
 def _dummy_reason(model: Json) -> str | None:
     """Why the absorb rule does not hold; None if it does (theorem 6.4 with its corrections)."""
     if model_kind(model) != "BPE":
@@ -240,9 +229,9 @@ def _dummy_reason(model: Json) -> str | None:
         return "a BPE without pre-tokenizer marks where words start or end"
     if model.get("ignore_merges"):
         return "ignore_merges: tokens that merges do not reach may be used"
-    tokens = vocabulary(model)
-    if _shared_id(model):
-        return _shared_id(model)
+    tokens, shared = vocabulary(model), _shared_id(model)
+    if shared:
+        return shared
     if DUMMY not in tokens:
         return f"{DUMMY!r} is not in the vocabulary"
     if model.get("byte_fallback"):

@@ -135,7 +135,7 @@ class HfView(View):
         known = self._now()
         splits_special_tokens = known.caller.encode_special_tokens
         hf_call.refuse({"text_pair": text_pair, **others}, splits_special_tokens)
-        call = hf_call.settled(
+        call = Call(
             known.original,
             add_special_tokens=add_special_tokens,
             padding=padding,
@@ -212,8 +212,7 @@ class HfView(View):
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """How many special tokens a call puts around a text, or a pair."""
-        count: int = self._now().original.num_special_tokens_to_add(pair)
-        return count
+        return int(self._now().original.num_special_tokens_to_add(pair))
 
     def __len__(self) -> int:
         return len(self._now().original)
@@ -248,13 +247,9 @@ class HfView(View):
         for name in call.columns:
             source = "input_ids" if name == "length" else name
             column = hf_rows.column(source, rows, frame, call, padding)
-            if name == "length":
-                data[name] = hf_result.lengths(column, call.tensors)
-            elif call.tensors is not None:
-                data[name] = hf_result.tensor(name, column, call.tensors)
-            else:
-                values = hf_result.lists(column)
-                data[name] = values[0] if isinstance(text, str) else values
+            data[name] = hf_result.shaped(name, column, call.tensors)
+            if isinstance(text, str) and call.tensors is None and name != "length":
+                data[name] = data[name][0]
         return data
 
     def _encoded(self, adapter: HuggingFaceTokenizer, texts: Sequence[str], spans: bool) -> Rows:

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.kernels import SPACES, IdArray, IntArray, SpanArray
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# What Rust's char::is_whitespace holds for a space.
-_WHITE = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
-_BLANKS = _WHITE + "\u0120"  # the byte-level character of " ", too
+# SPACES are also what Rust's char::is_whitespace holds for a space.
+_BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
 
 
 class Blanks:
@@ -37,14 +33,12 @@ class Blanks:
         """How many spaces each token begins and ends with; `spans` in code points of `text`.
         LookupError where what the engine took for the text of a token cannot be told."""
         unique, where = np.unique(ids, return_inverse=True)
-        known = [self._known(int(id_)) for id_ in unique]
-        before = np.array([_before(token) for token in known], dtype=np.int64)[where]
-        behind = np.array([_behind(token) for token in known], dtype=np.int64)[where]
+        known = [_blanks(self._known(int(id_))) for id_ in unique]
+        counts = np.array(known, dtype=np.int64).reshape(-1, 2)[where]
         for k in np.flatnonzero(np.isin(ids, list(self._stripping))).tolist():
             start, stop = spans[k].tolist()
-            found = self._found(int(ids[k]), text[start:stop])
-            before[k], behind[k] = _before(found), _behind(found)
-        return before, behind
+            counts[k] = _blanks(self._found(int(ids[k]), text[start:stop]))
+        return counts[:, 0], counts[:, 1]
 
     def _known(self, id_: int) -> str:
         """The text of a token that is the same wherever it stands."""
@@ -61,7 +55,7 @@ class Blanks:
         if not token.normalized or self._own.normalizer is None:
             return part
         found: str = self._own.normalizer.normalize_str(part)
-        if found.strip(_WHITE) != self._form(token).strip(_WHITE):
+        if found.strip(SPACES) != self._form(token).strip(SPACES):
             raise LookupError(
                 f"no offsets: the white space beside {token.content!r} is not told apart from what "
                 "the normalizer makes of it"
@@ -89,9 +83,5 @@ def _unsure(own: Tokenizer) -> frozenset[int]:
     return frozenset() if len(set(ids)) == len(ids) else frozenset(ids)
 
 
-def _before(token: str) -> int:
-    return len(token) - len(token.lstrip(_BLANKS))
-
-
-def _behind(token: str) -> int:
-    return len(token) - len(token.rstrip(_BLANKS))
+def _blanks(token: str) -> tuple[int, int]:
+    return len(token) - len(token.lstrip(_BLANKS)), len(token) - len(token.rstrip(_BLANKS))

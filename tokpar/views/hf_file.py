@@ -60,20 +60,17 @@ class FileTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        size: int = self._own.get_vocab_size(with_added_tokens=False)
-        return size
+        return int(self._own.get_vocab_size(with_added_tokens=False))
 
     def __len__(self) -> int:
-        size: int = self._own.get_vocab_size(with_added_tokens=True)
-        return size
+        return int(self._own.get_vocab_size(with_added_tokens=True))
 
     def get_vocab(self) -> dict[str, int]:
         vocab: dict[str, int] = self._own.get_vocab(with_added_tokens=True)
         return vocab
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        count: int = self._own.num_special_tokens_to_add(pair)
-        return count
+        return int(self._own.num_special_tokens_to_add(pair))
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         if isinstance(tokens, str):
