@@ -107,19 +107,15 @@ class RankFile:
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
         assert isinstance(adapter, tiktoken.TiktokenTokenizer)
-        specials = adapter.encoding._special_tokens
-        hidden = tiktoken.shadowed(
-            specials, frozenset(t.content for t in adapter.facts.added_tokens)
-        )
-        if hidden is not None:
-            raise OptionError(f"{path}: {hidden}")
         self.path = path
         self._adapter = adapter
-        self._settings = settings
         self.facts: Facts = adapter.facts
         self.pattern: str = adapter.facts.patterns[0]
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
+        hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))
+        if hidden is not None:
+            raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
         self.decode = adapter.decode
         self.locate = adapter.locate
@@ -128,13 +124,8 @@ class RankFile:
     @property
     def key(self) -> tuple[bytes | str, ...]:
         """What ids depend on."""
-        special = sorted(self.special.items())
-        return (
-            self.path.read_bytes(),
-            self.pattern,
-            repr(special),
-            repr(sorted(self.facts.forbidden)),
-        )
+        special, forbidden = sorted(self.special.items()), sorted(self.facts.forbidden)
+        return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
 
     def reference(self) -> TokenizerAdapter:
         """The file with its own library."""

@@ -57,12 +57,9 @@ class Caller:
     @property
     def encode_special_tokens(self) -> bool:
         """transformers sets the engine's flag to its own in every call."""
-        holder, name = (
-            (self.own, "encode_special_tokens")
-            if self.wrapper is None
-            else (self.wrapper, "split_special_tokens")
-        )
-        return bool(getattr(holder, name, False))
+        if self.wrapper is None:
+            return bool(self.own.encode_special_tokens)
+        return bool(getattr(self.wrapper, "split_special_tokens", False))
 
     @property
     def as_it_is(self) -> bool:

@@ -13,7 +13,7 @@ from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_facts import ENGINE, Json, facts_from_json, token_bytes, token_lengths
-from tokpar.adapters.hf_finish import Finish, finish_of
+from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.panics import is_panic
 from tokpar.adapters.token_lengths import TokenLengths
@@ -69,7 +69,7 @@ def _config(tokenizer: Any) -> Json | None:
     memory for all ids up to the greatest.
     """
     try:
-        parts = {name: _component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+        parts = {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
         if "ustom" not in str(error):
             raise
@@ -86,11 +86,6 @@ def _config(tokenizer: Any) -> Json | None:
             {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
         ],
     }
-
-
-def _component(part: Any) -> Json | None:
-    found: Json | None = None if part is None else json.loads(part.__getstate__())
-    return found
 
 
 def _model_tokens(tokenizer: Any) -> frozenset[bytes]:

@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -137,12 +137,8 @@ class Finish:
 class FinishingAdapter(ABC):
     """An adapter whose `_finish` is applied to the ids of whole texts."""
 
+    facts: Facts
     _finish: Finish
-
-    @property
-    @abstractmethod
-    def facts(self) -> Facts:
-        """What proofs may use."""
 
     @abstractmethod
     def encode(self, text: str) -> IdArray:
@@ -190,14 +186,19 @@ class FinishingAdapter(ABC):
             self.encode_whole(text)
 
 
+def parsed(component: Any) -> Json | None:
+    """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
+    found: Json | None = None if component is None else json.loads(component.__getstate__())
+    return found
+
+
 def finish_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
     """How `own`, of tokenizers below 1.0, finishes a text; without `truncation` or `padding` its
     own are left out."""
-    post = own.post_processor
     return finish_from(
-        around_of(None if post is None else json.loads(post.__getstate__())),
+        around_of(parsed(own.post_processor)),
         add_special_tokens,
         own.truncation if truncation else None,
         own.padding if padding else None,

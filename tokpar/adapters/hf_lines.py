@@ -57,6 +57,11 @@ def installed() -> tuple[int, ...] | None:
         version = str(import_module("tokenizers").__version__)
     except ImportError:
         return None
+    return numbers(version)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """ "0.10.0rc1" -> (0, 10, 0)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 

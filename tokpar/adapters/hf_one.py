@@ -86,12 +86,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
         self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
         self._known = known(own)
+        self.facts = self._known.facts
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
-
-    @property
-    def facts(self) -> Facts:
-        return self._known.facts
 
     def encode(self, text: str) -> IdArray:
         try:

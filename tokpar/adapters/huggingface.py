@@ -24,11 +24,11 @@ from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, sa
 from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.panics import is_panic, raise_panic
-from tokpar.adapters.segments import segment_memo
+from tokpar.adapters.segments import SegmentMemo, separator_of
 from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
-from tokpar.types import Facts, Piece, Rows
+from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -59,7 +59,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
     def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
-        self._caller = caller
+        self.caller = caller
         self._state = None if caller.fixed else caller.state()
         self._chunks = private_copy(caller.own)
         self._finish = finish_like(caller, self._chunks) if finish is None else finish
@@ -70,21 +70,13 @@ class HuggingFaceTokenizer(FinishingAdapter):
                 f"{self._finish.unknown}"
             )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
-        self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
-        self._segments = (
-            None
-            if caller.encode_special_tokens  # tokens that the facts do not list may hide others
-            else segment_memo(self._facts, partial(_batch_ids, self._chunks))
-        )
-
-    @property
-    def facts(self) -> Facts:
-        return self._facts
-
-    @property
-    def caller(self) -> Caller:
-        """The tokenizer that was loaded."""
-        return self._caller
+        self.facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
+        self._segments: SegmentMemo | None = None
+        separator = separator_of(self.facts.added_tokens)
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        certain = self.facts.unprovable is None and not caller.encode_special_tokens
+        if separator is not None and certain:
+            self._segments = SegmentMemo(partial(_batch_ids, self._chunks), separator)
 
     @property
     def unfinishable(self) -> str | None:
@@ -148,7 +140,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if not self._own_call:
             return self._finish.rows(Rows.of([self.encode(text)]))[0]
         try:
-            return id_array(self._caller.ids(text))
+            return id_array(self.caller.ids(text))
         except BaseException as error:
             raise_panic(error, "the tokenizer", [text])
             raise
@@ -174,42 +166,42 @@ class HuggingFaceTokenizer(FinishingAdapter):
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
-            return Rows.of(self._caller.batch(texts))
+            return Rows.of(self.caller.batch(texts))
         except BaseException as error:
             raise_panic(error, "the tokenizer", texts)
             raise
 
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
-        native = self._caller.wrapper or self._caller.own
+        native = self.caller.wrapper or self.caller.own
         some = np.asarray(ids, dtype=np.int64).tolist()
         text: str = native.decode(some, skip_special_tokens=False)
         return text
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Itself, or a new adapter if the caller has changed the tokenizer."""
-        if self._caller.fixed:
+        if self.caller.fixed:
             return self
-        caller = self._caller.again()
-        same = caller.own is self._caller.own and same_model(caller.own.model, self._chunks.model)
+        caller = self.caller.again()
+        same = caller.own is self.caller.own and same_model(caller.own.model, self._chunks.model)
         if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
 
     def detached(self) -> HuggingFaceTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
-        return self._with(replace(self._caller, own=None, wrapper=None))
+        return self._with(replace(self.caller, own=None, wrapper=None))
 
     def attached(self, source: object) -> HuggingFaceTokenizer:
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self._caller, name) for name in FINISHING}
+        settings = {name: getattr(self.caller, name) for name in FINISHING}
         return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:
         twin = object.__new__(HuggingFaceTokenizer)
-        twin.__dict__ |= self.__dict__ | {"_caller": caller}
+        twin.__dict__ |= self.__dict__ | {"caller": caller}
         return twin
 
     def __reduce__(self) -> NoReturn:
@@ -227,7 +219,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
             raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
         return from_json, {
             "config": written(self._chunks),
-            "encode_special_tokens": self._caller.encode_special_tokens,
+            "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
 

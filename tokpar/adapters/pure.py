@@ -110,13 +110,9 @@ class _InPython:
     """What the adapters of tokenizers in Python share. OptionError for a lone surrogate."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        self._name = name
-        self._tokenizer = tokenizer
-
-    @property
-    def name(self) -> str:
+        self.name = name
         """The engine, and the name of the vocabulary or file: "pure:bert"."""
-        return self._name
+        self._tokenizer = tokenizer
 
     def check_text(self, text: str) -> None:
         """Raises OptionError if `text` cannot be written as UTF-8."""

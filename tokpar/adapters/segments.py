@@ -17,7 +17,7 @@ import numpy as np
 from tokpar.adapters.hf_facts import can_overlap
 from tokpar.errors import EngineError
 from tokpar.kernels import SPACES, IdArray
-from tokpar.types import AddedToken, Facts
+from tokpar.types import AddedToken
 
 MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
@@ -148,16 +148,6 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
         while True:
             k = known.index(None, k + 1)
             yield k
-
-
-def segment_memo(
-    facts: Facts, encode_many: Callable[[Sequence[str]], Sequence[IdArray]]
-) -> SegmentMemo | None:
-    """A memo for this tokenizer, if nothing is between its texts but an added token."""
-    separator = separator_of(facts.added_tokens)
-    if facts.unprovable is not None or separator is None:
-        return None
-    return SegmentMemo(encode_many, separator)
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:

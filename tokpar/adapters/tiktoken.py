@@ -131,12 +131,12 @@ class TiktokenTokenizer(EncodingAdapter):
         """What proofs may use."""
         from tokpar.cuts.tables import recognise
 
-        pattern = self._encoding._pat_str
+        pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
-        specials = self._encoding._special_tokens
+        specials = self.encoding._special_tokens
         tiles = family is not None and not self._shared
-        complete = all(bytes([byte]) in self._encoding._mergeable_ranks for byte in range(256))
+        complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -150,10 +150,10 @@ class TiktokenTokenizer(EncodingAdapter):
             ),
             byte_level=True,
             tiles=tiles,
-            longest_token=max(map(len, self._encoding._mergeable_ranks)),
+            longest_token=max(map(len, self.encoding._mergeable_ranks)),
             unprovable=unknown or shadowed(specials, self._allowed),
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
-            tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
+            tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
             releases_gil=True,
             forbidden=self._disallowed,
         )
@@ -182,7 +182,7 @@ class TiktokenTokenizer(EncodingAdapter):
         when tiktoken's regex gives up or panics."""
         self.check_text(text)
         with _engine_errors(text):
-            return self._whole(text, self._encoding)
+            return self._whole(text, self.encoding)
 
     def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
         try:
@@ -203,7 +203,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """What was learned, without the caller's object; for `attached` only."""
         assert self.facts is not None  # computed now, and kept by the copy
         twin = copy(self)
-        del twin._encoding, twin._encodings
+        del twin.encoding, twin._encodings
         return twin
 
     def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
@@ -213,7 +213,7 @@ class TiktokenTokenizer(EncodingAdapter):
         if own_encode(source) is not None:
             return _adapter(source, self._allowed, self._disallowed)
         twin = copy(self)
-        twin._encoding = source
+        twin.encoding = source
         twin._encodings = ThreadEncodings(source)
         return twin
 
@@ -221,7 +221,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """How to build it again in another process, ranks included: by name alone tiktoken might
         want to download them there."""
         return rebuild, {
-            "encoding": arguments_of(self._encoding),
+            "encoding": arguments_of(self.encoding),
             # sorted, so that a pickle of it is the same in every process
             "allowed_special": tuple(sorted(self._allowed)),
             "disallowed_special": tuple(sorted(self._disallowed)),
@@ -229,14 +229,14 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _specials(self) -> dict[bytes, int]:
-        specials = self._encoding._special_tokens
+        specials = self.encoding._special_tokens
         return {t.encode("utf-8"): id_ for t, id_ in specials.items() if t in self._allowed}
 
     @cached_property
     def _shared(self) -> dict[int, list[bytes]]:
         """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
         special ones first, as the engine looks for them first."""
-        ranks = self._encoding._mergeable_ranks
+        ranks = self.encoding._mergeable_ranks
         ids = [*self._specials.values(), *ranks.values()]
         if len(set(ids)) == len(ids):
             return {}
@@ -247,7 +247,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _lengths(self) -> TokenLengths:
-        ranks, specials = self._encoding._mergeable_ranks, self._specials
+        ranks, specials = self.encoding._mergeable_ranks, self._specials
         return TokenLengths(
             chain(ranks.values(), specials.values()),
             map(len, chain(ranks, specials)),

@@ -59,21 +59,12 @@ class EncodingAdapter:
     """What the adapters of encodings share."""
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
-        self._encoding = encoding
-
-    @property
-    def name(self) -> str:
-        """ "tiktoken:" and the name of the encoding."""
-        return f"tiktoken:{self._encoding.name}"
-
-    @property
-    def encoding(self) -> tiktoken.Encoding:
-        """The object that does the work."""
-        return self._encoding
+        self.encoding = encoding
+        self.name = f"tiktoken:{encoding.name}"
 
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
-        text: str = self._encoding.decode([int(id_) for id_ in ids])
+        text: str = self.encoding.decode([int(id_) for id_ in ids])
         return text
 
 
@@ -96,7 +87,7 @@ class OwnEncoding(EncodingAdapter):
 
     def encode(self, text: str) -> IdArray:
         """Ids by the encoding's own `encode`. Raises what that raises."""
-        return np.array(self._encoding.encode(text, **self._settings), dtype=np.uint32)
+        return np.array(self.encoding.encode(text, **self._settings), dtype=np.uint32)
 
 
 class ThreadEncodings(threading.local):

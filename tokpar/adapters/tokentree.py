@@ -37,11 +37,7 @@ class TreeTokenizer(PureTokenizer):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary, "tokentree", TokenTree(vocabulary.tokens))
-
-    @property
-    def name(self) -> str:
-        """ "tokentree:" and the name of the vocabulary, with what it is."""
-        return f"{super().name} (approximates BPE)"
+        self.name += " (approximates BPE)"
 
     def _facts(self) -> Facts:
         """Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 asks nothing of

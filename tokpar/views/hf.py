@@ -8,6 +8,7 @@ they are at the call, and from its post-processor. The tokenizer itself is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from tokpar.adapters.hf_lines import is_of_first_line, own_methods
@@ -50,18 +51,12 @@ class Source:
             raise OptionError(f"as_hf cannot tell what this tokenizer does: {adapter.unfinishable}")
         self.adapter, self.caller = adapter, adapter.caller
         self.original: Any = self.caller.wrapper
-        self._frames: dict[bool, hf_rows.Frame] = {}
+        self.frame = cache(partial(hf_rows.frame_of, self.caller.own))
         if self.original is None:
             self.original = FileTokenizer(self.caller.own)
         elif own := own_methods(self.original, _MIRRORED):
             kind = type(self.original).__name__
             raise OptionError(f"as_hf cannot follow {kind}, which has its own {next(iter(own))}")
-
-    def frame(self, add_special_tokens: bool) -> hf_rows.Frame:
-        if add_special_tokens not in self._frames:
-            made = hf_rows.frame_of(self.caller.own, add_special_tokens)
-            self._frames[add_special_tokens] = made
-        return self._frames[add_special_tokens]
 
 
 def _read(name: str) -> property:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters.hf_finish import Finish, NativeRefusesError, Padding, Truncation, finish_of
+from tokpar.adapters.hf_finish import (
+    Finish,
+    NativeRefusesError,
+    Padding,
+    Truncation,
+    finish_of,
+    parsed,
+)
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.parts import stages
@@ -39,10 +45,9 @@ def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
     """What the post-processor of `own` does to every text; `Finish.unknown` must be None."""
     post = own.post_processor
     finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
-    parsed = None if post is None else json.loads(post.__getstate__())
     trims = tuple(
         bool(stage["add_prefix_space"])
-        for stage in stages(parsed, "post-processor", "processors")
+        for stage in stages(parsed(post), "post-processor", "processors")
         if stage.get("trim_offsets")
     )
     types = _types(post, add_special_tokens)
