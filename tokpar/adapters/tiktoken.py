@@ -19,7 +19,7 @@ import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.panics import is_panic
-from tokpar.adapters.settings import path_of
+from tokpar.adapters.settings import check_names, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
@@ -36,7 +36,7 @@ from tokpar.types import AddedToken, Facts
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
-_KNOWN_SETTINGS = "allowed_special, disallowed_special, pat_str, special_tokens, name"
+_KNOWN_SETTINGS = ("allowed_special", "disallowed_special", "pat_str", "special_tokens", "name")
 
 
 def load(
@@ -59,8 +59,7 @@ def load(
     path = path_of(source, ".tiktoken")
     if path is None and not isinstance(source, tiktoken.Encoding):
         return None
-    if unknown:
-        raise OptionError(f"unknown setting {min(unknown)!r}; known: {_KNOWN_SETTINGS}")
+    check_names(unknown, _KNOWN_SETTINGS)
     if path is not None:
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:

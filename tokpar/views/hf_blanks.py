@@ -47,27 +47,25 @@ class Blanks:
         token = self._added.get(id_)
         if token is None or id_ in self._stripping:
             return self._own.id_to_token(id_) or ""
-        return self._form(token)
+        return self._searched(token, token.content)
 
     def _found(self, id_: int, part: str) -> str:
         """The text of an added token with the white space that it took."""
         token = self._added[id_]
-        if not token.normalized or self._own.normalizer is None:
-            return part
-        found: str = self._own.normalizer.normalize_str(part)
-        if found.strip(SPACES) != self._form(token).strip(SPACES):
+        found = self._searched(token, part)
+        form = self._searched(token, token.content)
+        if token.normalized and found.strip(SPACES) != form.strip(SPACES):
             raise LookupError(
                 f"no offsets: the white space beside {token.content!r} is not told apart from what "
                 "the normalizer makes of it"
             )
         return found
 
-    def _form(self, token: Any) -> str:
-        """The content as it is looked for."""
-        content, normalizer = str(token.content), self._own.normalizer
-        if not token.normalized or normalizer is None:
-            return content
-        return str(normalizer.normalize_str(content))
+    def _searched(self, token: Any, text: str) -> str:
+        """A text as the token is looked for in it."""
+        if not token.normalized or self._own.normalizer is None:
+            return text
+        return str(self._own.normalizer.normalize_str(text))
 
 
 def _unsure(own: Tokenizer) -> frozenset[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Literal
+from functools import lru_cache, partial
+from typing import Any
 
 import tiktoken
 
-from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.adapters.tiktoken import Specials, TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -17,7 +17,6 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.views.refusals import View
 
-Allowed = Literal["all"] | Collection[str]
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
 
@@ -47,14 +46,14 @@ class TiktokenView(View):
         self._encoding = tokenizer.encoding
         self._split = split
         self._smallest_split = smallest_split
-        self._adapters: dict[tuple[frozenset[str], frozenset[str]], TiktokenTokenizer] = {}
+        self._adapter = lru_cache(_MOST_SETTINGS)(partial(TiktokenTokenizer, self._encoding))
 
     def encode(
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -75,8 +74,8 @@ class TiktokenView(View):
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> IdArray:
         """Ids of `text`, uint32, read-only; UnicodeEncodeError for surrogates, as tiktoken."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -93,8 +92,8 @@ class TiktokenView(View):
         text: Iterable[str],
         *,
         num_threads: int = 8,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> list[list[int]]:
         """The ids of each text: short ones on `num_threads` threads, long ones in parallel."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -188,18 +187,11 @@ class TiktokenView(View):
         never split, and what is no text, for its error."""
         return not isinstance(text, str) or len(text) < self._smallest_split or has_surrogate(text)
 
-    def _parallel(self, text: str, allowed: Allowed, disallowed: Allowed) -> IdArray:
-        return self._split(text, self._adapter(allowed, disallowed)).ids
-
-    def _adapter(self, allowed: Allowed, disallowed: Allowed) -> TiktokenTokenizer:
+    def _parallel(self, text: str, allowed: Specials, disallowed: Specials) -> IdArray:
         everything = frozenset(self._encoding.special_tokens_set)
         some = everything if allowed == "all" else frozenset(allowed)
         refused = everything - some if disallowed == "all" else frozenset(disallowed or ())
-        if (some, refused) not in self._adapters:
-            if len(self._adapters) >= _MOST_SETTINGS:
-                self._adapters = {}
-            self._adapters[some, refused] = TiktokenTokenizer(self._encoding, some, refused)
-        return self._adapters[some, refused]
+        return self._split(text, self._adapter(some, refused)).ids
 
     def _each(
         self, encode: Callable[[str], list[int]], texts: Iterable[str], num_threads: int
