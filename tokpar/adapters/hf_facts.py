@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, product
-from typing import Any
 
 from tokpar.adapters.token_lengths import TokenLengths
-from tokpar.pure.parts import stages
+from tokpar.cuts.tables import recognise
+from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
-
-Json = Mapping[str, Any]
 
 ENGINE = "oniguruma"
 DUMMY = "▁"
@@ -84,7 +82,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
 def facts_with_tokens(config: Json) -> Facts:
     """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
     facts = facts_from_json(config)
-    tokens = cache(partial(token_bytes, tuple(config["model"]["vocab"])))
+    tokens = partial(token_bytes, tuple(config["model"]["vocab"]))
     return replace(facts, tokens=tokens if facts.undivided is None else None)
 
 
@@ -194,8 +192,6 @@ def _splits(pieces: list[Json]) -> _Falling:
 
 
 def _family(patterns: tuple[str, ...]) -> _Falling:
-    from tokpar.cuts.tables import recognise
-
     found = recognise(ENGINE, patterns)
     if found is None:
         shown = " then ".join(map(repr, patterns))

@@ -17,6 +17,7 @@ import numpy as np
 from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.cuts.tables import recognise
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.kernels import IdArray, SpanArray, byte_starts
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
@@ -144,8 +145,6 @@ class PureTokenizer(_InPython):
         return self._facts()
 
     def _facts(self) -> Facts:
-        from tokpar.cuts.tables import recognise
-
         vocabulary = self.vocabulary
         family = recognise(ENGINE, vocabulary.patterns)
         tiles = vocabulary.keep_gaps or family is not None
@@ -209,8 +208,6 @@ class FileTokenizer(_InPython):
     @cached_property
     def facts(self) -> Facts:
         """What proofs may use: by the rules for HF, the family as this engine has it."""
-        from tokpar.cuts.tables import recognise
-
         facts = facts_with_tokens(self.config)
         why = facts.unprovable
         if facts.scheme == "regex" and recognise(ENGINE, facts.patterns) is None:

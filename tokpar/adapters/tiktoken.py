@@ -28,6 +28,7 @@ from tokpar.adapters.tiktoken_encodings import (
     own_encode,
 )
 from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.cuts.tables import recognise
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
@@ -128,8 +129,6 @@ class TiktokenTokenizer(EncodingAdapter):
     @cached_property
     def facts(self) -> Facts:
         """What proofs may use."""
-        from tokpar.cuts.tables import recognise
-
         pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
@@ -170,9 +169,7 @@ class TiktokenTokenizer(EncodingAdapter):
 
         Raises EngineError when tiktoken's regex gives up or panics.
         """
-        # encode_ordinary, encode, encode_to_numpy and the core buffer call all release the GIL: on
-        # slices of 8 to 64 KB of English, two threads on two cores reached 1.4 to 1.7 times one
-        # thread with each, no call clearly ahead. This one is public and makes no list.
+        # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
         with _engine_errors(text):
             return self._whole(text, self._encodings.for_text(text))
 

@@ -121,7 +121,7 @@ def column(
 ) -> list[IntArray]:
     """One column of all texts, int64: (n,), and (n, 2) for "offset_mapping". `padding`: id and type
     id of a padding token."""
-    prefix, suffix, n = frame.prefix, frame.suffix, len(rows.ids)
+    prefix, suffix = frame.prefix, frame.suffix
     first, own, last = frame.types
     if name == "offset_mapping":
         assert rows.spans is not None
@@ -130,9 +130,9 @@ def column(
     special = np.ones_like(prefix), np.ones_like(suffix)
     padding_id, before, middle, behind = {
         "input_ids": (padding[0], prefix, rows.ids, suffix),
-        "token_type_ids": (padding[1], first, np.full(n, own), last),
-        "attention_mask": (0, special[0], np.ones(n), special[1]),
-        "special_tokens_mask": (1, special[0], np.zeros(n), special[1]),
+        "token_type_ids": (padding[1], first, own, last),
+        "attention_mask": (0, special[0], 1, special[1]),
+        "special_tokens_mask": (1, special[0], 0, special[1]),
     }[name]
     return _laid(rows, call, padding_id, before, middle, behind)
 
@@ -140,9 +140,10 @@ def column(
 def _laid(
     rows: Rows, call: Call, pad: int, prefix: IdArray, middle: Any, suffix: IdArray
 ) -> list[IntArray]:
-    """For each row its share of `middle`, with `prefix` and `suffix`, padded with `pad`."""
+    """For each row its share of `middle`, or that number for each id, with `prefix` and `suffix`,
+    padded with `pad`."""
     length = call.max_length if call.padding == "max_length" else None
     rule = Padding(length, call.multiple or 0, call.padding_side, pad)
     finish = Finish(prefix, suffix, padding=None if call.padding is None else rule)
-    laid = finish.rows(Rows(np.asarray(middle, dtype=np.uint32), rows.offsets))
+    laid = finish.rows(Rows(np.full(len(rows.ids), middle, dtype=np.uint32), rows.offsets))
     return [laid[k].astype(np.int64) for k in range(len(laid))]
