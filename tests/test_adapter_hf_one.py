@@ -36,8 +36,7 @@ if RELEASE is None or RELEASE < (1,):
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_one import load, rebuilt  # noqa: E402
-from tokpar.adapters.hf_one_json import MOST_KEPT, known  # noqa: E402
+from tokpar.adapters.hf_one import MOST_KEPT, known, load, rebuilt  # noqa: E402
 
 pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]

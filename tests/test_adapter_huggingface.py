@@ -26,9 +26,9 @@ from tokenizers import (
 
 import tokpar
 from tokpar import interfaces, loading
-from tokpar.adapters.hf_facts import byte_alphabet
 from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.spans import alone
 
 pytestmark = pytest.mark.ids

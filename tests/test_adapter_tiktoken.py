@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-from tokpar.adapters import tiktoken_threads
+from tokpar.adapters import tiktoken_encodings
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import (
@@ -376,8 +376,8 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(
 
 
 def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch) -> None:
-    monkeypatch.setattr(tiktoken_threads, "PAYS_AFTER", 100)
-    encodings = tiktoken_threads.ThreadEncodings(encoding())
+    monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 100)
+    encodings = tiktoken_encodings.ThreadEncodings(encoding())
     text = "Hello world, 123 times <|end|>. " * 10
     with ThreadPoolExecutor(1) as pool:
         used = [pool.submit(encodings.for_text, text).result() for _ in range(3)]
@@ -393,7 +393,7 @@ def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
     class Own(tiktoken.Encoding):
         pass
 
-    monkeypatch.setattr(tiktoken_threads, "PAYS_AFTER", 0)
+    monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 0)
     part = encoding()
     own = Own(
         "own",
@@ -401,6 +401,6 @@ def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
         mergeable_ranks=part._mergeable_ranks,
         special_tokens=part._special_tokens,
     )
-    encodings = tiktoken_threads.ThreadEncodings(own)
+    encodings = tiktoken_encodings.ThreadEncodings(own)
     with ThreadPoolExecutor(1) as pool:
         assert {pool.submit(encodings.for_text, "a").result() for _ in range(3)} == {own}

@@ -12,7 +12,8 @@ import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.conftest import directory
-from tokpar.adapters.hf_facts import GPT2_PATTERN, byte_alphabet, facts_from_json, token_lengths
+from tokpar.adapters.hf_facts import facts_from_json, token_lengths
+from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 
 PARTS = Path(__file__).parent / "vocab"
@@ -332,7 +333,7 @@ def test_a_stripping_added_token_does_not_tile(flag: str) -> None:
 
 
 def test_a_missing_byte_does_not_tile() -> None:
-    vocab = {char: i for i, char in enumerate(sorted(byte_alphabet() - {"x"}))}
+    vocab = {char: i for i, char in enumerate(sorted(byte_alphabet().keys() - {"x"}))}
     assert not facts(bpe(vocab), byte_level()).tiles
 
 
@@ -388,7 +389,7 @@ def test_lengths_count_bytes_of_text() -> None:
 
 
 def test_the_byte_alphabet_is_the_engines() -> None:
-    assert byte_alphabet() == frozenset(pre_tokenizers.ByteLevel.alphabet())
+    assert byte_alphabet().keys() == frozenset(pre_tokenizers.ByteLevel.alphabet())
 
 
 # --- files

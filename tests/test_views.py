@@ -32,9 +32,9 @@ from tests.tokenizers_drawn import (
     token_texts,
 )
 from tokpar import OptionError
+from tokpar.adapters.hf_lines import own_methods
 from tokpar.views.hf import HfView
 from tokpar.views.hf_rows import trimmed
-from tokpar.views.refusals import own_methods
 from tokpar.views.tiktoken import TiktokenView
 
 ROOT = Path(__file__).parents[1]
@@ -901,7 +901,8 @@ def test_an_encoding_with_an_encode_of_its_own_is_refused() -> None:
     )
     with pytest.raises(OptionError, match=r"Own has its own encode$"):
         tokpar.Encoder(made).as_tiktoken()
-    assert own_methods(type(own), ("encode", "missing"), "tiktoken.") == []
+    assert own_methods(own, ("missing",)) == own_methods(None, ("encode",)) == {}
+    assert list(own_methods(made, ("encode", "missing"))) == ["encode"]
 
 
 # --------------------------------------------------------------------------------- imports

@@ -130,7 +130,7 @@ class Encoder:
         OptionError for another tokenizer than one of transformers or `tokenizers`."""
         from tokpar.views import hf
 
-        return hf.view(
+        return hf.HfView(
             lambda: self.tokenizer, partial(self._encode_one, finish=False), self._smallest_split
         )
 
@@ -139,7 +139,7 @@ class Encoder:
         for another tokenizer than one of tiktoken."""
         from tokpar.views import tiktoken
 
-        return tiktoken.view(self.tokenizer, self._encode_one, self._smallest_split)
+        return tiktoken.TiktokenView(self.tokenizer, self._encode_one, self._smallest_split)
 
     def __reduce__(self) -> tuple[object, ...]:
         """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""

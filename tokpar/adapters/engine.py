@@ -7,22 +7,23 @@ compares its ids with those of tokenizers or tiktoken before it gives it away (`
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.panics import raise_panic
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.kernels import IdArray, SpanArray, has_surrogate
-from tokpar.types import Facts, Piece, Rows
+from tokpar.types import Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192
@@ -82,7 +83,8 @@ def load_engine(
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
-    adapter.compared(TRUSTED if trust else _agreement(engine, adapter, file))
+    outcome = TRUSTED if trust else _agreement(engine, adapter, file)
+    adapter.facts = replace(adapter.facts, agreement=outcome)
     return adapter
 
 
@@ -95,7 +97,7 @@ def engine_module(engine: Engine) -> Any:
         module = import_module(name)
     except ImportError as error:  # PackageNotFoundError is one
         raise EngineError(f"engine {name!r} needs the package {name}: {install}") from error
-    if _numbers(found) < _numbers(engine.least):
+    if numbers(found) < numbers(engine.least):
         raise EngineError(
             f"engine {name!r} needs {name} {engine.least} or later, {found} is installed: {install}"
         )
@@ -114,25 +116,15 @@ class EngineTokenizer:
     """The adapter; see `load_engine`."""
 
     def __init__(self, name: str, calls: Calls, file: JsonFile | RankFile, cut: bool) -> None:
-        self._name = name
+        self._engine = name
         self._calls = calls
         self._file = file
-        known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self._facts = replace(known, releases_gil=True, bulky=False)
-
-    def compared(self, outcome: str) -> None:
-        """Keep how its ids were compared, in words."""
-        self._facts = replace(self._facts, agreement=outcome)
-
-    @property
-    def name(self) -> str:
+        self.name = f"{name}:{file.path.stem}"
         """The engine and the name of the file: "gigatoken:deepseek"."""
-        return f"{self._name}:{self._file.path.stem}"
-
-    @property
-    def facts(self) -> Facts:
+        known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
+        self.facts = replace(known, releases_gil=True, bulky=False)
         """What proofs may use: without `cut` that it is not known how the engine scans a text."""
-        return self._facts
+        self._plain = file.around is not None and not any(map(len, file.around))
 
     def check_text(self, text: str) -> None:
         """Raises what tiktoken raises for a disallowed special token, and what the engine raises
@@ -147,7 +139,7 @@ class EngineTokenizer:
         try:
             return self._calls.encode(text)
         except BaseException as error:
-            self._raise_panic(error, len(text))
+            raise_panic(error, self._engine, [text])
             raise
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
@@ -155,7 +147,7 @@ class EngineTokenizer:
         try:
             rows = self._calls.encode_many(texts if isinstance(texts, list) else list(texts))
         except BaseException as error:
-            self._raise_panic(error, sum(map(len, texts)))
+            raise_panic(error, self._engine, texts)
             raise
         if not spans:
             return rows
@@ -163,21 +155,11 @@ class EngineTokenizer:
             [Piece(rows[k], self.locate(rows[k], text)) for k, text in enumerate(texts)]
         )
 
-    def _raise_panic(self, error: BaseException, length: int) -> None:
-        if type(error).__name__ == "PanicException":
-            raise EngineError(f"{self._name} panicked: {error}", 0, length) from error
-
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`. Raises what `check_text` and `encode` raise."""
         self._file.check_text(text)
         ids = self.encode(text)
         return ids if self._plain else self._file.finish(Rows.of([ids]))[0]
-
-    @cached_property
-    def _plain(self) -> bool:
-        """Nothing is applied to the whole."""
-        around = self.around
-        return around is not None and not len(around[0]) and not len(around[1])
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Ids of whole texts, cut, with special tokens, and padded to the longest, as the file
@@ -256,8 +238,3 @@ def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
 
 def _advice(path: Path) -> str:
     return f"load it with its own library: tokpar.load({str(path)!r})"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """ "0.10.0rc1" -> (0, 10, 0)."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

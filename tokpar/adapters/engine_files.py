@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.hf_facts import facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.settings import FINISHING, flags
 from tokpar.adapters.token_lengths import TokenLengths
@@ -44,7 +43,7 @@ class JsonFile:
         finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
             self._finish = _finish(self.config, finishing)
-            self.facts = _facts(self.config)
+            self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
         except (AttributeError, KeyError, TypeError) as error:
@@ -79,12 +78,9 @@ class JsonFile:
     def finish(self, rows: Rows) -> Rows:
         return self._finish.rows(rows)
 
-    @cached_property
+    @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        finish = self._finish
-        if finish.truncation is not None or finish.padding is not None:
-            return None
-        return finish.prefix, finish.suffix
+        return self._finish.around
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:
@@ -111,19 +107,15 @@ class RankFile:
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         adapter = tiktoken.load(path, **settings)
         assert isinstance(adapter, tiktoken.TiktokenTokenizer)
-        specials = adapter.encoding._special_tokens
-        hidden = tiktoken.shadowed(
-            specials, frozenset(t.content for t in adapter.facts.added_tokens)
-        )
-        if hidden is not None:
-            raise OptionError(f"{path}: {hidden}")
         self.path = path
         self._adapter = adapter
-        self._settings = settings
         self.facts: Facts = adapter.facts
         self.pattern: str = adapter.facts.patterns[0]
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
+        hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))
+        if hidden is not None:
+            raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
         self.decode = adapter.decode
         self.locate = adapter.locate
@@ -132,13 +124,8 @@ class RankFile:
     @property
     def key(self) -> tuple[bytes | str, ...]:
         """What ids depend on."""
-        special = sorted(self.special.items())
-        return (
-            self.path.read_bytes(),
-            self.pattern,
-            repr(special),
-            repr(sorted(self.facts.forbidden)),
-        )
+        special, forbidden = sorted(self.special.items()), sorted(self.facts.forbidden)
+        return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
 
     def reference(self) -> TokenizerAdapter:
         """The file with its own library."""
@@ -146,13 +133,6 @@ class RankFile:
 
     def finish(self, rows: Rows) -> Rows:
         return rows
-
-
-def _facts(config: Mapping[str, Any]) -> Facts:
-    facts = facts_from_json(config)
-    if facts.undivided is not None:
-        return facts
-    return replace(facts, tokens=partial(token_bytes, tuple(config["model"]["vocab"])))
 
 
 def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:

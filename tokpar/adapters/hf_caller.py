@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
+import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models
 
-from tokpar.errors import EngineError, FileFormatError
+from tokpar.adapters.panics import refusing
+from tokpar.adapters.settings import path_of
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
@@ -55,12 +57,9 @@ class Caller:
     @property
     def encode_special_tokens(self) -> bool:
         """transformers sets the engine's flag to its own in every call."""
-        holder, name = (
-            (self.own, "encode_special_tokens")
-            if self.wrapper is None
-            else (self.wrapper, "split_special_tokens")
-        )
-        return bool(getattr(holder, name, False))
+        if self.wrapper is None:
+            return bool(self.own.encode_special_tokens)
+        return bool(getattr(self.wrapper, "split_special_tokens", False))
 
     @property
     def as_it_is(self) -> bool:
@@ -99,22 +98,13 @@ class Caller:
 def caller_of(source: object) -> Caller | None:
     if isinstance(source, Tokenizer):
         return Caller(source)
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        is_file = isinstance(path, str) and path.endswith(".json")
-        return Caller(_from_file(Path(path)), fixed=True) if is_file else None
+    path = path_of(source, ".json")
+    if path is not None:
+        data = path.read_bytes()
+        with refusing(path):
+            return Caller(Tokenizer.from_str(data.decode("utf-8")), fixed=True)
     backend = getattr(source, "backend_tokenizer", None)
     return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
-
-
-def _from_file(path: Path) -> Tokenizer:
-    data = path.read_bytes()
-    try:
-        return Tokenizer.from_str(data.decode("utf-8"))
-    except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
-            raise
-        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
 
 
 def _pickled(component: Any) -> bytes | str | None:
@@ -131,11 +121,28 @@ def id_array(ids: list[int]) -> IdArray:
     return np.frombuffer(array("I", ids), dtype=np.uint32)
 
 
-def is_panic(error: BaseException) -> bool:
-    return type(error).__name__ == "PanicException"
+def same_model(one: Any, other: Any) -> bool:
+    """Whether the two are the same object of the engine. `tokenizer.model` is a new Python object
+    at each call, which holds a pointer to that.
+
+    Where the pointer cannot be read, models that hold the same are taken for one.
+    """
+    if _pointers_tell():
+        return _body(one) == _body(other)
+    return bool(one.__getstate__() == other.__getstate__())
 
 
-def raise_panic(error: BaseException, text: str) -> None:
-    """Raises EngineError if `error` is a panic of the engine."""
-    if is_panic(error):
-        raise EngineError(f"the tokenizer panicked: {error}", 0, len(text)) from error
+def _body(model: Any) -> bytes:
+    """What the object holds behind its header."""
+    header = object.__basicsize__
+    return ctypes.string_at(id(model) + header, type(model).__basicsize__ - header)
+
+
+@cache
+def _pointers_tell() -> bool:
+    """Objects around one model hold the same, and around another of the same contents not."""
+    if sys.implementation.name != "cpython":
+        return False
+    first, second = Tokenizer(models.WordLevel()), Tokenizer(models.WordLevel())
+    one, again, other = first.model, first.model, second.model
+    return one is not again and _body(one) == _body(again) != _body(other)

@@ -11,16 +11,20 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller, is_panic
-from tokpar.adapters.hf_facts import ENGINE, Json, facts_from_json, token_bytes, token_lengths
-from tokpar.adapters.hf_finish import Finish, finish_of
+from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
+from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.adapters.hf_finish import Finish, finish_of, parsed
+from tokpar.adapters.hf_lines import own_methods
+from tokpar.adapters.panics import is_panic
 from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
+from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
 _MOST_WRITTEN = 1 << 26
 """The greatest id with which a file is asked for: the library takes memory for all below."""
 _BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
+_ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
@@ -66,7 +70,7 @@ def _config(tokenizer: Any) -> Json | None:
     memory for all ids up to the greatest.
     """
     try:
-        parts = {name: _component(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+        parts = {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
         if "ustom" not in str(error):
             raise
@@ -85,11 +89,6 @@ def _config(tokenizer: Any) -> Json | None:
     }
 
 
-def _component(part: Any) -> Json | None:
-    found: Json | None = None if part is None else json.loads(part.__getstate__())
-    return found
-
-
 def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
     return token_bytes(tokenizer.get_vocab(with_added_tokens=False))
 
@@ -105,7 +104,7 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
     )
     unknown = (
         finish.unknown
-        or _own_encode(caller.wrapper)
+        or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
         or _added_tokens_differ(own, copy, caller.encode_special_tokens)
     )
     return finish if unknown is None else Finish(unknown=unknown)
@@ -201,17 +200,6 @@ def _is_random(model: Any) -> bool:
     return any(getattr(model, name, None) for name in SAMPLING)
 
 
-def _own_encode(wrapper: Any) -> str | None:
-    """A transformers class that encodes in its own way, not by the engine alone."""
-    for name in ("encode", "_encode_plus", "_batch_encode_plus"):
-        if name in getattr(wrapper, "__dict__", ()):
-            return f"{name} of this tokenizer object was replaced"
-        owner = next((cls for cls in type(wrapper).__mro__ if name in cls.__dict__), None)
-        if owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
-            return f"the class {owner.__qualname__} has its own {name}"
-    return None
-
-
 def written(tokenizer: Any) -> str:
     """`tokenizer.json`. OptionError if it would not hold the whole tokenizer."""
     tokens = tokenizer.get_vocab(with_added_tokens=False)
@@ -219,20 +207,12 @@ def written(tokenizer: Any) -> str:
         raise OptionError("cannot be built in another process: two tokens have one id")
     if max(tokens.values(), default=0) > _MOST_WRITTEN:
         raise OptionError("cannot be built in another process: ids too great to be written down")
-    config = serialized(tokenizer)
-    if config is None:
-        raise OptionError(f"cannot be built in another process: {CUSTOM}")
-    return config
-
-
-def serialized(tokenizer: Any) -> str | None:
-    """`tokenizer.json`, or None if a component written in Python cannot be written down."""
     try:
         config: str = tokenizer.to_str()
     except Exception as error:
         if "ustom" not in str(error):
             raise
-        return None
+        raise OptionError(f"cannot be built in another process: {CUSTOM}") from None
     return config
 
 

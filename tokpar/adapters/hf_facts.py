@@ -5,27 +5,28 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, product
 
 from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.cuts.tables import recognise
+from tokpar.pure.parts import Json, stages
+from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
-Json = Mapping[str, Any]
-
 ENGINE = "oniguruma"
-GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 DUMMY = "▁"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
+"""Where it falls back to bytes, it counts those of the mark as bytes of the text."""
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
-_DUMMY_STAGES = (
-    NormalizerStage("Prepend", (("prepend", DUMMY),)),
-    NormalizerStage("Replace", (("pattern", " "), ("content", DUMMY))),
-)
+_DUMMY_STAGES = [
+    ("Prepend", {"prepend": DUMMY}),
+    ("Replace", {"pattern": " ", "content": DUMMY}),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +46,16 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     it special tokens are not matched and therefore left out. Raises KeyError if there is no model.
     """
     model: Json = config["model"]
-    stages = _normalizer_stages(config.get("normalizer"))
-    pieces = list(_flattened(config.get("pre_tokenizer"), "pretokenizers"))
-    falling = _falling(pieces, stages, model)
-    stages = () if falling.scheme == "dummy" else stages
+    normalizers = _normalizers(config)
+    pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
+    falling = _falling(pieces, normalizers, model)
+    normalizers = () if falling.scheme == "dummy" else normalizers
     everything = _added_tokens(config)
     skipped = tuple(t for t in everything if encode_special_tokens and t.special)
-    added = everything if not skipped else tuple(t for t in everything if not t.special)
-    byte_level = _byte_level(pieces)
+    added = tuple(t for t in everything if not (encode_special_tokens and t.special))
+    byte_level = bool(pieces) and pieces[-1]["type"] == "ByteLevel"
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
-    loose = bool(stages) or prefix_space or falling.scheme == "dummy"
+    loose = bool(normalizers) or prefix_space or falling.scheme == "dummy"
     shared = _shared_id(model)
     tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
     return Facts(
@@ -64,18 +65,25 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         family=falling.family,
         patterns=falling.patterns,
         added_tokens=added,
-        normalizers=stages,
+        normalizers=normalizers,
         prefix_space=prefix_space,
         byte_level=byte_level,
         tiles=tiles,
         longest_token=_longest_token(model, everything, byte_level),
         unprovable=falling.why
-        or _normalizer_reason(stages)
+        or _normalizer_reason(normalizers)
         or _model_reason(model, falling.scheme)
-        or _added_reason(added, skipped, falling.scheme, stages),
+        or _added_reason(added, skipped, falling.scheme, normalizers),
         undivided=None if tiles else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
+
+
+def facts_with_tokens(config: Json) -> Facts:
+    """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
+    facts = facts_from_json(config)
+    tokens = partial(token_bytes, tuple(config["model"]["vocab"]))
+    return replace(facts, tokens=tokens if facts.undivided is None else None)
 
 
 def model_kind(model: Json) -> str:
@@ -109,7 +117,7 @@ def _shared_id(model: Json) -> str | None:
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """Bytes of byte-level tokens; tokens that are not written in that alphabet, which merging
     cannot make, as they are."""
-    code = {char: byte for byte, char in enumerate(_byte_characters())}
+    code = byte_alphabet()
     return frozenset(
         bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
         for token in tokens
@@ -126,24 +134,13 @@ def token_lengths(config: Json) -> TokenLengths:
     )
 
 
-def _flattened(part: Json | None, children: str) -> Iterator[Json]:
-    """The stages of a possibly nested Sequence, in order."""
-    if part is None:
-        return
-    if part["type"] != "Sequence":
-        yield part
-        return
-    for child in part[children]:
-        yield from _flattened(child, children)
-
-
-def _normalizer_stages(part: Json | None) -> tuple[NormalizerStage, ...]:
+def _normalizers(config: Json) -> tuple[NormalizerStage, ...]:
     return tuple(
         NormalizerStage(
             stage["type"],
             tuple((name, _plain(value)) for name, value in stage.items() if name != "type"),
         )
-        for stage in _flattened(part, "normalizers")
+        for stage in stages(config.get("normalizer"), "normalizer", "normalizers")
     )
 
 
@@ -165,8 +162,10 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
 
 def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
     kinds = [piece["type"] for piece in pieces]
+    if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
+        return _Falling("dummy", why=_dummy_reason(model))
     if not kinds:
-        return _without_pre_tokenizer(stages, model)
+        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
     if kinds == ["BertPreTokenizer"]:
         return _bert(stages)
     if kinds == ["Metaspace"]:
@@ -193,8 +192,6 @@ def _splits(pieces: list[Json]) -> _Falling:
 
 
 def _family(patterns: tuple[str, ...]) -> _Falling:
-    from tokpar.cuts.tables import recognise
-
     found = recognise(ENGINE, patterns)
     if found is None:
         shown = " then ".join(map(repr, patterns))
@@ -220,19 +217,6 @@ def _metaspace(piece: Json) -> _Falling:
     return _Falling("metaspace", "metaspace")
 
 
-def _without_pre_tokenizer(stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
-    if not _is_dummy(stages):
-        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
-    return _Falling("dummy", why=_dummy_reason(model))
-
-
-def _is_dummy(stages: tuple[NormalizerStage, ...]) -> bool:
-    """Prepend "▁", then Replace " " by "▁", and nothing else."""
-    return [(s.kind, dict(s.settings)) for s in stages] == [
-        (s.kind, dict(s.settings)) for s in _DUMMY_STAGES
-    ]
-
-
 def _dummy_reason(model: Json) -> str | None:
     """Why the absorb rule does not hold; None if it does (theorem 6.4 with its corrections)."""
     if model_kind(model) != "BPE":
@@ -241,9 +225,9 @@ def _dummy_reason(model: Json) -> str | None:
         return "a BPE without pre-tokenizer marks where words start or end"
     if model.get("ignore_merges"):
         return "ignore_merges: tokens that merges do not reach may be used"
-    tokens = vocabulary(model)
-    if _shared_id(model):
-        return _shared_id(model)
+    tokens, shared = vocabulary(model), _shared_id(model)
+    if shared:
+        return shared
     if DUMMY not in tokens:
         return f"{DUMMY!r} is not in the vocabulary"
     if model.get("byte_fallback"):
@@ -268,7 +252,8 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     kind = model_kind(model)
     if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
         return f"nothing is proved about the model {kind}"
-    if misplaces(model):
+    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    if kind == "BPE" and model.get("byte_fallback") and marks:
         return MISPLACED
     if kind == "Unigram" and scheme != "metaspace":
         return "a Unigram model is provable only behind a splitting Metaspace"
@@ -277,12 +262,6 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     if model.get("alpha") or model.get("nbest_size"):
         return "Unigram with sampling (alpha, nbest_size) is random: no two encodings need agree"
     return None
-
-
-def misplaces(model: Json) -> bool:
-    """Where it falls back to bytes, the engine counts those of the mark as bytes of the text."""
-    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
-    return model_kind(model) == "BPE" and bool(model.get("byte_fallback") and marks)
 
 
 def _added_reason(
@@ -296,31 +275,21 @@ def _added_reason(
         return f"added token {moved!r} is matched with the dummy prefix in front"
     if stages and any(token.normalized for token in skipped):
         return "encode_special_tokens with a special token that is matched in normalized text"
-    shadows = _overlapping({t.content for t in skipped}, {t.content for t in matched})
-    return shadows and f"encode_special_tokens: {shadows} overlap, so one hides the other"
-
-
-def _overlapping(hiding: set[str], hidden: set[str]) -> str | None:
-    """Two contents that can share characters in a text, in words, or None. Special tokens are
-    still found by a tokenizer that encodes them as text, and hide what begins inside them."""
-    for one in hiding:
-        for other in hidden:
-            if not set(one).isdisjoint(other) and (
-                one in other or other in one or _share_an_end(one, other)
-            ):
-                return f"{one!r} and {other!r}"
+    # special tokens are still found where they are encoded as text, and hide what begins inside
+    for one, other in product(skipped, matched):
+        if one.content == other.content or can_overlap(one.content, other.content):
+            shown = f"{one.content!r} and {other.content!r}"
+            return f"encode_special_tokens: {shown} overlap, so one hides the other"
     return None
 
 
-def _share_an_end(one: str, other: str) -> bool:
-    return any(
-        one.endswith(other[:n]) or other.endswith(one[:n])
-        for n in range(1, min(len(one), len(other)))
-    )
-
-
-def _byte_level(pieces: list[Json]) -> bool:
-    return bool(pieces) and pieces[-1]["type"] == "ByteLevel"
+def can_overlap(one: str, other: str) -> bool:
+    """Whether two different strings can share characters of a text; of one string given twice,
+    whether two of its occurrences can."""
+    if one != other and (one in other or other in one):
+        return True
+    shorter = min(len(one), len(other))
+    return any(one.endswith(other[:n]) or other.endswith(one[:n]) for n in range(1, shorter))
 
 
 def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
@@ -329,34 +298,20 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
     plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
     if not keeps or not plain or model_kind(model) != "BPE":
         return False
-    tokens, alphabet = vocabulary(model), byte_alphabet()
+    tokens, alphabet = vocabulary(model), byte_alphabet().keys()
     return alphabet <= tokens.keys() and not (
-        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens, alphabet)
+        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens)
     )
 
 
-def _ambiguous(
-    added: Iterable[AddedToken], tokens: Mapping[str, int], alphabet: frozenset[str]
-) -> bool:
+def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
     """An added token shares its id with a token of another length: with one that was added too, or
     that merging makes ("é" is byte E9)."""
-    wanted = {token.id for token in added}
+    wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
     }
     return any(merged.setdefault(t.id, _utf8(t.content)) != _utf8(t.content) for t in added)
-
-
-def byte_alphabet() -> frozenset[str]:
-    """The 256 characters that stand for bytes in byte-level vocabularies."""
-    return frozenset(_byte_characters())
-
-
-def _byte_characters() -> list[str]:
-    """Character that stands for each byte: itself if it can be seen, else one from U+0100 on."""
-    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
 
 
 def _longest_word(model: Json) -> int:

@@ -1,35 +1,37 @@
 """What Hugging Face applies once to a whole text: truncation, special tokens, padding.
 
 Only lengths are looked at, never the values of ids. Overflowing parts are not offered.
+`FinishingAdapter` is what the adapters of both lines of tokenizers share.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, offsets_of
-from tokpar.types import Rows
+from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.pure.parts import Json, stages
+from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Json = Mapping[str, Any]
-
-
+Around = tuple[tuple[int, ...], tuple[int, ...]]
+"""Ids before and after a text."""
 OTHER_IDS = "these ids are not those of the text"
+
+
+def _no_ids() -> IdArray:
+    return np.empty(0, dtype=np.uint32)
 
 
 class NativeRefusesError(Exception):
     """The native call fails on this text; ask it to get its own error."""
-
-
-def _none() -> IdArray:
-    return np.empty(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +74,25 @@ class Finish:
     `unknown` is the reason why this is not what the tokenizer does, or None.
     """
 
-    prefix: IdArray = field(default_factory=_none)
-    suffix: IdArray = field(default_factory=_none)
+    prefix: IdArray = field(default_factory=_no_ids)
+    suffix: IdArray = field(default_factory=_no_ids)
     truncation: Truncation | None = None
     padding: Padding | None = None
     unknown: str | None = None
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids put before and after every text; None where more may be done, or other things."""
+        if self.unknown or self.truncation is not None or self.padding is not None:
+            return None
+        return self.prefix, self.suffix
 
     def rows(self, rows: Rows) -> Rows:
         """Final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
             raise NativeRefusesError
-        if self.truncation is None and self.padding is None and not self._inserts:
-            return rows
-        if self.truncation is None and self.padding is None:
-            return self._surrounded(rows)
+        if self.around is not None:
+            return self._surrounded(rows) if self._inserts else rows
         lengths = np.diff(rows.offsets)
         kept = lengths if self.truncation is None else self.truncation.kept(lengths)
         from_end = self.truncation is not None and self.truncation.direction == "left"
@@ -127,72 +134,100 @@ class Finish:
         return len(self.prefix) + len(self.suffix)
 
 
-class Native(Protocol):
-    """What finishing falls back on: the engine's own calls."""
+class FinishingAdapter(ABC):
+    """An adapter whose `_finish` is applied to the ids of whole texts."""
 
-    def encode(self, text: str) -> IdArray: ...
+    facts: Facts
+    _finish: Finish
 
-    def encode_whole(self, text: str) -> IdArray: ...
+    @abstractmethod
+    def encode(self, text: str) -> IdArray:
+        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
 
-    def whole_batch(self, texts: Sequence[str]) -> Rows: ...
+    @abstractmethod
+    def encode_whole(self, text: str) -> IdArray:
+        """The caller's own call on the caller's own object. Raises what that raises, and
+        EngineError on a panic."""
+
+    @abstractmethod
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        """The caller's own call on several texts. Raises as `encode_whole` does."""
+
+    @property
+    def name(self) -> str:
+        """ "huggingface:" and the kind of model."""
+        return f"huggingface:{self.facts.model}"
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        return self._finish.around
+
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """As the batch call of the engine: cut, with special tokens, padded to the longest where
+        the settings say so.
+
+        Raises what the native call raises when it cannot cut. Where finishing is not understood
+        (`facts.unprovable` tells why) the native call answers, and ids that are not those of the
+        texts raise LookupError.
+        """
+        try:
+            return self._finish.rows(rows)
+        except NativeRefusesError:
+            if not all(np.array_equal(self.encode(t), rows[k]) for k, t in enumerate(texts)):
+                raise LookupError(OTHER_IDS) from None
+        if len(texts) == 1:
+            return Rows.of([self.encode_whole(texts[0])])
+        return self.whole_batch(texts)
+
+    def check_text(self, text: str) -> None:
+        """Raises what the caller's own call raises for a text that is not valid Unicode."""
+        if has_surrogate(text):
+            self.encode_whole(text)
 
 
-def finished(finish: Finish, rows: Rows, texts: Sequence[str], native: Native) -> Rows:
-    """As the batch call of the engine: cut, with special tokens, padded to the longest where the
-    settings say so.
-
-    Raises what the native call raises when it cannot cut. Where finishing is not understood the
-    native call answers, and ids that are not those of the texts raise LookupError.
-    """
-    try:
-        return finish.rows(rows)
-    except NativeRefusesError:
-        if not all(np.array_equal(native.encode(t), rows[k]) for k, t in enumerate(texts)):
-            raise LookupError(OTHER_IDS) from None
-    if len(texts) == 1:
-        return Rows.of([native.encode_whole(texts[0])])
-    return native.whole_batch(texts)
+def parsed(component: Any) -> Json | None:
+    """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
+    found: Json | None = None if component is None else json.loads(component.__getstate__())
+    return found
 
 
 def finish_of(
-    tokenizer: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
+    own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
-    """How `tokenizer` finishes a text; without `truncation` or `padding` its own are left out."""
-    post = tokenizer.post_processor
-    found = around_of(None if post is None else json.loads(post.__getstate__()))
-    if isinstance(found, str):
-        return Finish(unknown=found)
-    prefix, suffix = found if add_special_tokens else ((), ())
-    added = tokenizer.num_special_tokens_to_add(False) if add_special_tokens else 0
-    return Finish(
-        np.array(prefix, dtype=np.uint32),
-        np.array(suffix, dtype=np.uint32),
-        _truncation(tokenizer.truncation if truncation else None, added),
-        _padding(tokenizer.padding if padding else None),
+    """How `own`, of tokenizers below 1.0, finishes a text; without `truncation` or `padding` its
+    own are left out."""
+    return finish_from(
+        around_of(parsed(own.post_processor)),
+        add_special_tokens,
+        own.truncation if truncation else None,
+        own.padding if padding else None,
     )
 
 
-def _truncation(settings: Json | None, added: int) -> Truncation | None:
-    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
-    if settings is None or settings["max_length"] < added:
-        return None
-    limit = settings["max_length"] - added
-    return Truncation(limit, settings["strategy"], settings["direction"], settings["stride"])
-
-
-def _padding(settings: Json | None) -> Padding | None:
-    if settings is None:
-        return None
-    multiple = settings["pad_to_multiple_of"] or 0
-    return Padding(settings["length"], multiple, settings["direction"], settings["pad_id"])
-
-
-Around = tuple[tuple[int, ...], tuple[int, ...]]
+def finish_from(
+    around: Around | str, add_special_tokens: bool, truncation: Json | None, padding: Json | None
+) -> Finish:
+    """`around`: see `around_of`. The settings are as tokenizers below 1.0 tell them; where
+    `max_length` is below the number of special tokens, nothing is cut."""
+    if isinstance(around, str):
+        return Finish(unknown=around)
+    prefix, suffix = around if add_special_tokens else ((), ())
+    added = len(prefix) + len(suffix)
+    cut = pad = None
+    if truncation is not None and truncation["max_length"] >= added:
+        limit, stride = truncation["max_length"] - added, truncation["stride"]
+        cut = Truncation(limit, truncation["strategy"], truncation["direction"], stride)
+    if padding is not None:
+        multiple = padding["pad_to_multiple_of"] or 0
+        pad = Padding(padding["length"], multiple, padding["direction"], padding["pad_id"])
+    return Finish(np.array(prefix, np.uint32), np.array(suffix, np.uint32), cut, pad)
 
 
 def around_of(post: Json | None) -> Around | str:
     """Ids put before and after a text, or the reason why it is not that simple."""
-    inserting = [stage for stage in stages(post) if stage["type"] != "ByteLevel"]
+    found = stages(post, "post-processor", "processors")
+    inserting = [stage for stage in found if stage["type"] != "ByteLevel"]
     if not inserting:
         return (), ()
     if len(inserting) > 1:
@@ -203,16 +238,6 @@ def around_of(post: Json | None) -> Around | str:
     if stage["type"] == "TemplateProcessing":
         return _template(stage)
     return f"nothing is known of the post-processor {stage['type']}"
-
-
-def stages(post: Json | None) -> Iterator[Json]:
-    if post is None:
-        return
-    if post["type"] != "Sequence":
-        yield post
-        return
-    for child in post["processors"]:
-        yield from stages(child)
 
 
 def _template(stage: Json) -> Around | str:

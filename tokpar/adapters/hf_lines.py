@@ -7,13 +7,14 @@ same name, see `hf_one`. Without the package everything but Hugging Face's token
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tokpar.adapters.settings import path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import VERSION
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_one import HuggingFaceOneTokenizer
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
-    FileAdapter = HuggingFaceTokenizer | HuggingFaceOneTokenizer
+    FileAdapter: TypeAlias = HuggingFaceTokenizer | HuggingFaceOneTokenizer
 
 OLDEST = (0, 21)
 _WORKING = "tokenizers 0.21 or later, 1.x included"
@@ -36,13 +37,13 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     of the file named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for
     anything else.
 
-    Settings: those of `huggingface.load` and `hf_one.load`. Raises EngineError where no line that
-    tokpar knows is installed, FileFormatError for a file that the installed one does not read.
+    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
+    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary); OptionError for others.
+    Raises EngineError where no line that tokpar knows is installed, FileFormatError for a file that
+    the installed one does not read, FileNotFoundError.
     """
-    if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        if path.suffix not in (".json", ".txt"):
-            return None
+    path = path_of(source, ".json", ".txt")
+    if path is not None:
         return _of_file(path, settings)
     own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)  # None: then no object is of it
     if own is None or not isinstance(getattr(source, "backend_tokenizer", source), own):
@@ -56,6 +57,11 @@ def installed() -> tuple[int, ...] | None:
         version = str(import_module("tokenizers").__version__)
     except ImportError:
         return None
+    return numbers(version)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """ "0.10.0rc1" -> (0, 10, 0)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
@@ -65,11 +71,24 @@ def is_of_first_line(adapter: object) -> TypeIs[HuggingFaceTokenizer]:
     return module is not None and isinstance(adapter, module.HuggingFaceTokenizer)
 
 
+def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
+    """Those methods of a tokenizer of transformers that are not that package's, and why not."""
+    found = {}
+    for name in names:
+        owner = next((cls for cls in type(wrapper).__mro__ if name in vars(cls)), None)
+        if name in getattr(wrapper, "__dict__", ()):
+            found[name] = f"{name} of this tokenizer object was replaced"
+        elif owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
+            found[name] = f"the class {owner.__qualname__} has its own {name}"
+    return found
+
+
 def _of_file(path: Path, settings: dict[str, Any]) -> FileAdapter | None:
     try:
         return _adapter(path, settings)
     except FileFormatError as error:
-        if path.suffix == ".json" and _version(path) == VERSION and not _reads_two():
+        old = (installed() or (0,)) < (1,)
+        if old and path.suffix == ".json" and _version(path) == VERSION:
             raise FileFormatError(
                 f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: {_INSTALL_ONE}; "
                 "or load it with engine='pure'"
@@ -87,14 +106,9 @@ def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")
-    line = "hf_one" if _reads_two() else "huggingface"
+    line = "hf_one" if release >= (1,) else "huggingface"
     adapter: FileAdapter | None = import_module(f"tokpar.adapters.{line}").load(source, **settings)
     return adapter
-
-
-def _reads_two() -> bool:
-    release = installed()
-    return release is not None and release >= (1,)
 
 
 def _version(path: Path) -> object:

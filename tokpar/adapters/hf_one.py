@@ -9,67 +9,55 @@ Its words are kept by a memory of its own, so tokpar's is not used.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_finish import (
-    Finish,
-    Padding,
-    Truncation,
-    finished,
-)
-from tokpar.adapters.hf_one_json import config_of, known
-from tokpar.adapters.pure_file import FileTokenizer
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.hf_facts import facts_from_json, token_lengths
+from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
+from tokpar.adapters.panics import raise_panic, refusing
+from tokpar.adapters.pure import FileTokenizer
+from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
+from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.kernels import IdArray, SpanArray, concatenate_ids, has_surrogate, offsets_of
-from tokpar.pure.bert import bert_config
+from tokpar.kernels import IdArray, SpanArray, concatenate_ids, offsets_of
+from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
+MOST_KEPT = 4
+"""Tokenizer objects that are kept with what is known of them; weak references to them cannot be
+made."""
+# a million spaces: 2 ms, and 200 ms to find places inside them; random letters: as long either way
+_FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
+
 
 def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
-    """An adapter of a `tokenizers.Tokenizer`, or of the file named by a path that ends in ``.json``
-    or ``.txt`` (BERT's ``vocab.txt``); None for anything else.
-
-    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
-    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
-    others, FileNotFoundError, and FileFormatError for a file that the library does not read.
-    """
-    if isinstance(source, Tokenizer):
-        return HuggingFaceOneTokenizer(source, flags(settings, FINISHING))
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if path is not None and path.suffix == ".json":
-        checked = flags(settings, FINISHING)
-        return HuggingFaceOneTokenizer(_from_file(path), checked)
+    """An adapter for releases from 1.0 on, see `hf_lines.load`."""
+    path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
-        return _of_vocab_txt(path, **flags(settings, (*FINISHING, "lowercase")))
-    return None
-
-
-def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceOneTokenizer:
-    return HuggingFaceOneTokenizer(_of_config(bert_config(path, lowercase)), settings)
+        config, finishing = bert_file(path, settings)
+        return HuggingFaceOneTokenizer(_of_config(config), finishing)
+    if path is None and not isinstance(source, Tokenizer):
+        return None
+    finishing = flags(settings, FINISHING)
+    return HuggingFaceOneTokenizer(source if path is None else _from_file(path), finishing)
 
 
 def _from_file(path: Path) -> Any:
     path.read_bytes()  # its own error for a file that is not there names no path
-    try:
+    with refusing(path):
         return Tokenizer.from_file(str(path))
-    except BaseException as error:
-        if not isinstance(error, Exception) and not _is_panic(error):
-            raise
-        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
@@ -89,7 +77,7 @@ def _of_config(config: Mapping[str, Any]) -> Any:
         return _from_file(file)
 
 
-class HuggingFaceOneTokenizer:
+class HuggingFaceOneTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
     def __init__(self, own: Any, settings: Mapping[str, bool] = _DEFAULTS) -> None:
@@ -98,53 +86,45 @@ class HuggingFaceOneTokenizer:
         left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
         self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
         self._known = known(own)
-        self._state = _state(own)
-        self._finish = self._finish_now()
-
-    def _finish_now(self) -> Finish:
-        around = self._known.around
-        if isinstance(around, str):
-            return Finish(unknown=around)
-        prefix, suffix = around if self._settings["add_special_tokens"] else ((), ())
-        truncation, padding = self._state
-        return Finish(
-            np.array(prefix, dtype=np.uint32),
-            np.array(suffix, dtype=np.uint32),
-            _truncation(
-                truncation if self._settings["truncation"] else None, len(prefix) + len(suffix)
-            ),
-            _padding(padding if self._settings["padding"] else None),
-        )
-
-    @property
-    def name(self) -> str:
-        """ "huggingface:" and the kind of model."""
-        return f"huggingface:{self.facts.model}"
-
-    @property
-    def facts(self) -> Facts:
-        """What proofs may use."""
-        return self._known.facts
+        self.facts = self._known.facts
+        self._state = own.truncation, own.padding
+        self._finish = _finish(self._known.around, self._settings, *self._state)
 
     def encode(self, text: str) -> IdArray:
-        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
         try:
             ids: IdArray = self._own.encode(text, **_BARE).ids_array
         except BaseException as error:
-            _raise_panic(error, len(text))
+            raise_panic(error, "the tokenizer", [text])
             raise
         return ids
 
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object. Raises what that raises, and
-        EngineError on a panic."""
         try:
-            encoding = self._own.encode(text, **self._call)
+            ids: IdArray = self._own.encode(text, **self._call).ids_array
         except BaseException as error:
-            _raise_panic(error, len(text))
+            raise_panic(error, "the tokenizer", [text])
             raise
-        ids: IdArray = encoding.ids_array
         return ids
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        rows = self._batch(texts, _BARE)
+        if not spans:
+            return rows
+        located = [self.locate(rows[k], text) for k, text in enumerate(texts)]
+        return replace(rows, spans=np.concatenate(located) if located else None)
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        return self._batch(texts, self._call)
+
+    def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
+        try:
+            encodings = self._own.encode_batch(list(texts), **settings)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+        arrays = [encoding.ids_array for encoding in encodings]
+        return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
@@ -166,44 +146,6 @@ class HuggingFaceOneTokenizer:
                 f"{error}"
             ) from error
 
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
-        rows = self._batch(texts, _BARE)
-        if not spans:
-            return rows
-        located = [self.locate(rows[k], text) for k, text in enumerate(texts)]
-        return replace(rows, spans=np.concatenate(located) if located else None)
-
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine, see `hf_finish.finished`."""
-        return finished(self._finish, rows, texts, self)
-
-    def whole_batch(self, texts: Sequence[str]) -> Rows:
-        """The caller's own call on several texts. Raises as `encode_whole` does."""
-        return self._batch(texts, self._call)
-
-    def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
-        try:
-            encodings = self._own.encode_batch(list(texts), **settings)
-        except BaseException as error:
-            _raise_panic(error, sum(map(len, texts)))
-            raise
-        arrays = [encoding.ids_array for encoding in encodings]
-        return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
-
-    @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
-        finish = self._finish
-        if finish.unknown or finish.truncation is not None or finish.padding is not None:
-            return None
-        return finish.prefix, finish.suffix
-
-    def check_text(self, text: str) -> None:
-        """Raises what the caller's own call raises for a text that is not valid Unicode."""
-        if has_surrogate(text):
-            self.encode_whole(text)
-
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
@@ -212,7 +154,7 @@ class HuggingFaceOneTokenizer:
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
-        if _state(self._own) == self._state:
+        if (self._own.truncation, self._own.padding) == self._state:
             return self
         return HuggingFaceOneTokenizer(self._own, self._settings)
 
@@ -222,34 +164,82 @@ class HuggingFaceOneTokenizer:
         return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
 
 
-State = tuple[Any, Any]
-
-
-def _state(own: Any) -> State:
-    """What ids depend on, as far as the caller can change it; compared with ==."""
-    return own.truncation, own.padding
-
-
-def _truncation(settings: Any, added: int) -> Truncation | None:
+def _finish(
+    around: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
+) -> Finish:
     """Nothing is left of the text where special tokens take all the room; there is no stride."""
-    if settings is None:
-        return None
-    limit = max(0, settings.max_length - added)
-    return Truncation(limit, settings.strategy, settings.direction, 0)
+    cut = pad = None
+    if truncation is not None and settings["truncation"]:
+        cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
+        inserted = sum(map(len, around)) if settings["add_special_tokens"] else 0
+        cut |= {"max_length": max(cut["max_length"], inserted), "stride": 0}
+    if padding is not None and settings["padding"]:
+        names = ("length", "pad_to_multiple_of", "direction", "pad_id")
+        pad = {name: getattr(padding, name) for name in names}
+    return finish_from(around, settings["add_special_tokens"], cut, pad)
 
 
-def _padding(settings: Any) -> Padding | None:
-    if settings is None:
-        return None
-    multiple = settings.pad_to_multiple_of or 0
-    return Padding(settings.length, multiple, settings.direction, settings.pad_id)
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What follows from the JSON of a tokenizer. `around`: see `around_of`. `lengths`: bytes of
+    each token where tokens tile the text."""
+
+    digest: str
+    facts: Facts
+    around: Around | str
+    lengths: TokenLengths | None
 
 
-def _is_panic(error: BaseException) -> bool:
-    return type(error).__name__ == "PanicException"
+@lru_cache(maxsize=MOST_KEPT)
+def known(own: Any) -> Known:
+    """What is known of this object, found again by its identity: nothing else makes two of them
+    equal, and what is learned here cannot change."""
+    config = config_of(own)
+    facts = _facts(config)
+    return Known(
+        hashlib.sha256(_written(own).encode()).hexdigest(),
+        facts,
+        around_of(config["post_processor"]),
+        token_lengths(config) if facts.tiles else None,
+    )
 
 
-def _raise_panic(error: BaseException, length: int) -> None:
-    """Raises EngineError if `error` is a panic of the engine."""
-    if _is_panic(error):
-        raise EngineError(f"the tokenizer panicked: {error}", 0, length) from error
+def _written(own: Any) -> str:
+    """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
+    text: str = own.__reduce__()[1][0]
+    return text
+
+
+def config_of(own: Any) -> dict[str, Any]:
+    """The same as a parsed file, in format 1.0."""
+    return as_format_one(json.loads(_written(own)))
+
+
+def _facts(config: Mapping[str, Any]) -> Facts:
+    """What proofs may use, of a file in format 1.0.
+
+    The regexes of the known families are scanned by code of the library's own, which it has for no
+    other regex; that it cuts as Oniguruma does where the tables go is tested code point by code
+    point (tests/test_adapter_hf_one.py).
+    """
+    facts = facts_from_json(config)
+    return replace(
+        facts,
+        unprovable=facts.unprovable or _added_reason(facts),
+        undivided=facts.undivided or _FAST,
+        releases_gil=True,
+    )
+
+
+def _added_reason(facts: Facts) -> str | None:
+    """Why it is not certain where added tokens are found; None if it is. In several ways 1.0.0rc3
+    does not find flagged tokens as 0.23 does (docs/findings.md), and no proof follows it there."""
+    for token in facts.added_tokens:
+        if token.lstrip or token.rstrip or token.single_word:
+            return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"
+        if token.normalized and (facts.normalizers or facts.scheme in ("metaspace", "dummy")):
+            return (
+                f"nothing is proved about tokenizers 1.x and {token.content!r}, which it looks for "
+                "in normalized text"
+            )
+    return None

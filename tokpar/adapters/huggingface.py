@@ -9,67 +9,42 @@ itself is only ever asked to encode and decode.
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, is_panic, raise_panic
-from tokpar.adapters.hf_copy import (
-    facts_of_copy,
-    finish_like,
-    private_copy,
-    same_as,
-    written,
-)
+from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
+from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_facts import MISPLACED
-from tokpar.adapters.hf_finish import OTHER_IDS, Finish, finished
-from tokpar.adapters.hf_model import same_model
-from tokpar.adapters.segments import segment_memo
-from tokpar.adapters.settings import FINISHING, flags
+from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
+from tokpar.adapters.panics import is_panic, raise_panic
+from tokpar.adapters.segments import SegmentMemo, separator_of
+from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
-from tokpar.kernels import (
-    IdArray,
-    SpanArray,
-    byte_starts,
-    has_surrogate,
-    offsets_of,
-)
-from tokpar.pure.bert import bert_config
-from tokpar.types import Facts, Piece, Rows
+from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
+from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
-    """An adapter of a `tokenizers.Tokenizer`, of a transformers fast tokenizer, or of the file
-    named by a path that ends in ``.json`` or ``.txt`` (BERT's ``vocab.txt``); None for anything
-    else.
-
-    Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
-    and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary). Raises OptionError for
-    others, FileNotFoundError, and FileFormatError for a file that is no `tokenizer.json` or
-    `vocab.txt`.
-    """
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".txt":
-        return _of_vocab_txt(Path(source), **flags(settings, (*FINISHING, "lowercase")))
+    """An adapter for releases below 1.0, see `hf_lines.load`."""
+    path = path_of(source, ".txt")
+    if path is not None:
+        config, finishing = bert_file(path, settings)
+        own = Tokenizer.from_str(json.dumps(config))
+        return HuggingFaceTokenizer(Caller(own, fixed=True, **finishing))
     caller = caller_of(source)
     if caller is None:
         return None
     return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
-
-
-def _of_vocab_txt(path: Path, lowercase: bool = True, **settings: bool) -> HuggingFaceTokenizer:
-    own = Tokenizer.from_str(json.dumps(bert_config(path, lowercase)))
-    return HuggingFaceTokenizer(Caller(own, fixed=True, **settings))
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
@@ -80,11 +55,11 @@ def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> Huggi
     return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
 
 
-class HuggingFaceTokenizer:
+class HuggingFaceTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
     def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
-        self._caller = caller
+        self.caller = caller
         self._state = None if caller.fixed else caller.state()
         self._chunks = private_copy(caller.own)
         self._finish = finish_like(caller, self._chunks) if finish is None else finish
@@ -95,27 +70,13 @@ class HuggingFaceTokenizer:
                 f"{self._finish.unknown}"
             )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
-        self._facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
-        self._segments = (
-            None
-            if caller.encode_special_tokens  # tokens that the facts do not list may hide others
-            else segment_memo(self._facts, partial(_batch_ids, self._chunks))
-        )
-
-    @property
-    def name(self) -> str:
-        """ "huggingface:" and the kind of model."""
-        return f"huggingface:{self._facts.model}"
-
-    @property
-    def facts(self) -> Facts:
-        """What proofs may use."""
-        return self._facts
-
-    @property
-    def caller(self) -> Caller:
-        """The tokenizer that was loaded."""
-        return self._caller
+        self.facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
+        self._segments: SegmentMemo | None = None
+        separator = separator_of(self.facts.added_tokens)
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        certain = self.facts.unprovable is None and not caller.encode_special_tokens
+        if separator is not None and certain:
+            self._segments = SegmentMemo(partial(_batch_ids, self._chunks), separator)
 
     @property
     def unfinishable(self) -> str | None:
@@ -123,7 +84,6 @@ class HuggingFaceTokenizer:
         return self._finish.unknown
 
     def encode(self, text: str) -> IdArray:
-        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
         try:
             if len(text) > _LONG:
                 self.check_text(text)
@@ -131,7 +91,7 @@ class HuggingFaceTokenizer:
             else:
                 encoding = self._chunks.encode(text, add_special_tokens=False)
         except BaseException as error:
-            raise_panic(error, text)
+            raise_panic(error, "the tokenizer", [text])
             raise
         return id_array(encoding.ids)
 
@@ -180,9 +140,9 @@ class HuggingFaceTokenizer:
         if not self._own_call:
             return self._finish.rows(Rows.of([self.encode(text)]))[0]
         try:
-            return id_array(self._caller.ids(text))
+            return id_array(self.caller.ids(text))
         except BaseException as error:
-            raise_panic(error, text)
+            raise_panic(error, "the tokenizer", [text])
             raise
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -204,64 +164,44 @@ class HuggingFaceTokenizer:
             return _offsets(encoding, text, self._chunks.model)
         return self._lengths.spans(ids, text)
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """As the batch call of the engine, see `hf_finish.finished`. Where the post-processor or
-        the added tokens are not understood, `facts.unprovable` tells."""
-        return finished(self._finish, rows, texts, self)
-
     def whole_batch(self, texts: Sequence[str]) -> Rows:
-        """The caller's own call on several texts. Raises as `encode_whole` does."""
         try:
-            return Rows.of(self._caller.batch(texts))
+            return Rows.of(self.caller.batch(texts))
         except BaseException as error:
-            raise_panic(error, "")
+            raise_panic(error, "the tokenizer", texts)
             raise
-
-    @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
-        finish = self._finish
-        if finish.unknown or finish.truncation is not None or finish.padding is not None:
-            return None
-        return finish.prefix, finish.suffix
-
-    def check_text(self, text: str) -> None:
-        """Raises what the caller's own call raises for a text that is not valid Unicode."""
-        if has_surrogate(text):
-            self.encode_whole(text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
-        native = self._caller.wrapper or self._caller.own
-        text: str = native.decode(
-            np.asarray(ids, dtype=np.int64).tolist(), skip_special_tokens=False
-        )
+        native = self.caller.wrapper or self.caller.own
+        some = np.asarray(ids, dtype=np.int64).tolist()
+        text: str = native.decode(some, skip_special_tokens=False)
         return text
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Itself, or a new adapter if the caller has changed the tokenizer."""
-        if self._caller.fixed:
+        if self.caller.fixed:
             return self
-        caller = self._caller.again()
-        same = caller.own is self._caller.own and same_model(caller.own.model, self._chunks.model)
+        caller = self.caller.again()
+        same = caller.own is self.caller.own and same_model(caller.own.model, self._chunks.model)
         if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)
 
     def detached(self) -> HuggingFaceTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
-        return self._with(replace(self._caller, own=None, wrapper=None))
+        return self._with(replace(self.caller, own=None, wrapper=None))
 
     def attached(self, source: object) -> HuggingFaceTokenizer:
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self._caller, name) for name in FINISHING}
+        settings = {name: getattr(self.caller, name) for name in FINISHING}
         return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:
         twin = object.__new__(HuggingFaceTokenizer)
-        twin.__dict__ |= self.__dict__ | {"_caller": caller}
+        twin.__dict__ |= self.__dict__ | {"caller": caller}
         return twin
 
     def __reduce__(self) -> NoReturn:
@@ -279,7 +219,7 @@ class HuggingFaceTokenizer:
             raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
         return from_json, {
             "config": written(self._chunks),
-            "encode_special_tokens": self._caller.encode_special_tokens,
+            "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
 

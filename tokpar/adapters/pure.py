@@ -6,21 +6,30 @@ that all Unicode versions in use classify alike; see `tokpar.pure.patterns` for 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.pure_file import FileTokenizer as FileTokenizer
-from tokpar.adapters.pure_vocabulary import PureTokenizer as PureTokenizer
-from tokpar.adapters.settings import FINISHING, check_names, flags
+import numpy as np
+
+from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
+from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.cuts.tables import recognise
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.pure.bert import bert_config
+from tokpar.kernels import IdArray, SpanArray, byte_starts
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.model import EncodesAll
 from tokpar.pure.parts import kind
+from tokpar.pure.postprocess import read_finish
+from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
+from tokpar.types import Facts, Rows
 
+ENGINE = "regex"
 _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
 
 
@@ -32,24 +41,33 @@ def load(
 
     Settings of a ``.json`` file: `add_special_tokens`, `truncation` and `padding` (True: as the
     file says). Settings of a ``.txt`` file: those, and `lowercase` (True; False for a cased
-    vocabulary). Settings of a
-    ``.tiktoken`` file: `name` of a known encoding (else the file's stem), `pat_str`, and
-    `special_tokens`, all of which are matched in the text (default: none). A `Vocabulary` takes no
-    settings. Raises OptionError, FileFormatError, FileNotFoundError.
+    vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (else the file's
+    stem), `pat_str`, and `special_tokens`, all of which are matched in the text (default: none). A
+    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError.
     """
     if engine not in (None, "pure"):
         return None
     if isinstance(source, Vocabulary):
         check_names(settings, ())
         return PureTokenizer(source)
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if path is not None and path.suffix == ".tiktoken":
+    path = path_of(source, ".json", ".tiktoken", ".txt")
+    if path is None:
+        return None
+    if path.suffix == ".tiktoken":
         return PureTokenizer(_rank_vocabulary(path, settings))
-    if path is not None and path.suffix == ".json":
+    if path.suffix == ".json":
         return _of_json(path, flags(settings, FINISHING))
-    if path is not None and path.suffix == ".txt":
-        return _of_txt(path, **flags(settings, (*FINISHING, "lowercase")))
-    return None
+    config, finishing = bert_file(path, settings)
+    return FileTokenizer(config, path.stem, **finishing)
+
+
+def load_vocabulary(source: Any, settings: Mapping[str, Any]) -> Vocabulary | None:
+    """The byte-level BPE that `load` would take for an adapter; None where that gives None.
+    Raises as `load` does, and FileFormatError for what is not byte-level BPE."""
+    exact = load(source, **settings)
+    if isinstance(exact, FileTokenizer):
+        return vocabulary_of(exact.config, source)
+    return None if exact is None else exact.vocabulary
 
 
 def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTokenizer:
@@ -76,10 +94,6 @@ def _decodes_bytes(config: Mapping[str, Any]) -> bool:
     )
 
 
-def _of_txt(path: Path, lowercase: bool = True, **settings: bool) -> FileTokenizer:
-    return FileTokenizer(bert_config(path, lowercase), path.stem, **settings)
-
-
 def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:
     check_names(settings, _RANK_SETTINGS)
     name = settings.get("name") or path.stem
@@ -91,3 +105,160 @@ def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:
         )
     pattern = pattern or KNOWN_ENCODINGS[name].pattern
     return rank_vocabulary(name, read_ranks(path), pattern, settings.get("special_tokens") or {})
+
+
+class _InPython:
+    """What the adapters of tokenizers in Python share. OptionError for a lone surrogate."""
+
+    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+        self.name = name
+        """The engine, and the name of the vocabulary or file: "pure:bert"."""
+        self._tokenizer = tokenizer
+
+    def check_text(self, text: str) -> None:
+        """Raises OptionError if `text` cannot be written as UTF-8."""
+        if text.isascii():
+            return
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise OptionError(f"the text has a lone surrogate at position {error.start}") from None
+
+    def encode(self, text: str) -> IdArray:
+        """Ids of `text`, added tokens included; uint32, (n,)."""
+        self.check_text(text)
+        return np.array(self._tokenizer.encode(text), dtype=np.uint32)
+
+
+class PureTokenizer(_InPython):
+    """Byte-level BPE and nothing around it; with another `engine` than "pure", another `model`."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, engine: str = "pure", model: EncodesAll | None = None
+    ) -> None:
+        super().__init__(f"{engine}:{vocabulary.name}", tokenizer_of(vocabulary, model))
+        self.vocabulary = vocabulary
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What proofs may use."""
+        return self._facts()
+
+    def _facts(self) -> Facts:
+        vocabulary = self.vocabulary
+        family = recognise(ENGINE, vocabulary.patterns)
+        tiles = vocabulary.keep_gaps or family is not None
+        return Facts(
+            engine=ENGINE,
+            model="BPE",
+            scheme="regex",
+            family=family.name if family else None,
+            patterns=vocabulary.patterns,
+            added_tokens=vocabulary.added,
+            byte_level=True,
+            tiles=tiles,
+            longest_token=max(map(len, vocabulary.tokens)),
+            unprovable=None if family else _no_family(vocabulary.patterns),
+            undivided=None if tiles else "its pattern may leave text out",
+            tokens=partial(frozenset, vocabulary.tokens),
+        )
+
+    def encode_whole(self, text: str) -> IdArray:
+        """The same as `encode`: nothing is applied to the whole."""
+        return self.encode(text)
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans; LookupError if these ids do not make up `text`."""
+        return self._lengths.spans(ids, text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`, added tokens included; bytes that are no UTF-8 become U+FFFD.
+        LookupError for an id that is no token."""
+        try:
+            return b"".join(self._bytes_of[int(id_)] for id_ in ids).decode("utf-8", "replace")
+        except KeyError as error:
+            raise LookupError(f"{self.name} has no token with id {error}") from None
+
+    def spec(self) -> tuple[type[PureTokenizer], dict[str, Any]]:
+        """How to build it again in another process."""
+        return type(self), {"vocabulary": self.vocabulary}
+
+    @cached_property
+    def _bytes_of(self) -> dict[int, bytes]:
+        added = {token.id: token.content.encode("utf-8") for token in self.vocabulary.added}
+        return {id_: token for token, id_ in self.vocabulary.tokens.items()} | added
+
+    @cached_property
+    def _lengths(self) -> TokenLengths:
+        return TokenLengths(self._bytes_of, map(len, self._bytes_of.values()))
+
+
+class FileTokenizer(_InPython):
+    """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
+
+    Truncation and padding of the file are applied once, to all ids of a text, as HF does.
+    """
+
+    def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
+        super().__init__(f"pure:{name}", read_tokenizer(config))
+        self.config = config
+        self._arguments = {"config": config, "name": name, **finishing}
+        self._finish = read_finish(config, **finishing)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What proofs may use: by the rules for HF, the family as this engine has it."""
+        facts = facts_with_tokens(self.config)
+        why = facts.unprovable
+        if facts.scheme == "regex" and recognise(ENGINE, facts.patterns) is None:
+            why = why or _no_family(facts.patterns)
+        return replace(facts, engine=ENGINE, unprovable=why)
+
+    def encode_whole(self, text: str) -> IdArray:
+        """`encode`, then `finish`."""
+        return self.finish(Rows.of([self.encode(text)]), [text])[0]
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        finish = self._finish
+        if finish.limit is not None or finish.pad is not None:
+            return None
+        before, after = (np.array(ids, dtype=np.uint32) for ids in (finish.prefix, finish.suffix))
+        return before, after
+
+    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """Ids of whole texts, cut, with special tokens, and padded to the longest if the file says
+        so."""
+        return Rows.of(self._finish.batch([rows[k].tolist() for k in range(len(rows))]))
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans; LookupError if these are not the ids of `text`.
+
+        Where tokens do not tile the text, spans are in whole code points: the tokens of one
+        character share a span, and a normalizer may leave gaps.
+        """
+        if self._lengths is not None:
+            return self._lengths.spans(ids, text)
+        found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)
+        if not np.array_equal(found[:, 0], ids):
+            raise LookupError("these are not the ids of this text")
+        spans: SpanArray = byte_starts(text)[found[:, 1:]]
+        return spans
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids` by the file's decoder, added tokens included; tokens joined by spaces
+        if there is none. LookupError for an id that is no token, which HF leaves out."""
+        return self._tokenizer.decode([int(id_) for id_ in ids])
+
+    def spec(self) -> tuple[type[FileTokenizer], dict[str, Any]]:
+        """How to build it again in another process."""
+        return FileTokenizer, self._arguments
+
+    @cached_property
+    def _lengths(self) -> TokenLengths | None:
+        return token_lengths(self.config) if self.facts.tiles else None
+
+
+def _no_family(patterns: Sequence[str]) -> str:
+    return f"the pattern is of no known family: {' then '.join(map(repr, patterns))}"

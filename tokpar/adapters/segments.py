@@ -14,9 +14,10 @@ from itertools import chain
 
 import numpy as np
 
+from tokpar.adapters.hf_facts import can_overlap
 from tokpar.errors import EngineError
 from tokpar.kernels import SPACES, IdArray
-from tokpar.types import AddedToken, Facts
+from tokpar.types import AddedToken
 
 MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
@@ -149,35 +150,14 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
             yield k
 
 
-def segment_memo(
-    facts: Facts, encode_many: Callable[[Sequence[str]], Sequence[IdArray]]
-) -> SegmentMemo | None:
-    """A memo for this tokenizer, if nothing is between its texts but an added token."""
-    separator = separator_of(facts.added_tokens)
-    if facts.unprovable is not None or separator is None:
-        return None
-    return SegmentMemo(encode_many, separator)
-
-
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
     """An added token that can stand between any texts in which no added token occurs, without
     making one of them appear, or disappear, over its edges."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
-        if token.content and not flagged and all(_apart(token.content, c) for c in contents):
+        if flagged or not token.content:
+            continue
+        if not any(can_overlap(token.content, other) for other in contents):
             return token
     return None
-
-
-def _apart(separator: str, other: str) -> bool:
-    """No occurrence of `other` can overlap one of `separator` but by being it."""
-    if other == separator:
-        shifts = range(1, len(other))
-        return not any(separator.startswith(other[k:]) for k in shifts)
-    if separator in other or other in separator:
-        return False
-    return not any(
-        separator.startswith(other[-k:]) or separator.endswith(other[:k])
-        for k in range(1, min(len(separator), len(other)))
-    )

@@ -6,8 +6,7 @@ encoded without that check.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, cached_property, partial
@@ -19,9 +18,17 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.tiktoken_own import OwnEncoding, own_encode
-from tokpar.adapters.tiktoken_threads import ThreadEncodings
+from tokpar.adapters.panics import is_panic
+from tokpar.adapters.settings import check_names, path_of
+from tokpar.adapters.tiktoken_encodings import (
+    EncodingAdapter,
+    OwnEncoding,
+    ThreadEncodings,
+    arguments_of,
+    own_encode,
+)
 from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.cuts.tables import recognise
 from tokpar.errors import EngineError, OptionError
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
@@ -30,7 +37,7 @@ from tokpar.types import AddedToken, Facts
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
-_KNOWN_SETTINGS = "allowed_special, disallowed_special, pat_str, special_tokens, name"
+_KNOWN_SETTINGS = ("allowed_special", "disallowed_special", "pat_str", "special_tokens", "name")
 
 
 def load(
@@ -50,11 +57,10 @@ def load(
     holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
     called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
     """
-    path = Path(source) if isinstance(source, (str, os.PathLike)) else None
-    if not isinstance(source, tiktoken.Encoding) and (path is None or path.suffix != ".tiktoken"):
+    path = path_of(source, ".tiktoken")
+    if path is None and not isinstance(source, tiktoken.Encoding):
         return None
-    if unknown:
-        raise OptionError(f"unknown setting {min(unknown)!r}; known: {_KNOWN_SETTINGS}")
+    check_names(unknown, _KNOWN_SETTINGS)
     if path is not None:
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
@@ -107,7 +113,7 @@ def _from_file(
         raise OptionError(f"pat_str {pat_str!r} cannot be used: {error}") from error
 
 
-class TiktokenTokenizer:
+class TiktokenTokenizer(EncodingAdapter):
     """The adapter; see `load`."""
 
     def __init__(
@@ -115,27 +121,20 @@ class TiktokenTokenizer:
     ) -> None:
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
-        self._encoding = encoding
+        super().__init__(encoding)
         self._encodings = ThreadEncodings(encoding)
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
 
-    @property
-    def name(self) -> str:
-        """ "tiktoken:" and the name of the encoding."""
-        return f"tiktoken:{self._encoding.name}"
-
     @cached_property
     def facts(self) -> Facts:
         """What proofs may use."""
-        from tokpar.cuts.tables import recognise
-
-        pattern = self._encoding._pat_str
+        pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
-        specials = self._encoding._special_tokens
-        tiles = family is not None and not self._ambiguous
-        complete = all(bytes([byte]) in self._encoding._mergeable_ranks for byte in range(256))
+        specials = self.encoding._special_tokens
+        tiles = family is not None and not self._shared
+        complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
             engine=ENGINE,
             model="BPE",
@@ -149,10 +148,10 @@ class TiktokenTokenizer:
             ),
             byte_level=True,
             tiles=tiles,
-            longest_token=max(map(len, self._encoding._mergeable_ranks)),
+            longest_token=max(map(len, self.encoding._mergeable_ranks)),
             unprovable=unknown or shadowed(specials, self._allowed),
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
-            tokens=cache(partial(frozenset, self._encoding._mergeable_ranks)),
+            tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
             releases_gil=True,
             forbidden=self._disallowed,
         )
@@ -170,9 +169,7 @@ class TiktokenTokenizer:
 
         Raises EngineError when tiktoken's regex gives up or panics.
         """
-        # encode_ordinary, encode, encode_to_numpy and the core buffer call all release the GIL: on
-        # slices of 8 to 64 KB of English, two threads on two cores reached 1.4 to 1.7 times one
-        # thread with each, no call clearly ahead. This one is public and makes no list.
+        # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
         with _engine_errors(text):
             return self._whole(text, self._encodings.for_text(text))
 
@@ -181,7 +178,7 @@ class TiktokenTokenizer:
         when tiktoken's regex gives up or panics."""
         self.check_text(text)
         with _engine_errors(text):
-            return self._whole(text, self._encoding)
+            return self._whole(text, self.encoding)
 
     def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
         try:
@@ -198,21 +195,11 @@ class TiktokenTokenizer:
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
         return self._lengths.spans(ids, text)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """`Encoding.decode`. KeyError for an id that is no token."""
-        text: str = self._encoding.decode([int(id_) for id_ in ids])
-        return text
-
-    @property
-    def encoding(self) -> tiktoken.Encoding:
-        """The tiktoken object that does the work."""
-        return self._encoding
-
     def detached(self) -> TiktokenTokenizer:
         """What was learned, without the caller's object; for `attached` only."""
         assert self.facts is not None  # computed now, and kept by the copy
         twin = copy(self)
-        del twin._encoding, twin._encodings
+        del twin.encoding, twin._encodings
         return twin
 
     def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
@@ -222,73 +209,53 @@ class TiktokenTokenizer:
         if own_encode(source) is not None:
             return _adapter(source, self._allowed, self._disallowed)
         twin = copy(self)
-        twin._encoding = source
+        twin.encoding = source
         twin._encodings = ThreadEncodings(source)
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
         """How to build it again in another process, ranks included: by name alone tiktoken might
         want to download them there."""
-        encoding = {
-            "name": self._encoding.name,
-            "pat_str": self._encoding._pat_str,
-            "mergeable_ranks": self._encoding._mergeable_ranks,
-            "special_tokens": self._encoding._special_tokens,
-        }
         return rebuild, {
-            "encoding": encoding,
+            "encoding": arguments_of(self.encoding),
             # sorted, so that a pickle of it is the same in every process
             "allowed_special": tuple(sorted(self._allowed)),
             "disallowed_special": tuple(sorted(self._disallowed)),
         }
 
     @cached_property
-    def _ambiguous(self) -> frozenset[int]:
-        """Ids that tokens of different lengths share, as 200018 of o200k_harmony."""
-        ranks = self._encoding._mergeable_ranks
-        specials = list(self._encoding._special_tokens.values())
-        own = set(ranks.values())
-        if len(own) == len(ranks) and len({*specials} - own) == len(specials):
-            return frozenset()
-        lengths: dict[int, int] = {}
-        clashes = set()
-        for token, id_ in _tokens(self._encoding, self._allowed):
-            if lengths.setdefault(id_, len(token)) != len(token):
-                clashes.add(id_)
-        return frozenset(clashes)
+    def _specials(self) -> dict[bytes, int]:
+        specials = self.encoding._special_tokens
+        return {t.encode("utf-8"): id_ for t, id_ in specials.items() if t in self._allowed}
+
+    @cached_property
+    def _shared(self) -> dict[int, list[bytes]]:
+        """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
+        special ones first, as the engine looks for them first."""
+        ranks = self.encoding._mergeable_ranks
+        ids = [*self._specials.values(), *ranks.values()]
+        if len(set(ids)) == len(ids):
+            return {}
+        tokens: dict[int, list[bytes]] = {}
+        for token, id_ in zip(chain(self._specials, ranks), ids, strict=True):
+            tokens.setdefault(id_, []).append(token)
+        return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}
 
     @cached_property
     def _lengths(self) -> TokenLengths:
-        ranks = self._encoding._mergeable_ranks
-        specials = {
-            content.encode("utf-8"): id_
-            for content, id_ in self._encoding._special_tokens.items()
-            if content in self._allowed
-        }
-        shared: dict[int, list[bytes]] = {id_: [] for id_ in self._ambiguous}
-        for token, id_ in chain(specials.items(), ranks.items() if shared else ()):
-            if id_ in shared:
-                shared[id_].append(token)  # special tokens first: the engine looks for them first
+        ranks, specials = self.encoding._mergeable_ranks, self._specials
         return TokenLengths(
-            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), shared
+            chain(ranks.values(), specials.values()),
+            map(len, chain(ranks, specials)),
+            self._shared,
         )
-
-
-def _tokens(encoding: tiktoken.Encoding, allowed: frozenset[str]) -> Iterator[tuple[bytes, int]]:
-    """Bytes and id of every token that `encode` may give."""
-    yield from encoding._mergeable_ranks.items()
-    for content, id_ in encoding._special_tokens.items():
-        if content in allowed:
-            yield content.encode("utf-8"), id_
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:
     """The special tokens that a setting stands for."""
-    if isinstance(value, str):
-        if value != "all":
-            raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
+    if isinstance(value, str) and value == "all":
         return frozenset(everything)
-    if not all(isinstance(token, str) for token in value):
+    if isinstance(value, str) or not all(isinstance(token, str) for token in value):
         raise OptionError(f'{setting} must be "all" or a collection of str, got {value!r}')
     return frozenset(value)
 
@@ -315,7 +282,7 @@ def _engine_errors(text: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        panic = type(error).__name__ == "PanicException"
-        if not panic and (not isinstance(error, ValueError) or isinstance(error, UnicodeError)):
+        gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+        if not gave_up and not is_panic(error):
             raise
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

@@ -8,34 +8,55 @@ they are at the call, and from its post-processor. The tokenizer itself is only 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
+from tokpar.adapters.hf_lines import is_of_first_line, own_methods
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, SpanArray, code_point_spans
+from tokpar.kernels import code_point_spans
+from tokpar.types import Piece, Rows
 from tokpar.views import hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
-from tokpar.views.hf_source import Source
-from tokpar.views.refusals import missing, unpicklable
+from tokpar.views.hf_file import FileTokenizer
+from tokpar.views.refusals import View
 
 if TYPE_CHECKING:
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
-_ORIGINAL = "the transformers tokenizer"
+_MIRRORED = (
+    "__call__",
+    "encode",
+    "_encode_plus",
+    "_batch_encode_plus",
+    "_get_padding_truncation_strategies",
+    "set_truncation_and_padding",
+    "_convert_encoding",
+    "_switch_to_input_mode",
+)
 
 
-def view(
-    tokenizer: Callable[[], TokenizerAdapter],
-    split: Callable[[str, TokenizerAdapter], Encoding],
-    smallest_split: int,
-) -> HfView:
-    """The view of an encoder. `tokenizer` gives its adapter as it is now; `split(text, adapter)`
-    encodes in parallel and adds no special tokens; texts below `smallest_split` code points are not
-    worth that. Raises OptionError."""
-    made = HfView(tokenizer, split, smallest_split)
-    made._now()
-    return made
+class Source:
+    """A tokenizer between two changes of it, as far as calls of a view depend on it. Raises
+    OptionError for one that cannot be followed."""
+
+    def __init__(self, adapter: TokenizerAdapter) -> None:
+        if not is_of_first_line(adapter):
+            raise OptionError(
+                f"as_hf needs a tokenizer of transformers or of the package tokenizers below 1.0 "
+                f"(an object, or a file read by engine='huggingface'), got {adapter.name}"
+            )
+        if adapter.unfinishable is not None:
+            raise OptionError(f"as_hf cannot tell what this tokenizer does: {adapter.unfinishable}")
+        self.adapter, self.caller = adapter, adapter.caller
+        self.original: Any = self.caller.wrapper
+        self.frame = cache(partial(hf_rows.frame_of, self.caller.own))
+        if self.original is None:
+            self.original = FileTokenizer(self.caller.own)
+        elif own := own_methods(self.original, _MIRRORED):
+            kind = type(self.original).__name__
+            raise OptionError(f"as_hf cannot follow {kind}, which has its own {next(iter(own))}")
 
 
 def _read(name: str) -> property:
@@ -43,9 +64,15 @@ def _read(name: str) -> property:
     return property(lambda self: getattr(self._now().original, name))
 
 
-class HfView:
-    """See the module and docs/views.md. Thread-safe."""
+class HfView(View):
+    """See the module and docs/views.md. Thread-safe.
 
+    `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
+    and adds no special tokens; texts below `smallest_split` code points are not worth that. Raises
+    OptionError.
+    """
+
+    _original = "the transformers tokenizer"
     is_fast = True
     bos_token, bos_token_id = _read("bos_token"), _read("bos_token_id")
     eos_token, eos_token_id = _read("eos_token"), _read("eos_token_id")
@@ -71,6 +98,7 @@ class HfView:
         self._split = split
         self._smallest_split = smallest_split
         self._known: Source | None = None
+        self._now()
 
     def __call__(
         self,
@@ -100,8 +128,9 @@ class HfView:
         and what the tokenizer itself raises for a text (lone surrogates).
         """
         known = self._now()
-        hf_call.refuse({"text_pair": text_pair, **others}, known.splits_special_tokens)
-        call = hf_call.settled(
+        splits_special_tokens = known.caller.encode_special_tokens
+        hf_call.refuse({"text_pair": text_pair, **others}, splits_special_tokens)
+        call = Call(
             known.original,
             add_special_tokens=add_special_tokens,
             padding=padding,
@@ -121,7 +150,12 @@ class HfView:
             verbose=verbose,
         )
         hf_result.check_tensors(call.tensors)
-        return known.result(self._data(known, text, call))
+        data = self._data(known, text, call)
+        if known.caller.wrapper is None:
+            return hf_result.Batch(data)
+        from tokpar.views.batch_encoding import ViewEncoding
+
+        return ViewEncoding(data)
 
     def encode(
         self, text: str, text_pair: None = None, add_special_tokens: bool = True, **arguments: Any
@@ -173,8 +207,7 @@ class HfView:
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """How many special tokens a call puts around a text, or a pair."""
-        count: int = self._now().original.num_special_tokens_to_add(pair)
-        return count
+        return int(self._now().original.num_special_tokens_to_add(pair))
 
     def __len__(self) -> int:
         return len(self._now().original)
@@ -185,15 +218,9 @@ class HfView:
     def __repr__(self) -> str:
         return f"<HfView of {self._now().adapter.name}>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        missing(self, name, _ORIGINAL)
-
-    def __reduce__(self) -> NoReturn:
-        unpicklable(self, _ORIGINAL)
-
     def viewed(self) -> Any:
         """What `tokpar.load` makes of a view: an adapter of the tokenizer itself."""
-        caller = self._now().adapter.caller
+        caller = self._now().caller
         return caller.own if caller.wrapper is None else caller.wrapper
 
     def _now(self) -> Source:
@@ -205,44 +232,34 @@ class HfView:
 
     def _data(self, known: Source, text: str | Sequence[str], call: Call) -> dict[str, Any]:
         texts = [text] if isinstance(text, str) else _checked(text)
-        wants_spans = "offset_mapping" in call.columns
-        ids, spans = self._encoded(known.adapter, texts, wants_spans)
-        own, frame = known.adapter.caller.own, known.frame(call.add_special_tokens)
-        rows = hf_rows.rows_of(texts, ids, spans, frame, call, own)
-        padding = known.padding if call.padding else (0, 0)
+        frame = known.frame(call.add_special_tokens)
+        encoded = self._encoded(known.adapter, texts, "offset_mapping" in call.columns)
+        rows = hf_rows.kept(texts, encoded, frame, call)
+        padding = (0, 0)
+        if call.padding:
+            padding = known.original.pad_token_id, known.original.pad_token_type_id
         data: dict[str, Any] = {}
         for name in call.columns:
             source = "input_ids" if name == "length" else name
-            column = [hf_rows.column(source, row, frame, *padding) for row in rows]
-            if name == "length":
-                data[name] = hf_result.lengths(column, call.tensors)
-            elif call.tensors is not None:
-                data[name] = hf_result.tensor(name, column, call.tensors)
-            else:
-                values = hf_result.lists(column)
-                data[name] = values[0] if isinstance(text, str) else values
+            column = hf_rows.column(source, rows, frame, call, padding)
+            data[name] = hf_result.shaped(name, column, call.tensors)
+            if isinstance(text, str) and call.tensors is None and name != "length":
+                data[name] = data[name][0]
         return data
 
-    def _encoded(
-        self, adapter: HuggingFaceTokenizer, texts: Sequence[str], spans: bool
-    ) -> tuple[list[IdArray], list[SpanArray | None]]:
+    def _encoded(self, adapter: HuggingFaceTokenizer, texts: Sequence[str], spans: bool) -> Rows:
         """Ids, and spans in code points where wanted. Short texts go to the engine together, on all
         cores; long ones one after the other, each on all cores."""
         short = [i for i, text in enumerate(texts) if len(text) < self._smallest_split]
         rows = adapter.encode_many([texts[i] for i in short], spans)
-        pieces = [rows.piece(k) for k in range(len(rows))]
-        found = {i: (piece.ids, piece.spans) for i, piece in zip(short, pieces, strict=True)}
+        found = {i: rows.piece(k) for k, i in enumerate(short)}
+        pieces = []
         for i, text in enumerate(texts):
-            if i not in found:
-                encoding = self._split(text, adapter)
-                found[i] = encoding.ids, encoding.spans if spans else None
-        ids = [found[i][0] for i in range(len(texts))]
-        located = [_in_code_points(found[i][1], text) for i, text in enumerate(texts)]
-        return ids, located
-
-
-def _in_code_points(spans: SpanArray | None, text: str) -> SpanArray | None:
-    return None if spans is None else code_point_spans(spans, text)
+            piece: Encoding | Piece = found[i] if i in found else self._split(text, adapter)
+            places = piece.spans if spans else None
+            located = None if places is None else code_point_spans(places, text)
+            pieces.append(Piece(piece.ids, located))
+        return Rows.of_pieces(pieces)
 
 
 def _checked(texts: Any) -> list[str]:

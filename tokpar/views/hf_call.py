@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tokpar.errors import OptionError
@@ -26,69 +25,59 @@ _NOT_OFFERED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Call:
-    """What to do with the ids of the texts. `truncation`, `padding`: None or the strategy's name.
-    `max_length`: ids, special tokens counted. `columns`: what the result holds, in order."""
+    """What to do with the ids of the texts, the defaults those of `original`, a transformers
+    tokenizer or what stands for one. Raises OptionError.
 
-    add_special_tokens: bool
-    truncation: str | None
-    padding: str | None
-    max_length: int | None
-    multiple: int | None
-    truncation_side: str
-    padding_side: str
-    columns: tuple[str, ...]
-    tensors: str | None
-
-
-def settled(
-    original: Any,
-    *,
-    add_special_tokens: bool,
-    padding: Any,
-    truncation: Any,
-    max_length: int | None,
-    stride: int,
-    pad_to_multiple_of: int | None,
-    padding_side: str | None,
-    return_tensors: Any,
-    returned: Mapping[str, bool | None],
-    verbose: bool,
-) -> Call:
-    """The call with the defaults of `original`, a transformers tokenizer or what stands for one.
-
-    `returned`: column -> asked for, or None for the default. Raises OptionError.
+    `truncation`, `padding`: None or the strategy's name. `max_length`: ids, special tokens counted.
+    `returned`: column -> asked for, or None for the default; `columns`: those of the result, in
+    order.
     """
-    _check_sizes(max_length, stride, pad_to_multiple_of)
-    if max_length is not None and padding is False and truncation is None:
-        truncation = True
-    cut = _name("truncation", truncation, (None, False), "longest_first", _TRUNCATIONS)
-    pad = _name("padding", padding, (False,), "longest", _PADDINGS)
-    if padding is True and max_length is not None and cut is None and verbose:
-        warnings.warn(
-            "max_length is ignored with padding=True and no truncation; padding='max_length' pads "
-            "to it",
-            stacklevel=4,
-        )
-    if max_length is None and (pad == "max_length" or cut is not None):
-        known = original.model_max_length <= _NO_LIMIT
-        max_length = original.model_max_length if known else None
-        cut = cut if known else None
-        pad = pad if known or pad == "longest" else None
-    if pad is not None:
-        _check_padding(original, cut, max_length, pad_to_multiple_of)
-    return Call(
-        add_special_tokens=bool(add_special_tokens),
-        truncation=cut,
-        padding=pad,
-        max_length=max_length,
-        multiple=pad_to_multiple_of,
-        truncation_side=original.truncation_side,
-        padding_side=_side(original, padding_side),
-        columns=_columns(original, returned),
-        tensors=_name("return_tensors", return_tensors, (None,), "", _TENSORS),
-    )
+
+    def __init__(
+        self,
+        original: Any,
+        *,
+        add_special_tokens: bool,
+        padding: Any,
+        truncation: Any,
+        max_length: int | None,
+        stride: int,
+        pad_to_multiple_of: int | None,
+        padding_side: str | None,
+        return_tensors: Any,
+        returned: Mapping[str, bool | None],
+        verbose: bool,
+    ) -> None:
+        _check_sizes(max_length, stride, pad_to_multiple_of)
+        if padding_side not in (None, "left", "right"):
+            raise OptionError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
+        if max_length is not None and padding is False and truncation is None:
+            truncation = True
+        cut = _name("truncation", truncation, (None, False), "longest_first", _TRUNCATIONS)
+        pad = _name("padding", padding, (False,), "longest", _PADDINGS)
+        if padding is True and max_length is not None and cut is None and verbose:
+            warnings.warn(
+                "max_length is ignored with padding=True and no truncation; padding='max_length' "
+                "pads to it",
+                stacklevel=4,
+            )
+        if max_length is None and (pad == "max_length" or cut is not None):
+            known = original.model_max_length <= _NO_LIMIT
+            max_length = original.model_max_length if known else None
+            cut = cut if known else None
+            pad = pad if known or pad == "longest" else None
+        if pad is not None:
+            _check_padding(original, cut, max_length, pad_to_multiple_of)
+        names = original.model_input_names
+        asked = {name: name in names if ask is None else ask for name, ask in returned.items()}
+        self.add_special_tokens = bool(add_special_tokens)
+        self.truncation, self.padding = cut, pad
+        self.max_length, self.multiple = max_length, pad_to_multiple_of
+        self.truncation_side: str = original.truncation_side
+        self.padding_side = str(padding_side or original.padding_side)
+        self.columns = ("input_ids", *(name for name, ask in asked.items() if ask))
+        self.tensors = _name("return_tensors", return_tensors, (None,), "", _TENSORS)
 
 
 def refuse(arguments: Mapping[str, Any], split_special_tokens: bool) -> None:
@@ -150,15 +139,3 @@ def _check_padding(
             f"with truncation and padding max_length ({length}) must be a multiple of "
             f"pad_to_multiple_of ({multiple})"
         )
-
-
-def _side(original: Any, side: str | None) -> str:
-    if side not in (None, "left", "right"):
-        raise OptionError(f"padding_side must be 'left' or 'right', got {side!r}")
-    return str(side or original.padding_side)
-
-
-def _columns(original: Any, returned: Mapping[str, bool | None]) -> tuple[str, ...]:
-    names = original.model_input_names
-    wanted = {name: name in names if ask is None else bool(ask) for name, ask in returned.items()}
-    return ("input_ids", *(name for name, ask in wanted.items() if ask))

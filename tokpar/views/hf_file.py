@@ -7,7 +7,7 @@ stores, no limit of length, sides as stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokpar.errors import OptionError
@@ -60,20 +60,17 @@ class FileTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        size: int = self._own.get_vocab_size(with_added_tokens=False)
-        return size
+        return int(self._own.get_vocab_size(with_added_tokens=False))
 
     def __len__(self) -> int:
-        size: int = self._own.get_vocab_size(with_added_tokens=True)
-        return size
+        return int(self._own.get_vocab_size(with_added_tokens=True))
 
     def get_vocab(self) -> dict[str, int]:
         vocab: dict[str, int] = self._own.get_vocab(with_added_tokens=True)
         return vocab
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        count: int = self._own.num_special_tokens_to_add(pair)
-        return count
+        return int(self._own.num_special_tokens_to_add(pair))
 
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
         if isinstance(tokens, str):
@@ -97,9 +94,10 @@ class FileTokenizer:
         ids = token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids
         if isinstance(ids, int):
             ids = [ids]
+        decoded = partial(self._own.decode, skip_special_tokens=skip_special_tokens)
         if len(ids) and isinstance(ids[0], (list, tuple)):
-            return [self._text(row, skip_special_tokens) for row in ids]
-        return self._text(ids, skip_special_tokens)
+            return [decoded(list(row)) for row in ids]
+        return decoded(list(ids))
 
     def batch_decode(
         self,
@@ -109,7 +107,3 @@ class FileTokenizer:
     ) -> Any:
         decoded = self.decode(sequences, skip_special_tokens, clean_up_tokenization_spaces)
         return [decoded] if isinstance(decoded, str) else decoded
-
-    def _text(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
-        text: str = self._own.decode(list(ids), skip_special_tokens=skip_special_tokens)
-        return text

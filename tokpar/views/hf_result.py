@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,52 +38,38 @@ def check_tensors(kind: str | None) -> None:
     """ImportError if torch tensors are wanted and torch is not installed."""
     if kind == "pt":
         try:
-            import torch  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+            import_module("torch")
         except ImportError as error:
             raise ImportError(
                 "return_tensors='pt' needs PyTorch: pip install torch, or use return_tensors='np'"
             ) from error
 
 
-def lists(column: Sequence[IntArray]) -> list[list[Any]]:
-    """Lists of ints, and of (start, stop) for offsets."""
-    return [
-        list(zip(values[:, 0].tolist(), values[:, 1].tolist(), strict=True))
-        if values.ndim == 2
-        else values.tolist()
-        for values in column
-    ]
-
-
-def tensor(name: str, column: Sequence[IntArray], kind: str) -> Any:
-    """One array or tensor, int64; a numpy array of arrays where texts differ in length.
-
-    Raises ValueError where torch tensors would have to.
-    """
-    if len({len(values) for values in column}) == 1:
-        stacked = np.stack([values if len(values) else values.reshape(0) for values in column])
-        return stacked if kind == "np" else _torch(stacked)
+def shaped(name: str, column: Sequence[IntArray], kind: str | None) -> Any:
+    """A column as a call returns it: lists of ints, and of (start, stop) for offsets; or an array
+    or tensor, int64, and a numpy array of arrays where texts differ in length. "length": how many
+    ids each text has, padding included. OptionError where texts make no torch tensor."""
+    lengths = [len(values) for values in column]
+    if name == "length":
+        return lengths if kind is None else _stacked(np.array(lengths, dtype=np.int64), kind)
+    if kind is None:
+        return [
+            list(map(tuple, values.tolist())) if values.ndim == 2 else values.tolist()
+            for values in column
+        ]
+    some = [values if len(values) else values.reshape(0) for values in column]
+    if len(set(lengths)) == 1:
+        return _stacked(np.stack(some), kind)
     if kind == "pt":
         raise OptionError(
             f"texts of different lengths make no tensor of {name!r}: pass padding=True, or "
             "truncation=True with a max_length"
         )
     ragged = np.empty(len(column), dtype=object)
-    for i, values in enumerate(column):
+    for i, values in enumerate(some):
         ragged[i] = values if len(values) else np.asarray([])
     return ragged
 
 
-def lengths(column: Sequence[IntArray], kind: str | None) -> Any:
-    """How many ids each text has, padding included."""
-    counts = [len(values) for values in column]
-    if kind is None:
-        return counts
-    stacked = np.array(counts, dtype=np.int64)
-    return stacked if kind == "np" else _torch(stacked)
-
-
-def _torch(array: IntArray) -> Any:
-    import torch
-
-    return torch.from_numpy(array)
+def _stacked(array: IntArray, kind: str) -> Any:
+    return array if kind == "np" else import_module("torch").from_numpy(array)

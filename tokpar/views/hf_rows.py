@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +15,19 @@ from tokpar.adapters.hf_finish import (
     Padding,
     Truncation,
     finish_of,
-    stages,
+    parsed,
 )
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, IntArray, SpanArray
-from tokpar.views.hf_blanks import Blanks
+from tokpar.kernels import SPACES, IdArray, IntArray, SpanArray
+from tokpar.pure.parts import stages
+from tokpar.types import Rows
 from tokpar.views.hf_call import Call
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+# SPACES are also what Rust's char::is_whitespace holds for a space.
+_BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +37,27 @@ class Frame:
     whether it spares a space that the tokenizer put in front. `blanks`: counts them; None if there
     is no such stage."""
 
-    finish: Finish
-    types: tuple[list[int], int, list[int]]
+    prefix: IdArray
+    suffix: IdArray
+    types: tuple[IdArray, int, IdArray]
     trims: tuple[bool, ...]
     blanks: Blanks | None
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A text as far as it is kept. `spans`: code points, int64 (n, 2), or None if not asked for.
-    `left`, `right`: how many padding tokens."""
-
-    ids: IdArray
-    spans: SpanArray | None
-    left: int = 0
-    right: int = 0
 
 
 def frame_of(own: Tokenizer, add_special_tokens: bool) -> Frame:
     """What the post-processor of `own` does to every text; `Finish.unknown` must be None."""
     post = own.post_processor
     finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
-    trims = _trims(post)
-    blanks = Blanks(own) if trims else None
-    return Frame(finish, _types(post, add_special_tokens), trims, blanks)
+    trims = tuple(
+        bool(stage["add_prefix_space"])
+        for stage in stages(parsed(post), "post-processor", "processors")
+        if stage.get("trim_offsets")
+    )
+    types = _types(post, add_special_tokens)
+    return Frame(finish.prefix, finish.suffix, types, trims, Blanks(own) if trims else None)
 
 
-def _types(post: Any, add_special_tokens: bool) -> tuple[list[int], int, list[int]]:
+def _types(post: Any, add_special_tokens: bool) -> tuple[IdArray, int, IdArray]:
     """The engine's own answer for a text of one token."""
     from tokenizers import Tokenizer, models
 
@@ -68,67 +65,40 @@ def _types(post: Any, add_special_tokens: bool) -> tuple[list[int], int, list[in
     if post is not None:
         one.post_processor = post
     encoding = one.encode("a", add_special_tokens=add_special_tokens)
-    types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
-    return types[:at], types[at], types[at + 1 :]
+    types = np.array(encoding.type_ids, dtype=np.uint32)
+    at = encoding.special_tokens_mask.index(0)
+    return types[:at], int(types[at]), types[at + 1 :]
 
 
-def _trims(post: Any) -> tuple[bool, ...]:
-    parsed = None if post is None else json.loads(post.__getstate__())
-    return tuple(
-        bool(stage["add_prefix_space"]) for stage in stages(parsed) if stage.get("trim_offsets")
-    )
-
-
-def rows_of(
-    texts: Sequence[str],
-    ids: Sequence[IdArray],
-    spans: Sequence[SpanArray | None],
-    frame: Frame,
-    call: Call,
-    own: Tokenizer,
-) -> list[Row]:
-    """The texts cut, their offsets trimmed, and padded together. Raises OptionError for
+def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
+    """The texts cut, and their offsets trimmed; spans in code points. Raises OptionError for
     truncation="only_second" where something must go, LookupError where offsets are not known."""
-    around = len(frame.finish.prefix) + len(frame.finish.suffix)
-    truncation = _truncation(call, own, around)
-    rows = []
-    for text, some, where in zip(texts, ids, spans, strict=True):
-        kept = some if truncation is None else _cut(truncation, some)
-        places = where if truncation is None or where is None else _cut(truncation, where)
-        if places is not None and frame.blanks is not None:
-            places = trimmed(places, *frame.blanks.count(kept, places, text), frame.trims)
-        rows.append(Row(kept, places))
-    return rows if call.padding is None else _padded(rows, around, call)
-
-
-def _truncation(call: Call, own: Tokenizer, around: int) -> Truncation | None:
-    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
-    if call.truncation is None or call.max_length is None or call.max_length < around:
-        return None
-    return Truncation(call.max_length - around, call.truncation, call.truncation_side, 0)
-
-
-def _cut(truncation: Truncation, array: Any) -> Any:
+    numbers = Rows(np.arange(len(rows.ids), dtype=np.uint32), rows.offsets)
     try:
-        kept = int(truncation.kept(np.array([len(array)]))[0])
+        numbers = Finish(truncation=_truncation(call, frame)).rows(numbers)
     except NativeRefusesError:
         raise OptionError(
             "truncation='only_second' cannot cut a single text: use 'only_first'"
         ) from None
-    return array[len(array) - kept :] if truncation.direction == "left" else array[:kept]
+    spans = None if rows.spans is None else rows.spans[numbers.ids]
+    cut = Rows(rows.ids[numbers.ids], numbers.offsets, spans)
+    if spans is None or frame.blanks is None:
+        return cut
+    places = []
+    for k, text in enumerate(texts):
+        piece = cut.piece(k)
+        assert piece.spans is not None
+        blanks = frame.blanks.count(piece.ids, piece.spans, text)
+        places.append(trimmed(piece.spans, *blanks, frame.trims))
+    return Rows(cut.ids, cut.offsets, np.concatenate(places))
 
 
-def _padded(rows: Sequence[Row], around: int, call: Call) -> list[Row]:
-    length = call.max_length if call.padding == "max_length" else None
-    rule = Padding(length, call.multiple or 0, call.padding_side, 0)
-    lengths = [len(row.ids) + around for row in rows]
-    target = rule.target(max(lengths, default=0))
-    padded = []
-    for row, own_length in zip(rows, lengths, strict=True):
-        missing = max(0, target - own_length)
-        left = missing if call.padding_side == "left" else 0
-        padded.append(Row(row.ids, row.spans, left, missing - left))
-    return padded
+def _truncation(call: Call, frame: Frame) -> Truncation | None:
+    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
+    around = len(frame.prefix) + len(frame.suffix)
+    if call.truncation is None or call.max_length is None or call.max_length < around:
+        return None
+    return Truncation(call.max_length - around, call.truncation, call.truncation_side, 0)
 
 
 def trimmed(
@@ -149,28 +119,103 @@ def trimmed(
     return np.stack([start, stop], axis=1)
 
 
-def column(name: str, row: Row, frame: Frame, pad_id: int, pad_type: int) -> IntArray:
-    """One column of one text, int64: (n,), and (n, 2) for "offset_mapping"."""
-    prefix, suffix = frame.finish.prefix, frame.finish.suffix
-    n = len(row.ids)
-    ones = partial(np.full, fill_value=1)
-    if name == "input_ids":
-        return _laid(row, pad_id, prefix, row.ids, suffix)
-    if name == "token_type_ids":
-        first, own, last = frame.types
-        return _laid(row, pad_type, first, np.full(n, own), last)
-    if name == "attention_mask":
-        return _laid(row, 0, ones(len(prefix)), ones(n), ones(len(suffix)))
-    if name == "special_tokens_mask":
-        return _laid(row, 1, ones(len(prefix)), np.full(n, 0), ones(len(suffix)))
-    assert name == "offset_mapping"
-    assert row.spans is not None
-    places = np.zeros((row.left + len(prefix) + n + len(suffix) + row.right, 2), dtype=np.int64)
-    places[row.left + len(prefix) :][:n] = row.spans
-    return places
+def column(
+    name: str, rows: Rows, frame: Frame, call: Call, padding: tuple[int, int]
+) -> list[IntArray]:
+    """One column of all texts, int64: (n,), and (n, 2) for "offset_mapping". `padding`: id and type
+    id of a padding token."""
+    prefix, suffix = frame.prefix, frame.suffix
+    first, own, last = frame.types
+    if name == "offset_mapping":
+        assert rows.spans is not None
+        edges = [_laid(rows, call, 0, 0 * prefix, side, 0 * suffix) for side in rows.spans.T]
+        return [np.stack(pair, axis=1) for pair in zip(*edges, strict=True)]
+    special = np.ones_like(prefix), np.ones_like(suffix)
+    padding_id, before, middle, behind = {
+        "input_ids": (padding[0], prefix, rows.ids, suffix),
+        "token_type_ids": (padding[1], first, own, last),
+        "attention_mask": (0, special[0], 1, special[1]),
+        "special_tokens_mask": (1, special[0], 0, special[1]),
+    }[name]
+    return _laid(rows, call, padding_id, before, middle, behind)
 
 
-def _laid(row: Row, padding: int, prefix: Any, middle: Any, suffix: Any) -> IntArray:
-    left, right = np.full(row.left, padding), np.full(row.right, padding)
-    parts = [np.asarray(part, dtype=np.int64) for part in (left, prefix, middle, suffix, right)]
-    return np.concatenate(parts)
+def _laid(
+    rows: Rows, call: Call, pad: int, prefix: IdArray, middle: Any, suffix: IdArray
+) -> list[IntArray]:
+    """For each row its share of `middle`, or that number for each id, with `prefix` and `suffix`,
+    padded with `pad`."""
+    length = call.max_length if call.padding == "max_length" else None
+    rule = Padding(length, call.multiple or 0, call.padding_side, pad)
+    finish = Finish(prefix, suffix, padding=None if call.padding is None else rule)
+    laid = finish.rows(Rows(np.full(len(rows.ids), middle, dtype=np.uint32), rows.offsets))
+    return [laid[k].astype(np.int64) for k in range(len(laid))]
+
+
+class Blanks:
+    """The spaces that tokens begin and end with, which a post-processor takes out of the offsets.
+
+    The engine counts them in a token's own text. That is the vocabulary's but for an added token
+    that takes white space beside it: its text is what it was found as, " <mask>".
+    """
+
+    def __init__(self, own: Tokenizer) -> None:
+        self._own = own
+        self._added = own.get_added_tokens_decoder()
+        self._stripping = {i for i, token in self._added.items() if token.lstrip or token.rstrip}
+        self._unsure = _unsure(own)
+
+    def count(self, ids: IdArray, spans: SpanArray, text: str) -> tuple[IntArray, IntArray]:
+        """How many spaces each token begins and ends with; `spans` in code points of `text`.
+        LookupError where what the engine took for the text of a token cannot be told."""
+        unique, where = np.unique(ids, return_inverse=True)
+        known = [_blanks(self._known(int(id_))) for id_ in unique]
+        counts = np.array(known, dtype=np.int64).reshape(-1, 2)[where]
+        for k in np.flatnonzero(np.isin(ids, list(self._stripping))).tolist():
+            start, stop = spans[k].tolist()
+            counts[k] = _blanks(self._found(int(ids[k]), text[start:stop]))
+        return counts[:, 0], counts[:, 1]
+
+    def _known(self, id_: int) -> str:
+        """The text of a token that is the same wherever it stands."""
+        if id_ in self._unsure:
+            raise LookupError(f"no offsets: the engine alone knows which text id {id_} stands for")
+        token = self._added.get(id_)
+        if token is None or id_ in self._stripping:
+            return self._own.id_to_token(id_) or ""
+        return self._searched(token, token.content)
+
+    def _found(self, id_: int, part: str) -> str:
+        """The text of an added token with the white space that it took."""
+        token = self._added[id_]
+        found = self._searched(token, part)
+        form = self._searched(token, token.content)
+        if token.normalized and found.strip(SPACES) != form.strip(SPACES):
+            raise LookupError(
+                f"no offsets: the white space beside {token.content!r} is not told apart from what "
+                "the normalizer makes of it"
+            )
+        return found
+
+    def _searched(self, token: Any, text: str) -> str:
+        """A text as the token is looked for in it."""
+        if not token.normalized or self._own.normalizer is None:
+            return text
+        return str(self._own.normalizer.normalize_str(text))
+
+
+def _unsure(own: Tokenizer) -> frozenset[int]:
+    """Ids under which a model gives the text itself: unknown pieces of a Unigram, and words that
+    share an id."""
+    kind = type(own.model).__name__
+    if kind == "BPE":
+        return frozenset()
+    if kind == "Unigram":
+        unknown = json.loads(own.model.__getstate__())["unk_id"]
+        return frozenset() if unknown is None else frozenset([unknown])
+    ids = list(own.get_vocab(with_added_tokens=False).values())  # a saved model has each id once
+    return frozenset() if len(set(ids)) == len(ids) else frozenset(ids)
+
+
+def _blanks(token: str) -> tuple[int, int]:
+    return len(token) - len(token.lstrip(_BLANKS)), len(token) - len(token.rstrip(_BLANKS))

@@ -2,67 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Literal, NoReturn
+from functools import lru_cache, partial
+from typing import Any
 
 import tiktoken
 
-from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.adapters.tiktoken_own import OwnEncoding
+from tokpar.adapters.tiktoken import Specials, TiktokenTokenizer
+from tokpar.adapters.tiktoken_encodings import OwnEncoding
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.views.refusals import missing, unpicklable
+from tokpar.views.refusals import View
 
-Allowed = Literal["all"] | Collection[str]
-_ORIGINAL = "the tiktoken.Encoding"
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
 
 
-def view(
-    tokenizer: TokenizerAdapter,
-    split: Callable[[str, TokenizerAdapter], Encoding],
-    smallest_split: int,
-) -> TiktokenView:
-    """The view of an encoder of `tokenizer`. `split(text, adapter)` encodes in parallel; texts
-    below `smallest_split` code points are not worth that. Raises OptionError."""
-    if isinstance(tokenizer, OwnEncoding):
-        raise OptionError(f"as_tiktoken cannot follow this encoding: {tokenizer.why}")
-    if not isinstance(tokenizer, TiktokenTokenizer):
-        raise OptionError(
-            f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
-        )
-    return TiktokenView(tokenizer.encoding, split, smallest_split)
-
-
-class TiktokenView:
+class TiktokenView(View):
     """See the module and docs/views.md: results and errors are those of the Encoding. Thread-safe.
 
     `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
-    was loaded with does not matter.
+    was loaded with does not matter. `split(text, adapter)` encodes in parallel; texts below
+    `smallest_split` code points are not worth that. Raises OptionError.
     """
+
+    _original = "the tiktoken.Encoding"
 
     def __init__(
         self,
-        encoding: tiktoken.Encoding,
+        tokenizer: TokenizerAdapter,
         split: Callable[[str, TokenizerAdapter], Encoding],
         smallest_split: int,
     ) -> None:
-        self._encoding = encoding
+        if isinstance(tokenizer, OwnEncoding):
+            raise OptionError(f"as_tiktoken cannot follow this encoding: {tokenizer.why}")
+        if not isinstance(tokenizer, TiktokenTokenizer):
+            raise OptionError(
+                f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
+            )
+        self._encoding = tokenizer.encoding
         self._split = split
         self._smallest_split = smallest_split
-        self._adapters: dict[tuple[frozenset[str], frozenset[str]], TiktokenTokenizer] = {}
+        self._adapter = lru_cache(_MOST_SETTINGS)(partial(TiktokenTokenizer, self._encoding))
 
     def encode(
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -83,8 +74,8 @@ class TiktokenView:
         self,
         text: str,
         *,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> IdArray:
         """Ids of `text`, uint32, read-only; UnicodeEncodeError for surrogates, as tiktoken."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -101,8 +92,8 @@ class TiktokenView:
         text: Iterable[str],
         *,
         num_threads: int = 8,
-        allowed_special: Allowed = frozenset(),
-        disallowed_special: Allowed = "all",
+        allowed_special: Specials = frozenset(),
+        disallowed_special: Specials = "all",
     ) -> list[list[int]]:
         """The ids of each text: short ones on `num_threads` threads, long ones in parallel."""
         allowed, disallowed = allowed_special, _reusable(disallowed_special)
@@ -187,12 +178,6 @@ class TiktokenView:
     def __repr__(self) -> str:
         return f"<TiktokenView {self.name!r}>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        missing(self, name, _ORIGINAL)
-
-    def __reduce__(self) -> NoReturn:
-        unpicklable(self, _ORIGINAL)
-
     def viewed(self) -> tiktoken.Encoding:
         """What `tokpar.load` makes of a view: an adapter of the Encoding itself."""
         return self._encoding
@@ -202,18 +187,11 @@ class TiktokenView:
         never split, and what is no text, for its error."""
         return not isinstance(text, str) or len(text) < self._smallest_split or has_surrogate(text)
 
-    def _parallel(self, text: str, allowed: Allowed, disallowed: Allowed) -> IdArray:
-        return self._split(text, self._adapter(allowed, disallowed)).ids
-
-    def _adapter(self, allowed: Allowed, disallowed: Allowed) -> TiktokenTokenizer:
+    def _parallel(self, text: str, allowed: Specials, disallowed: Specials) -> IdArray:
         everything = frozenset(self._encoding.special_tokens_set)
         some = everything if allowed == "all" else frozenset(allowed)
         refused = everything - some if disallowed == "all" else frozenset(disallowed or ())
-        if (some, refused) not in self._adapters:
-            if len(self._adapters) >= _MOST_SETTINGS:
-                self._adapters = {}
-            self._adapters[some, refused] = TiktokenTokenizer(self._encoding, some, refused)
-        return self._adapters[some, refused]
+        return self._split(text, self._adapter(some, refused)).ids
 
     def _each(
         self, encode: Callable[[str], list[int]], texts: Iterable[str], num_threads: int
