@@ -14,8 +14,8 @@ from itertools import product
 import regex
 from hypothesis import strategies as st
 
-from tokpar.cuts.machine import Graph
-from tokpar.cuts.pattern import Atom
+from tokpar.facts.machine import Graph
+from tokpar.facts.pattern import Atom
 
 CATEGORIES = {"a": "Ll", "A": "Lu", "1": "N", " ": "Z", "\n": "C", ".": "P"}
 END = ""

@@ -25,8 +25,8 @@ from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
 from tokpar.agreement.hostile import hostile_texts
 from tokpar.cli import main
-from tokpar.cuts.tables import load_atoms, load_families
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.facts.tables import load_atoms, load_families
 from tokpar.interfaces import Remembers
 from tokpar.testing import check_tokenizer
 

@@ -21,9 +21,9 @@ import tokpar
 from tokpar.adapters.engine import certified_slices
 from tokpar.agreement import check, release, require_agreement
 from tokpar.agreement.cache import digest, directory
-from tokpar.agreement.texts import CODE_POINTS, contracted, is_assigned
-from tokpar.cuts.known import O200K, QWEN2
+from tokpar.agreement.compared_texts import CODE_POINTS, contracted, is_assigned
 from tokpar.errors import EngineError
+from tokpar.facts.families import O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.types import AddedToken, Facts, Rows

@@ -26,9 +26,8 @@ from tokpar.bench.measuring import Experiment, Job, Sample, interleaved, middle
 from tokpar.bench.measuring import run as run_experiments
 from tokpar.bench.methods import Method, chosen, compared
 from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
-from tokpar.bench.plan import PARTS
 from tokpar.bench.provenance import provenance
-from tokpar.bench.results import (
+from tokpar.bench.records import (
     MethodRow,
     ProjectionRow,
     Results,
@@ -38,7 +37,8 @@ from tokpar.bench.results import (
     from_json,
     to_json,
 )
-from tokpar.bench.runs import LongText, TimingExecutor, encode_job, shared_ids
+from tokpar.bench.repeats import LongText, TimingExecutor, encode_job, shared_ids
+from tokpar.bench.schedule import PARTS
 from tokpar.bench.stages import amdahl, bound, longest_first, makespan, projected, stages
 from tokpar.bench.subjects import Opened
 from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
@@ -756,8 +756,8 @@ def hostile() -> Results:
 
 def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
     pytest.importorskip("matplotlib")
+    from tokpar.bench.html_page import page
     from tokpar.bench.plots import pictures
-    from tokpar.bench.report import page
 
     for results in (RESULTS, replace(hostile(), complete=False)):
         html = page(results, tables(results), pictures(results))

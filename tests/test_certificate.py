@@ -22,7 +22,7 @@ from tokenizers import AddedToken as Added
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokpar.certificate.checker import check, seam_findings
-from tokpar.certificate.report import CheckReport
+from tokpar.certificate.findings import CheckReport
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.tables import SPACES, load_tables
 from tokpar.encoding import Encoding

@@ -17,14 +17,14 @@ from tests.test_conformance_mutants import Remembering, Says
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, named_tokenizers
 from tests.toy import Toy
+from tokpar.builtin_parts import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.combining import chosen
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.chunks import chunks_between
 from tokpar.methods.cut import CutSplitter
-from tokpar.methods.licensed import LicensedMerger, LicensedSplitter
-from tokpar.methods.parts import MERGERS, SPLITTERS
+from tokpar.overlap.chunks import chunks_between
+from tokpar.overlap.licensed import LicensedMerger, LicensedSplitter
 from tokpar.testing.merger import Anywhere
 from tokpar.testing.strategy import small_options
 from tokpar.types import Chunk, Join, Piece, Seam, Split

@@ -24,6 +24,7 @@ from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_
 from tests.toy import Toy
 from tokpar.agreement.differing import simplest, smallest
 from tokpar.agreement.hostile import hostile_texts, surrogate_texts
+from tokpar.builtin_parts import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
 from tokpar.executors.native import NativeExecutor
@@ -33,8 +34,7 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.methods.licensed import LicensedMerger
-from tokpar.methods.parts import MERGERS, SPLITTERS
+from tokpar.overlap.licensed import LicensedMerger
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
     ConformanceError,

@@ -24,10 +24,10 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray, has_surrogate, spaces_behind_text
 from tokpar.methods import blocks, cut, delimiter, overlap
-from tokpar.methods.acceptance import certified
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.methods.merging import OverlapMerger
+from tokpar.overlap.acceptance import certified
+from tokpar.overlap.mergers import OverlapMerger
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import alone
 from tokpar.testing import (

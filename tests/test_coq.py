@@ -22,7 +22,7 @@ from tokpar.pure.patterns import compile_pattern
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 COQ = PROOFS / "coq"
-FAMILIES = ROOT / "tokpar" / "cuts" / "tables" / "families.json"
+FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
 SOURCES = [line for line in (COQ / "_CoqProject").read_text().splitlines() if line.endswith(".v")]
 REQUIRED = [f"theorem-{number}.md" for number in (3, 4, 5, 7, 8, 11, 14, 15, 18, 22, 24)]
 LINKED = re.compile(r"\]\(\.\./([\w.-]+)\)")

@@ -14,9 +14,9 @@ import tokpar
 from tests.seams import assert_lossless
 from tokpar.interfaces import facts_of
 from tokpar.kernels import IdArray, SpanArray
-from tokpar.methods.acceptance import certified
-from tokpar.methods.joining import overlap_of
-from tokpar.methods.merging import OverlapMerger
+from tokpar.overlap.acceptance import certified
+from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Piece
 
 MARKS = {"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}

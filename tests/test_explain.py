@@ -443,7 +443,7 @@ def test_a_difference_is_laid_to_the_seams_inside_or_to_the_nearest() -> None:
 
 def test_every_rule_theorem_and_claim_has_its_sentence_and_page() -> None:
     families = json.loads(
-        (ROOT / "tokpar" / "cuts" / "tables" / "families.json").read_text(encoding="utf-8")
+        (ROOT / "tokpar" / "data" / "tables" / "families.json").read_text(encoding="utf-8")
     )
     in_tables = set(re.findall(r'"(\d\d)"', json.dumps(families)))
     assert in_tables <= THEOREMS.keys()

@@ -12,7 +12,7 @@ import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.conftest import directory
-from tokpar.adapters.hf_facts import facts_from_json, token_lengths
+from tokpar.facts.hf_facts import facts_from_json, token_lengths
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 

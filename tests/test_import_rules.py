@@ -18,13 +18,13 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "kernels"}),
-    frozenset({"types"}),
+    frozenset({"limits", "types"}),
     frozenset({"interfaces", "seams"}),
-    frozenset({"spans"}),
+    frozenset({"sizes", "spans"}),
     frozenset({"agreement", "encoding"}),
-    frozenset({"pure", "cuts", "certificate"}),
-    frozenset({"adapters", "executors", "methods"}),
-    frozenset({"mending", "results"}),
+    frozenset({"pure", "facts", "cuts", "certificate"}),
+    frozenset({"adapters", "executors", "overlap", "methods"}),
+    frozenset({"mending", "results", "builtin_parts"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),
@@ -40,10 +40,14 @@ PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 
 PARTS = LAYERS[5] | LAYERS[6]
 BETWEEN_PARTS = {
+    ("facts", "pure"),
+    ("cuts", "facts"),
     ("adapters", "pure"),
+    ("adapters", "facts"),
     ("adapters", "cuts"),
-    ("executors", "cuts"),
+    ("overlap", "cuts"),
     ("methods", "cuts"),
+    ("methods", "overlap"),
 }
 """The only imports among the parts that work on texts."""
 

@@ -30,15 +30,15 @@ from tests.tokenizers_drawn import (
 from tokpar import pipeline
 from tokpar.cuts.inside import Region, inside_of
 from tokpar.cuts.periods import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
-from tokpar.cuts.vocabulary import Vocabulary, vocabulary_of
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
+from tokpar.facts.crossing import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.mending import Method
-from tokpar.methods.acceptance import by_two_edges
 from tokpar.methods.auto import AutoSplitter
-from tokpar.methods.joining import overlap_of
-from tokpar.methods.merging import InsideMerger
+from tokpar.overlap.acceptance import by_two_edges
+from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.mergers import InsideMerger
 from tokpar.types import Chunk, Piece, Seam, Split
 
 N = 3000

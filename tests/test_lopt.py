@@ -14,13 +14,13 @@ from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.mending import Method, sound_joins
-from tokpar.methods.acceptance import by_cut, by_word, longest_match
-from tokpar.methods.chunks import Edge, chunks_over
-from tokpar.methods.joining import overlap_of
-from tokpar.methods.licences import Licences
 from tokpar.methods.lopt import LoptSplitter
-from tokpar.methods.merging import OverlapMerger
 from tokpar.methods.recursive import depth_for
+from tokpar.overlap.acceptance import by_cut, by_word, longest_match
+from tokpar.overlap.chunks import Edge, chunks_over
+from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.licences import Licences
+from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Join, Piece, Seam
 
 pytestmark = pytest.mark.ids

@@ -30,9 +30,9 @@ from tokpar.interfaces import facts_of
 from tokpar.kernels import SPACES
 from tokpar.mending import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
-from tokpar.methods.sizes import MEMORY_CHARS, MEMORY_WORKERS
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.sizes import MEMORY_CHARS, MEMORY_WORKERS
 from tokpar.types import AddedToken, Seam
 
 pytestmark = pytest.mark.ids

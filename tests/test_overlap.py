@@ -18,7 +18,7 @@ from tests.seams import part, serial
 from tests.test_delimiter import plain, sizes
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tokpar.methods.overlap import build
-from tokpar.methods.runs import RunMerger, longest_common_run
+from tokpar.overlap.common_runs import RunMerger, longest_common_run
 from tokpar.types import Chunk, Piece
 
 MATCHES = ("longest", "window")

@@ -19,8 +19,8 @@ from tokpar import mending, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.mending import Method
-from tokpar.methods.chunks import chunks_between
 from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.overlap.chunks import chunks_between
 from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 

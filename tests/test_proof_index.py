@@ -17,7 +17,7 @@ from tokpar.types import Rule
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
-FAMILIES = ROOT / "tokpar" / "cuts" / "tables" / "families.json"
+FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
 NAMED = ("incremental-bpe.md", "stream.md", "window-lemma.md")
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"

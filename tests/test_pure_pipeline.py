@@ -24,8 +24,8 @@ from tests.conftest import cases
 from tests.recipes import generate_classes
 from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
-from tokpar.cuts.tables import load_atoms, load_pictographs, range_class
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.facts.tables import load_atoms, load_pictographs, range_class
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder

@@ -29,7 +29,7 @@ from tokpar.pure.formats import (
     read_ranks,
     read_tokenizer_json,
 )
-from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.patterns import compile_pattern
 from tokpar.pure.save import (
     merges_of_ranks,

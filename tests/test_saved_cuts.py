@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.seams import assert_lossless, every_lossless
-from tokpar.cuts.tables import Family, family_named, recognise
+from tokpar.facts.tables import Family, family_named, recognise
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 from tokpar.pure.save import tokenizer_json, write_tokenizer_json
 

@@ -17,7 +17,7 @@ from tests.seams import part, serial
 from tests.texts import texts
 from tests.tokenizers_drawn import PATTERNS, TIKTOKEN_FAMILIES, ByteLevelSpec, TiktokenSpec, build
 from tokpar.cuts.scan import Scanner, scanner_for
-from tokpar.cuts.tables import load_atoms, load_pictographs
+from tokpar.facts.tables import load_atoms, load_pictographs
 from tokpar.interfaces import facts_of
 
 PICTOGRAPHS = "".join(chr(p) for low, high in load_pictographs() for p in range(low, high + 1))

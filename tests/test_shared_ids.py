@@ -18,9 +18,9 @@ import tokpar
 from tests.seams import assert_adapter_lossless, assert_lossless
 from tests.tokenizers_drawn import byte_characters, random_merges
 from tokpar.adapters.engine_files import JsonFile
-from tokpar.adapters.hf_facts import facts_from_json
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import facts_of
 from tokpar.seams import Seams
 from tokpar.types import AddedToken, Report, Seam

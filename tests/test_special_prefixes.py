@@ -16,7 +16,7 @@ from tokpar.adapters.engine import load_engine
 from tokpar.cli import main
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
-from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.save import write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import require_none_begins_another
 

@@ -22,9 +22,9 @@ from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_sp
 from tokpar.cuts.added import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.online import Splitter, TokenSplitter, machine_for, splitters
-from tokpar.cuts.pattern import UnsupportedPatternError
-from tokpar.cuts.tables import load_families
 from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
+from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.tables import load_families
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage
 

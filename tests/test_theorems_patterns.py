@@ -32,13 +32,13 @@ from tests.patterns_drawn import (
     pieces,
     words,
 )
+from tests.recipes.contexts import build as build_graph
+from tests.recipes.contexts import contexts, decide
 from tests.test_cut_tables import ENGINES
 from tests.texts import WHITESPACE, texts
 from tests.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
-from tokpar.cuts.contexts import build as build_graph
-from tokpar.cuts.contexts import contexts, decide
-from tokpar.cuts.machine import Graph, explore
-from tokpar.cuts.pattern import UnsupportedPatternError, parse
+from tokpar.facts.machine import Graph, explore
+from tokpar.facts.pattern import UnsupportedPatternError, parse
 
 SHORT = 5
 KINDS = ("", "+", "?")

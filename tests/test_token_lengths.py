@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.seams import assert_adapter_lossless
 from tests.tokenizers_drawn import byte_characters
-from tokpar.adapters.token_lengths import TokenLengths
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Locates, facts_of
 
 MOST = 2**32 - 1

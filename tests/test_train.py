@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.recipes import train_default
-from tokpar.cuts import known
-from tokpar.cuts.tables import pair_pattern, recognise
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
+from tokpar.facts import families as known
+from tokpar.facts.tables import pair_pattern, recognise
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module

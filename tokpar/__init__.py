@@ -2,7 +2,7 @@
 
 import typing
 
-from tokpar.certificate.report import CheckReport, Finding
+from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (

@@ -45,13 +45,13 @@ def tokpar_executors() -> list[ExecutorKind]:
 
 @hookimpl
 def tokpar_splitters() -> list[SplitterKind]:
-    splitters = import_module("tokpar.methods.parts").SPLITTERS
+    splitters = import_module("tokpar.builtin_parts").SPLITTERS
     return [SplitterKind(name, build) for name, build in splitters.items()]
 
 
 @hookimpl
 def tokpar_mergers() -> list[MergerKind]:
-    mergers = import_module("tokpar.methods.parts").MERGERS
+    mergers = import_module("tokpar.builtin_parts").MERGERS
     return [MergerKind(name, build) for name, build in mergers.items()]
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
-from tokpar.certificate.report import CheckReport
+from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
@@ -27,9 +27,9 @@ from tokpar.interfaces import (
 from tokpar.kernels import IdArray
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
-from tokpar.methods.sizes import fit_for, fitting_executor
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
+from tokpar.sizes import fit_for, fitting_executor
 
 if TYPE_CHECKING:
     from tokpar.views.hf import HfView

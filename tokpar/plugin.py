@@ -39,9 +39,9 @@ from tokpar.kernels import (
     offsets_of,
     spans_from_lengths,
 )
-from tokpar.methods.chunks import chunks_between, join_at_cut, licensed, meet_at_cut
-from tokpar.methods.options import require_choice, require_count
-from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.limits import require_choice, require_count
+from tokpar.overlap.chunks import chunks_between, join_at_cut, licensed, meet_at_cut
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.registry import registry
 from tokpar.types import (
     AddedToken,

@@ -17,9 +17,9 @@ import numpy as np
 
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.online import Sink, TokenSplitter, splitters
-from tokpar.cuts.pattern import UnsupportedPatternError
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
+from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.types import Facts

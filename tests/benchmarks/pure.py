@@ -151,7 +151,7 @@ def native_call(path: Path) -> Encode:
         return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
     import tiktoken
 
-    from tokpar.pure.known import KNOWN_ENCODINGS
+    from tokpar.pure.openai import KNOWN_ENCODINGS
 
     encoding = tiktoken.Encoding(
         path.stem,

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tokpar.cuts import known
-from tokpar.cuts.known import SHARED, SINGLES
-from tokpar.cuts.pattern import Atom
+from tokpar.facts import families as known
+from tokpar.facts.families import SHARED, SINGLES
+from tokpar.facts.pattern import Atom
 
 ALL = ("fancy-regex", "oniguruma", "regex")
 POSSESSIVE = ("fancy-regex", "regex")

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from tests.recipes import engines
+from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
-from tokpar.cuts.contexts import Contexts, class_run, decide
-from tokpar.cuts.known import SHARED, SINGLES
-from tokpar.cuts.pattern import Alt, Atom, Chars, char_sets, parse, walk
-from tokpar.cuts.tables import WHITESPACE, Ranges, merged
+from tokpar.facts.families import SHARED, SINGLES
+from tokpar.facts.pattern import Alt, Atom, Chars, char_sets, parse, walk
+from tokpar.facts.tables import WHITESPACE, Ranges, merged
 
-TABLES = Path(__file__).parents[2] / "tokpar" / "cuts" / "tables"
+TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.settings import FINISHING, flags
-from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config

@@ -12,12 +12,12 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
-from tokpar.adapters.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.panics import is_panic
-from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, OptionError
+from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 

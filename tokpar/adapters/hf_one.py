@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_facts import facts_from_json, token_lengths
 from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
 from tokpar.adapters.panics import raise_panic, refusing
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
-from tokpar.adapters.token_lengths import TokenLengths
 from tokpar.errors import EngineError, FileFormatError
+from tokpar.facts.hf_facts import facts_from_json, token_lengths
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, SpanArray, concatenate_ids, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts, Rows

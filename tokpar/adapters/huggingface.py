@@ -21,12 +21,12 @@ from tokenizers import Tokenizer
 
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
-from tokpar.adapters.hf_facts import MISPLACED
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.panics import is_panic, raise_panic
 from tokpar.adapters.segments import SegmentMemo, separator_of
 from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
+from tokpar.facts.hf_facts import MISPLACED
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
 

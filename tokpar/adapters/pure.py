@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.hf_facts import facts_with_tokens, token_lengths
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
-from tokpar.adapters.token_lengths import TokenLengths
-from tokpar.cuts.tables import recognise
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
+from tokpar.facts.tables import recognise
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, SpanArray, byte_starts
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
-from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.model import EncodesAll
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.parts import kind
 from tokpar.pure.postprocess import read_finish
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of

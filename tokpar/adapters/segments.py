@@ -14,8 +14,8 @@ from itertools import chain
 
 import numpy as np
 
-from tokpar.adapters.hf_facts import can_overlap
 from tokpar.errors import EngineError
+from tokpar.facts.hf_facts import can_overlap
 from tokpar.kernels import SPACES, IdArray
 from tokpar.types import AddedToken
 

@@ -27,12 +27,12 @@ from tokpar.adapters.tiktoken_encodings import (
     arguments_of,
     own_encode,
 )
-from tokpar.adapters.token_lengths import TokenLengths
-from tokpar.cuts.tables import recognise
 from tokpar.errors import EngineError, OptionError
+from tokpar.facts.tables import recognise
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
-from tokpar.pure.known import KNOWN_ENCODINGS
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts
 
 ENGINE = "fancy-regex"

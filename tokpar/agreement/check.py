@@ -11,9 +11,16 @@ from unicodedata import unidata_version
 import numpy as np
 
 from tokpar.agreement import cache
+from tokpar.agreement.compared_texts import (
+    DIVIDED,
+    UNICODE,
+    long_texts,
+    mixed,
+    short_texts,
+    unassigned,
+)
 from tokpar.agreement.differing import around, first_difference, shown, simplest
 from tokpar.agreement.hostile import hostile_texts
-from tokpar.agreement.texts import DIVIDED, UNICODE, long_texts, mixed, short_texts, unassigned
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray

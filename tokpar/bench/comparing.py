@@ -13,8 +13,8 @@ from string import ascii_letters
 from tokpar.bench.datasets import Dataset
 from tokpar.bench.measuring import Experiment, Job, Sample, Samples, middle
 from tokpar.bench.methods import SERIAL, SERIAL_NAME, Method
-from tokpar.bench.results import MethodRow, Row, Spread, SweepRow
-from tokpar.bench.runs import LongText, encode_job
+from tokpar.bench.records import MethodRow, Row, Spread, SweepRow
+from tokpar.bench.repeats import LongText, encode_job
 from tokpar.bench.subjects import Opened, Subject, suits
 
 NO_EXECUTOR = "none"

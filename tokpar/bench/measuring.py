@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tokpar.bench.results import Results, Row
+from tokpar.bench.records import Results, Row
 from tokpar.errors import TokparError
 from tokpar.types import Report
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from tokpar.bench.results import MethodRow, Results, StageRow
+from tokpar.bench.records import MethodRow, Results, StageRow
 from tokpar.bench.stages import WORKERS
 from tokpar.bench.tables import (
     METHOD,

@@ -16,7 +16,7 @@ from typing import Any
 
 from tokpar.bench.comparing import ANY
 from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.results import MethodRow, ProjectionRow, Results, StageRow, SweepRow
+from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
 from tokpar.bench.tables import (
     STAGES,
     SWEPT,

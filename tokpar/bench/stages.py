@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tokpar.bench.comparing import stage_means
 from tokpar.bench.measuring import Experiment, Sample, Samples, middle
 from tokpar.bench.methods import SERIAL
-from tokpar.bench.results import ProjectionRow, Row, Spread, StageRow
-from tokpar.bench.runs import LongText, TimingExecutor, encode_job
+from tokpar.bench.records import ProjectionRow, Row, Spread, StageRow
+from tokpar.bench.repeats import LongText, TimingExecutor, encode_job
 from tokpar.bench.subjects import suits
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
-from tokpar.methods.sizes import fit_for
+from tokpar.sizes import fit_for
 
 BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it. For "auto" the

@@ -14,8 +14,8 @@ import tokpar
 from tokpar.errors import OptionError, TokparError
 from tokpar.interfaces import Executor, TokenizerAdapter
 from tokpar.kernels import IdArray
-from tokpar.methods.sizes import fitting_executor
 from tokpar.registry import registry
+from tokpar.sizes import fitting_executor
 
 DEFAULT = "default"
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tokpar.bench.comparing import ANY
 from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.results import MethodRow, ProjectionRow, Results, StageRow, SweepRow
+from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
 from tokpar.bench.stages import WORKERS
 
 WIDTH = 100

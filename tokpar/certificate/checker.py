@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from tokpar.certificate.answers import Answers
+from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
-from tokpar.certificate.report import CheckReport, Finding
 from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.certificate.answers import Answers
+from tokpar.certificate.findings import Finding
 from tokpar.certificate.ground import RefusedError
-from tokpar.certificate.report import Finding
 from tokpar.certificate.spelling import UNDECODABLE, spells
 from tokpar.certificate.written import Written
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of

@@ -1,4 +1,4 @@
-"""The frozen data tables of ``cuts/tables``, as the checker reads them (nothing but the data)."""
+"""The frozen data tables of ``data/tables``, as the checker reads them (nothing but the data)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tokpar.errors import FileFormatError
 
-TABLES = Path(__file__).parent.parent / "cuts" / "tables"
+TABLES = Path(__file__).parent.parent / "data" / "tables"
 SPACES = frozenset(
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000"

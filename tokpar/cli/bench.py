@@ -30,7 +30,7 @@ from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar.bench.datasets import Dataset
-    from tokpar.bench.results import Results
+    from tokpar.bench.records import Results
     from tokpar.bench.tables import Table
 
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
@@ -79,7 +79,7 @@ def _declare_sizes(group: argparse._ArgumentGroup) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.bench.paper_tables import tables_of
-    from tokpar.bench.results import to_json
+    from tokpar.bench.records import to_json
     from tokpar.bench.tables import text_of
 
     _check(arguments)
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_results(path: Path) -> Results:
     """Raises OSError, FileFormatError."""
-    from tokpar.bench.results import from_json
+    from tokpar.bench.records import from_json
 
     try:
         return from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -115,9 +115,9 @@ def read_results(path: Path) -> Results:
 def measured(arguments: argparse.Namespace) -> Results:
     """Everything that was asked for, or as much of it as an interrupt allows."""
     from tokpar.bench.measuring import run as run_experiments
-    from tokpar.bench.plan import PARTS, Settings, experiments, unsuited
     from tokpar.bench.provenance import provenance
-    from tokpar.bench.results import Results
+    from tokpar.bench.records import Results
+    from tokpar.bench.schedule import PARTS, Settings, experiments, unsuited
     from tokpar.bench.subjects import Opened
     from tokpar.cli.progress import bar_of
     from tokpar.executors.workers import worker_count
@@ -202,8 +202,8 @@ def _names(given: str | None) -> tuple[str, ...] | None:
 
 
 def _draw(out: Path, results: Results, tables: list[Table]) -> None:
+    from tokpar.bench.html_page import page
     from tokpar.bench.plots import pictures
-    from tokpar.bench.report import page
 
     drawn = pictures(results)
     for picture in drawn:

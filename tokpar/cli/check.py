@@ -19,7 +19,7 @@ from tokpar.cli.source import declare_source, read_source
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from tokpar.certificate.report import CheckReport
+    from tokpar.certificate.findings import CheckReport
     from tokpar.certificate.stored import StoredCertificate
     from tokpar.encoding import Encoding
 

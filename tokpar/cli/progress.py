@@ -107,8 +107,8 @@ def _bar(arguments: argparse.Namespace, total: int, unit: str = "ch") -> Any:
 def _chooser(name: str, workers: int | None, pools: ExitStack) -> Choose:
     """Executors by name, each built when first needed and closed with `pools`."""
     from tokpar.executors.workers import worker_count
-    from tokpar.methods.sizes import fitting_executor
     from tokpar.registry import registry
+    from tokpar.sizes import fitting_executor
 
     count = worker_count(workers)
     if name != "auto":

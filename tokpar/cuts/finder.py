@@ -12,7 +12,7 @@ from functools import cached_property
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.cuts.numbers import is_number, number_pairs, run_start, run_stop
-from tokpar.cuts.tables import WHITESPACE, Family, family_named, pair_pattern
+from tokpar.facts.tables import WHITESPACE, Family, family_named, pair_pattern
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 

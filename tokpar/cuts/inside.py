@@ -15,7 +15,7 @@ import numpy as np
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.periods import Stretch, run_of, stretch_at
 from tokpar.cuts.scan import Scanner, scanner_for
-from tokpar.cuts.vocabulary import vocabulary_of
+from tokpar.facts.crossing import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray
 from tokpar.types import Facts, Seam

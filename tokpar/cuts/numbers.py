@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tokpar.cuts.tables import load_atoms, range_class
+from tokpar.facts.tables import load_atoms, range_class
 from tokpar.types import Seam
 
 NUMBER_ATOMS = ("ascii_digit", "N")

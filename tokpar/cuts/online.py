@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.cuts.known import stored_atoms
-from tokpar.cuts.machine import Graph, explore
-from tokpar.cuts.pattern import char_sets, parse
 from tokpar.cuts.unfinished import Beginnings
+from tokpar.facts.families import stored_atoms
+from tokpar.facts.machine import Graph, explore
+from tokpar.facts.pattern import char_sets, parse
 
 CODE_POINTS = 0x110000
 SURROGATES = slice(0xD800, 0xE000)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.cuts.tables import family_named, load_atoms, load_pictographs, range_class
+from tokpar.facts.tables import family_named, load_atoms, load_pictographs, range_class
 from tokpar.kernels import IntArray
 from tokpar.types import Facts
 

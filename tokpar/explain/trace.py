@@ -22,8 +22,8 @@ from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
 from tokpar.mending import Joined, Method
-from tokpar.methods.sizes import fit_for
 from tokpar.results import TOO_SHORT, in_one_call
+from tokpar.sizes import fit_for
 from tokpar.types import Chunk, Piece, Seam, Split
 
 Mask = NDArray[np.bool_]

@@ -13,11 +13,11 @@ from itertools import pairwise
 from tokpar.cuts.inside import Inside, Place, at, inside_of
 from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
-from tokpar.methods.chunks import SURROGATE, chunks_at
+from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, planned
-from tokpar.methods.merging import InsideMerger
-from tokpar.methods.options import require_sizes
-from tokpar.methods.sizes import chunk_chars_for
+from tokpar.overlap.chunks import SURROGATE, chunks_at
+from tokpar.overlap.mergers import InsideMerger
+from tokpar.sizes import chunk_chars_for
 from tokpar.types import Seam, Split
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.methods.acceptance import by_midpoint, certified
-from tokpar.methods.chunks import Edge, at_cut, chunks_over, planner_of, refusal
-from tokpar.methods.merging import OverlapMerger
-from tokpar.methods.options import ACCEPTANCES, require_choice, require_count, require_sizes
+from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
+from tokpar.overlap.acceptance import by_midpoint, certified
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, refusal
+from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
 BLOCK_CHARS = 8192

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.methods.chunks import chunks_between, joins_at_cuts, licensed
-from tokpar.methods.options import require_sizes
-from tokpar.methods.sizes import chunk_chars_for
+from tokpar.limits import require_sizes
+from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licensed
+from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Join, Piece, Split
 
 WINDOW = 4096

@@ -14,9 +14,9 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.chunks import SURROGATE, chunks_between, joins_at_cuts
-from tokpar.methods.options import require_choice, require_sizes
-from tokpar.methods.sizes import chunk_chars_for
+from tokpar.limits import require_choice, require_sizes
+from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
+from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 

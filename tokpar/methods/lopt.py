@@ -11,10 +11,7 @@ from functools import partial
 from typing import Literal
 
 from tokpar.interfaces import Strategy, TokenizerAdapter
-from tokpar.methods.acceptance import by_match, certified
-from tokpar.methods.chunks import FAR, planner_of, refusal
-from tokpar.methods.merging import OverlapMerger
-from tokpar.methods.options import (
+from tokpar.limits import (
     ACCEPTANCES,
     ON_FAILURE,
     require_choice,
@@ -22,7 +19,10 @@ from tokpar.methods.options import (
     require_min_match,
     require_sizes,
 )
-from tokpar.methods.sizes import chunk_chars_for
+from tokpar.overlap.acceptance import by_match, certified
+from tokpar.overlap.chunks import FAR, planner_of, refusal
+from tokpar.overlap.mergers import OverlapMerger
+from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Split
 
 OVERLAP_CHARS = 512

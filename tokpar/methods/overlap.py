@@ -11,9 +11,9 @@ from typing import Literal
 
 from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
-from tokpar.methods.chunks import SURROGATE
-from tokpar.methods.options import require_count
-from tokpar.methods.runs import RunMerger
+from tokpar.limits import require_count
+from tokpar.overlap.chunks import SURROGATE
+from tokpar.overlap.common_runs import RunMerger
 from tokpar.types import Chunk, Split
 
 

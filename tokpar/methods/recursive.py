@@ -9,11 +9,11 @@ from typing import Literal
 
 from tokpar.cuts.inside import Inside
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.methods.acceptance import by_midpoint, certified
+from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
-from tokpar.methods.chunks import Edge, at_cut, chunks_over, planner_of, refusal
-from tokpar.methods.merging import OverlapMerger
-from tokpar.methods.options import ACCEPTANCES, require_choice, require_count
+from tokpar.overlap.acceptance import by_midpoint, certified
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, refusal
+from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
 DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))

@@ -19,8 +19,8 @@ from typing import Any
 
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.formats import numbered
-from tokpar.pure.known import KNOWN_ENCODINGS
 from tokpar.pure.merging import merge_text
+from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.patterns import Engine, compile_pattern
 from tokpar.pure.vocabulary import (
     GPT2_PATTERN,

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from tokpar.agreement.differing import shown, token
-from tokpar.cuts.tables import family_named, recognise
+from tokpar.facts.tables import family_named, recognise
 from tokpar.interfaces import (
     ChecksText,
     Decodes,

@@ -7,15 +7,15 @@ from functools import lru_cache
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tokpar.agreement.hostile import hostile_texts
-from tokpar.agreement.hostile import surrogate_texts as fixed_surrogates
-from tokpar.agreement.texts import (
+from tokpar.agreement.compared_texts import (
     added_contents,
     competing,
     separated,
     surrounded,
     vocabulary_words,
 )
+from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.hostile import surrogate_texts as fixed_surrogates
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.testing.checks import Pools
 from tokpar.testing.texts import Texts, made_of, surrogate_texts, texts

@@ -10,9 +10,9 @@ from functools import cache, partial
 
 import numpy as np
 
-from tokpar.cuts.tables import load_atoms
 from tokpar.errors import TokparError
 from tokpar.executors.processes import ProcessExecutor
+from tokpar.facts.tables import load_atoms
 from tokpar.interfaces import (
     EncodesMany,
     Finishes,

@@ -89,7 +89,7 @@ def covers(pattern: str) -> bool:
 
 
 def _named_patterns() -> dict[str, str]:
-    from tokpar.cuts import known
+    from tokpar.facts import families as known
 
     regexes = (known.CL100K, known.GPT2, known.QWEN2, known.O200K, known.TEKKEN)
     return dict(zip(PATTERNS, regexes, strict=True))
@@ -141,7 +141,7 @@ def _byte_ids(first: int) -> list[int]:
 
 
 def _boundaries(pre_tokens: PreTokens) -> Boundaries:
-    from tokpar.cuts.tables import pair_pattern, recognise
+    from tokpar.facts.tables import pair_pattern, recognise
 
     family = recognise("regex", pre_tokens.patterns)
     return Boundaries(pre_tokens.special_tokens, pair_pattern(family) if family else None)

@@ -7,16 +7,16 @@ from functools import partial
 from typing import Literal
 
 from tokpar.interfaces import Merger, Splitter
+from tokpar.limits import ON_FAILURE, require_choice, require_min_match
 from tokpar.methods import blocks, lopt, recursive
-from tokpar.methods.acceptance import by_match, by_midpoint, certified
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
-from tokpar.methods.merging import InsideMerger, OverlapMerger
-from tokpar.methods.options import ON_FAILURE, require_choice, require_min_match
 from tokpar.methods.overlap import OverlapSplitter
-from tokpar.methods.runs import RunMerger
 from tokpar.methods.serial import OneChunk
+from tokpar.overlap.acceptance import by_match, by_midpoint, certified
+from tokpar.overlap.common_runs import RunMerger
+from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 
 def _lopt(*, chunk_chars: int | None = None, overlap_chars: int = lopt.OVERLAP_CHARS) -> Splitter:

@@ -14,9 +14,9 @@ import numpy as np
 
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
-from tokpar.methods.joining import Overlap, overlap_of
-from tokpar.methods.licences import Licences
-from tokpar.methods.options import require_choice
+from tokpar.limits import require_choice
+from tokpar.overlap.joining import Overlap, overlap_of
+from tokpar.overlap.licences import Licences
 from tokpar.types import Chunk, Join, Piece, Seam
 
 MATCHES = ("longest", "window")

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from tokpar.bench.plots import Picture, in_xml
-from tokpar.bench.results import Results
+from tokpar.bench.records import Results
 from tokpar.bench.tables import Table, of_words
 
 LEFT = ' class="w"'

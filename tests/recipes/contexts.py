@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from tokpar.cuts.machine import Graph, explore
-from tokpar.cuts.pattern import Alt, Chars, Node, Repeat, Seq, UnsupportedPatternError
+from tokpar.facts.machine import Graph, explore
+from tokpar.facts.pattern import Alt, Chars, Node, Repeat, Seq, UnsupportedPatternError
 
 ContextSet = frozenset[tuple[str, ...]]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tokpar.cuts.pattern import (
+from tokpar.facts.pattern import (
     Ahead,
     Alt,
     Chars,

@@ -10,7 +10,7 @@ from tokpar.bench.datasets import Dataset
 from tokpar.bench.measuring import Experiment
 from tokpar.bench.methods import SERIAL_NAME, Method, chosen, compared, retried
 from tokpar.bench.paper_tables import PAPER_METHODS
-from tokpar.bench.runs import LongText
+from tokpar.bench.repeats import LongText
 from tokpar.bench.stages import stages
 from tokpar.bench.subjects import Opened, Subject, suits
 from tokpar.bench.tables import grouped

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
-from tokpar.methods.chunks import absorbed, licensed
+from tokpar.overlap.chunks import absorbed, licensed
 from tokpar.types import Chunk, Join, Piece, Split, fused
 
 

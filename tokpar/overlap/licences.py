@@ -11,8 +11,8 @@ from tokpar.cuts.inside import Inside, Region, inside_of
 from tokpar.cuts.numbers import run_stop
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import has_surrogate
-from tokpar.methods.chunks import FAR
-from tokpar.methods.joining import Overlap
+from tokpar.overlap.chunks import FAR
+from tokpar.overlap.joining import Overlap
 from tokpar.types import Join, Seam
 
 _MOST_TRIED = 16

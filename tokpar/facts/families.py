@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokpar.cuts.pattern import Atom
-from tokpar.cuts.tables import WHITESPACE, Ranges, load_atoms
+from tokpar.facts.pattern import Atom
+from tokpar.facts.tables import WHITESPACE, Ranges, load_atoms
 
 CJK: Ranges = ((0x4E00, 0x9FA5),)
 KANA: Ranges = ((0x3040, 0x30FF),)

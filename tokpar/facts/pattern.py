@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.cuts.tables import WHITESPACE, Ranges, merged
+from tokpar.facts.tables import WHITESPACE, Ranges, merged
 
 ENGINES = ("fancy-regex", "oniguruma", "regex")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.methods.acceptance import Accept, by_two_edges
-from tokpar.methods.chunks import FAR, absorbed, joins_at_cuts
-from tokpar.methods.joining import overlap_of
-from tokpar.methods.licences import Licences
+from tokpar.overlap.acceptance import Accept, by_two_edges
+from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts
+from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.licences import Licences
 from tokpar.types import Chunk, Join, Piece, Seam, united
 
 

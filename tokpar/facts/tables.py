@@ -160,7 +160,7 @@ def _size(ranges: Iterable[tuple[int, int]]) -> int:
 
 
 def _read(name: str) -> Any:
-    path = files("tokpar.cuts") / "tables" / name
+    path = files("tokpar.data") / "tables" / name
     return json.loads(path.read_text(encoding="utf-8"))
 
 

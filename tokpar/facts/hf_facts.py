@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
-from tokpar.adapters.token_lengths import TokenLengths
-from tokpar.cuts.tables import recognise
+from tokpar.facts.tables import recognise
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme

@@ -1,0 +1,1 @@
+"""What is known of a tokenizer, and how it was decided."""

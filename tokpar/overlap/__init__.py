@@ -1,0 +1,1 @@
+"""How overlapping chunks are joined."""
