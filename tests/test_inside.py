@@ -17,8 +17,7 @@ from tokenizers import Tokenizer, pre_tokenizers
 
 import tokpar
 from tests.seams import part, plain_settings, serial
-from tests.texts import repetitive as adversarial
-from tests.texts import runs
+from tests.texts import aperiodic, near_overlaps, periodic, runs, runs_at_offsets
 from tests.tokenizers_drawn import (
     PATTERNS,
     TIKTOKEN_FAMILIES,
@@ -232,7 +231,7 @@ def specs() -> st.SearchStrategy[Any]:
 
 def repetitive() -> st.SearchStrategy[str]:
     letters = st.text("ab", min_size=40, max_size=300)
-    kinds = st.one_of(*adversarial(), runs(), letters)
+    kinds = st.one_of(periodic(), aperiodic(), near_overlaps(), runs_at_offsets(), runs(), letters)
     return st.lists(kinds, min_size=1, max_size=3).map("".join)
 
 
