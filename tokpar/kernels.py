@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -42,12 +43,24 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+SHORT_TEXT = 65536
+"""Code points below which encoding a text anew takes less than asking Python for what it kept."""
+_as_utf8 = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyUnicode_AsUTF8AndSize", ctypes.pythonapi)
+)
+"""Python keeps these bytes with the text, as for every engine that is given it, so that only the
+first question about a long text costs anything."""
+
+
 def has_surrogate(text: str) -> bool:
     """True if `text` cannot be written as UTF-8: "a" -> False, "\\ud800" -> True."""
     if text.isascii():
         return False
     try:
-        text.encode("utf-8")
+        if len(text) < SHORT_TEXT:
+            text.encode("utf-8")
+        else:
+            _as_utf8(text, None)
     except UnicodeEncodeError:
         return True
     return False
