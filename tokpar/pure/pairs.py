@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokpar.errors import EngineError
 from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids_in_place, touched
-from tokpar.pure.vocabulary import Merges, byte_alphabet
+from tokpar.pure.vocabulary import Merges, letters_of
 
 
 def byte_token(byte: int) -> str:
@@ -54,13 +54,11 @@ class PairBPE:
         self._codes = pair_codes(merges)
         self._settings = settings
         self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
-        self._shown = {byte: shown for shown, byte in byte_alphabet().items()}
         self._byte_ids = None
         if settings.byte_level and not self._dressed:
-            self._byte_ids = [vocab[self._shown[byte]] for byte in range(256)]
+            self._byte_ids = [vocab[letters_of(bytes([byte]))] for byte in range(256)]
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         shown = self._show(piece)
         if self._settings.ignore_merges and shown in self._vocab:
             return [(self._vocab[shown], 0, len(piece))]
@@ -87,9 +85,7 @@ class PairBPE:
         return [*map(self._vocab.__getitem__, piece)]
 
     def _show(self, piece: str) -> str:
-        if not self._settings.byte_level:
-            return piece
-        return piece.encode("utf-8").decode("latin-1").translate(self._shown)
+        return letters_of(piece.encode("utf-8")) if self._settings.byte_level else piece
 
     def _atoms(self, shown: str) -> Iterator[Span]:
         """Spans in the order in which HF's merging has them."""

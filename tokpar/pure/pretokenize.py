@@ -164,16 +164,15 @@ class PreTokenizer(Stages):
 def is_byte_level(config: Json | None) -> bool:
     """True if the last stage of a "pre_tokenizer" is ByteLevel."""
     kinds = [kind(stage) for stage in stages(config, "pre-tokenizer", "pretokenizers")]
-    return bool(kinds) and kinds[-1] == "ByteLevel"
+    return kinds[-1:] == ["ByteLevel"]
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``.
     FileFormatError names the part that is not supported."""
-    found = list(stages(config, "pre-tokenizer", "pretokenizers"))
-    for stage in found[:-1]:
-        if kind(stage) == "ByteLevel":
-            raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
+    kinds = [kind(stage) for stage in stages(config, "pre-tokenizer", "pretokenizers")]
+    if "ByteLevel" in kinds[:-1]:
+        raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
     return Stages(interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
 
 
@@ -203,20 +202,6 @@ def _metaspace(stage: Json, where: str) -> Metaspace:
     return Metaspace(mark, scheme, Split(_literal(mark), "MergedWithNext") if splits else Whole())
 
 
-def _digits(stage: Json, where: str) -> Split:
-    alone = flag(stage, "individual_digits", where)
-    return Split(single("number"), "Isolated" if alone else "Contiguous")
-
-
-def _punctuation(stage: Json, where: str) -> Split:
-    behavior = chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
-    return Split(single("punctuation"), behavior)
-
-
-def _delimiter(stage: Json, where: str) -> Split:
-    return Split(_literal(character(stage, "delimiter", where)), "Removed")
-
-
 def _fixed_length(stage: Json, where: str) -> Split:
     length = number(stage, "length", where, default=5)
     if not length:
@@ -232,11 +217,17 @@ def _kept(*wanted: str) -> Split:
 _READERS: dict[str, Callable[[Json, str], Stage]] = {
     "BertPreTokenizer": lambda *_: _kept(one_of("punctuation"), none_of("punctuation", "white")),
     "ByteLevel": _byte_level,
-    "CharDelimiterSplit": _delimiter,
-    "Digits": _digits,
+    "CharDelimiterSplit": lambda stage, where: Split(
+        _literal(character(stage, "delimiter", where)), "Removed"
+    ),
+    "Digits": lambda stage, where: Split(
+        single("number"), "Isolated" if flag(stage, "individual_digits", where) else "Contiguous"
+    ),
     "FixedLength": _fixed_length,
     "Metaspace": _metaspace,
-    "Punctuation": _punctuation,
+    "Punctuation": lambda stage, where: Split(
+        single("punctuation"), chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
+    ),
     "Split": _split,
     "Whitespace": lambda *_: _kept(one_of("word") + "+", none_of("word", "white")),
     "WhitespaceSplit": lambda *_: _kept(none_of("white")),

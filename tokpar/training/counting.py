@@ -6,9 +6,7 @@ import contextlib
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from types import FrameType
 
 from tokpar.executors.pipes import WorkerProcess
@@ -19,31 +17,24 @@ IN_FLIGHT = 2
 """Jobs that each worker has, so that the next is there when one is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreTokens:
-    """How text falls into pre-tokens: special tokens are left out and divide it, then `patterns`
-    split as in a vocabulary, text between matches is a pre-token too."""
-
-    patterns: tuple[str, ...]
-    special_tokens: tuple[str, ...]
-
-
 class PreTokenCounter:
-    """Counts the pre-tokens of one job after the other."""
+    """Counts the pre-tokens of one job after the other: special tokens are left out and divide the
+    text, then `pattern` splits it, and what it does not match is a pre-token too."""
 
-    def __init__(self, pre_tokens: PreTokens) -> None:
+    def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
         from tokpar.pure.added import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
 
-        added = [AddedToken(token, id_) for id_, token in enumerate(pre_tokens.special_tokens)]
+        added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
         self._segments = AddedTokens(added).segments
-        self._split = PreTokenizer(pre_tokens.patterns, "oniguruma", keep_gaps=True).split
+        self._split = PreTokenizer([pattern], "oniguruma", keep_gaps=True).split
         self.counts: Counter[str] = Counter()
 
     def count(self, job: Job) -> None:
         """Raises FileFormatError for bytes that are not UTF-8, OSError."""
         for part in job.slices:
-            for segment in self._segments(part.text()):
+            text = part.decode("utf-8") if isinstance(part, bytes) else part.text()
+            for segment in self._segments(text):
                 if isinstance(segment, str):
                     self.counts.update(self._split(segment))
 
@@ -55,19 +46,22 @@ class PreTokenCounter:
         return None
 
 
+NewCounter = Callable[[], PreTokenCounter]
+
+
 def count_here(
-    jobs: Iterable[Job], pre_tokens: PreTokens, counts: Counter[str]
+    jobs: Iterable[Job], counter: NewCounter, counts: Counter[str]
 ) -> Generator[int, None, None]:
     """Add the pre-tokens of all jobs to `counts`; yields the size of each job as it is done."""
-    counter = PreTokenCounter(pre_tokens)
+    own = counter()
     for job in jobs:
-        counter.count(job)
+        own.count(job)
         yield job.size
-    counts.update(counter.counts)
+    counts.update(own.counts)
 
 
 def count_in_processes(
-    jobs: Iterable[Job], pre_tokens: PreTokens, workers: int, counts: Counter[str]
+    jobs: Iterable[Job], counter: NewCounter, workers: int, counts: Counter[str]
 ) -> Generator[int, None, None]:
     """The same by `workers` processes; jobs are done in order, so that the first error of the
     corpus is the one that is raised.
@@ -78,7 +72,7 @@ def count_in_processes(
     try:
         for _ in range(workers):
             with _interrupts_later():
-                crew.append(WorkerProcess(partial(PreTokenCounter, pre_tokens)))
+                crew.append(WorkerProcess(counter))
         running: deque[tuple[WorkerProcess, int]] = deque()
         for number, job in enumerate(jobs):
             worker = crew[number % workers]
