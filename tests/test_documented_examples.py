@@ -33,7 +33,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
 INNER = {
-    "following",
     "incremental_dictionary",
     "incremental_search",
     "merging",

@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tokpar.errors import OptionError
-from tokpar.pure.following import Following
-from tokpar.pure.incremental_dictionary import Dictionary
+from tokpar.pure.incremental_dictionary import Dictionary, Following
 from tokpar.pure.incremental_search import SHORT, START, Automaton, Forest, Search
 from tokpar.pure.merging import Memo, Span, touched
 

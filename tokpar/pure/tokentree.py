@@ -4,9 +4,8 @@ Source: "Fast Inference-Time Tokenization through Approximating BPE". A pre-toke
 to right, each time at the longest token of the vocabulary that the rest begins with. Merge
 priorities play no part, so the ids may differ from those of BPE; `Comparison` counts how much.
 
-The tree is kept as a table: the first three bytes of the rest give the lengths worth trying, the
-longest first. Of a trie of dicts, one regex and this, this is built fastest (0.05 s for 100,256
-tokens) and by far fast enough on one long pre-token; on words all are alike.
+The tree is kept as a table, which is built faster than a trie of dicts or a regex: the first three
+bytes of the rest give the lengths worth trying, the longest first.
 """
 
 from __future__ import annotations

@@ -6,13 +6,16 @@ import contextlib
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from types import FrameType
 
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.training.corpus import Job
 from tokpar.types import AddedToken
 
+FEW_JOBS = 4
+"""Fewer are not worth starting processes."""
 IN_FLIGHT = 2
 """Jobs that each worker has, so that the next is there when one is done."""
 
@@ -47,45 +50,57 @@ class PreTokenCounter:
 
 
 NewCounter = Callable[[], PreTokenCounter]
+Moved = Callable[[int], object]
+"""Is told the size of each job as it is done."""
 
 
-def count_here(
-    jobs: Iterable[Job], counter: NewCounter, counts: Counter[str]
-) -> Generator[int, None, None]:
-    """Add the pre-tokens of all jobs to `counts`; yields the size of each job as it is done."""
+def counted(
+    jobs: Iterator[Job], counter: NewCounter, workers: int, moved: Moved
+) -> Mapping[str, int]:
+    """Pre-tokens of all jobs and how often each occurs; few jobs are done here."""
+    first = list(islice(jobs, FEW_JOBS))
+    if workers > 1 and len(first) == FEW_JOBS:
+        return _in_processes(chain(first, jobs), counter, workers, moved)
     own = counter()
-    for job in jobs:
+    for job in chain(first, jobs):
         own.count(job)
-        yield job.size
-    counts.update(own.counts)
+        moved(job.size)
+    return own.counts
 
 
-def count_in_processes(
-    jobs: Iterable[Job], counter: NewCounter, workers: int, counts: Counter[str]
-) -> Generator[int, None, None]:
-    """The same by `workers` processes; jobs are done in order, so that the first error of the
-    corpus is the one that is raised.
+def _in_processes(
+    jobs: Iterable[Job], counter: NewCounter, workers: int, moved: Moved
+) -> Mapping[str, int]:
+    """Jobs are done in order, so that the first error of the corpus is the one that is raised.
 
     Each worker keeps one count over all its jobs: memory is bounded by the distinct pre-tokens.
     """
     crew: list[WorkerProcess] = []
+    running: deque[tuple[WorkerProcess, int]] = deque()
+
+    def finish_one() -> None:
+        worker, size = running.popleft()
+        worker.receive()
+        moved(size)
+
     try:
         for _ in range(workers):
             with _interrupts_later():
                 crew.append(WorkerProcess(counter))
-        running: deque[tuple[WorkerProcess, int]] = deque()
         for number, job in enumerate(jobs):
             worker = crew[number % workers]
             worker.send(job)
             running.append((worker, job.size))
             if len(running) > IN_FLIGHT * workers - 1:
-                yield _finished(running)
+                finish_one()
         while running:
-            yield _finished(running)
+            finish_one()
         for worker in crew:
             worker.send("counts")
+        counts: Counter[str] = Counter()
         for worker in crew:
             counts.update(worker.receive())
+        return counts
     finally:
         for worker in crew:
             worker.kill()
@@ -106,9 +121,3 @@ def _interrupts_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if came:
             before(signal.SIGINT, came[0])
-
-
-def _finished(running: deque[tuple[WorkerProcess, int]]) -> int:
-    worker, size = running.popleft()
-    worker.receive()
-    return size

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain, islice
 
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.workers import worker_count
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, letters_of
-from tokpar.training.corpus import Boundaries, Job, jobs_of
-from tokpar.training.counting import NewCounter, PreTokenCounter, count_here, count_in_processes
+from tokpar.training.corpus import Boundaries, jobs_of
+from tokpar.training.counting import PreTokenCounter, counted
 from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
 
 PATTERNS = ("llama3", "gpt2", "qwen2", "o200k", "tekken")
 """Names of patterns; "llama3" is that of the bundled tokenizer."""
 END_OF_TEXT = "<|endoftext|>"
-FEW_JOBS = 4
-"""Fewer are not worth starting processes."""
 
 CorpusItem = str | os.PathLike[str]
 Progress = Callable[[str, int], object]
@@ -63,7 +58,7 @@ def train(
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
     family = recognise("regex", (regex,))
     boundaries = Boundaries(special_tokens, pair_pattern(family) if family else None)
-    counts = _counted(jobs_of(items, boundaries), counter, count, progress)
+    counts = counted(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
     words = {pre_token.encode("utf-8"): number for pre_token, number in counts.items()}
@@ -71,7 +66,7 @@ def train(
     in_order = sorted(range(256), key=lambda byte: letters_of(bytes([byte])))
     byte_ids = [len(special_tokens) + in_order.index(byte) for byte in range(256)]
     limits = Limits(vocab_size - 256 - len(special_tokens), max(1, min_frequency), max_token_length)
-    merges = learn_merges(words, byte_ids, limits, ties, lambda more: progress("merge", more))
+    merges = learn_merges(words, byte_ids, limits, ties, partial(progress, "merge"))
     return _vocabulary(name, regex, special_tokens, byte_ids, merges)
 
 
@@ -136,22 +131,6 @@ def _check_special_tokens(special_tokens: Sequence[str]) -> None:
                 f"special token {token!r}: a tokenizer.json would take it for a token of bytes; "
                 "use an ASCII character for one of its characters that are none"
             )
-
-
-def _counted(
-    jobs: Iterator[Job], counter: NewCounter, workers: int, progress: Progress
-) -> Counter[str]:
-    """Pre-tokens and how often each occurs. Few jobs are done here."""
-    first = list(islice(jobs, FEW_JOBS))
-    counts: Counter[str] = Counter()
-    if workers == 1 or len(first) < FEW_JOBS:
-        done = count_here(chain(first, jobs), counter, counts)
-    else:
-        done = count_in_processes(chain(first, jobs), counter, workers, counts)
-    with closing(done):
-        for size in done:
-            progress("count", size)
-    return counts
 
 
 def _vocabulary(
