@@ -33,7 +33,6 @@ NEVER = 1 << 62
 BYTE = -1
 """The level of single bytes, and what they have in place of parts and priority."""
 
-
 START_OF_TEXT = -1
 MEMO = 1 << 18
 """Answers that a `Following` remembers."""

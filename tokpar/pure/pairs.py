@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.errors import EngineError
 from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids_in_place, touched
 from tokpar.pure.vocabulary import Merges, letters_of
+from tokpar.pure.wordpiece import unknown_id
 
 
 def byte_token(byte: int) -> str:
@@ -90,21 +90,20 @@ class PairBPE:
     def _atoms(self, shown: str) -> Iterator[Span]:
         """Spans in the order in which HF's merging has them."""
         waiting: Span | None = None
+        unknown = self._settings.unk_token
         for i, character in enumerate(shown):
             token = self._dress(character, i == 0, i == len(shown) - 1)
             id_ = self._vocab.get(token)
             if id_ is None and (fallback := self._fallback(token)):
                 yield from ((byte_id, i, i + 1) for byte_id in fallback)
                 continue
-            if id_ is None and self._settings.unk_token is None:
-                continue
             if waiting and (id_ is not None or not self._settings.fuse_unk):
                 yield waiting
                 waiting = None
             if id_ is not None:
                 yield id_, i, i + 1
-            else:
-                waiting = (self._unknown(), waiting[1] if waiting else i, i + 1)
+            elif unknown is not None:
+                waiting = (unknown_id(self._vocab, unknown), waiting[1] if waiting else i, i + 1)
         if waiting:
             yield waiting
 
@@ -118,9 +117,3 @@ class PairBPE:
             return []
         ids = [self._vocab.get(byte_token(byte), -1) for byte in token.encode("utf-8")]
         return [] if -1 in ids else ids
-
-    def _unknown(self) -> int:
-        token = self._settings.unk_token
-        if token is None or token not in self._vocab:
-            raise EngineError(f"the unknown token {token!r} is needed but not in the vocabulary")
-        return self._vocab[token]

@@ -75,8 +75,8 @@ class Boundaries:
     job_bytes: int = JOB_BYTES
 
     @cached_property
-    def _tokens(self) -> tuple[bytes, ...]:
-        return tuple(token.encode("utf-8") for token in self.special_tokens)
+    def _tokens(self) -> list[bytes]:
+        return [token.encode("utf-8") for token in self.special_tokens]
 
     def divided(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
         """[start, stop) of the parts of a text of `size` bytes, in order."""
