@@ -223,9 +223,10 @@ class Following:
                 waiting.pop()
                 continue
             size = len(dictionary.spelling[token])
-            if size > 1 and not grows(dictionary, left, token):
+            if size > 1 and not _grows(dictionary, left, token):
                 continue
-            if size > len(text) and settles(dictionary, left, token):
+            taken = (left, token) in dictionary.rules
+            if size > len(text) and not taken and _left_alone(dictionary, left, token):
                 return dictionary.spelling[token]
             waiting.append(self._longer(token, size, text, low, high))
         return b""
@@ -242,7 +243,7 @@ class Following:
         yield from map(self._order.__getitem__, below)
 
 
-def grows(dictionary: Dictionary, left: int, token: int) -> bool:
+def _grows(dictionary: Dictionary, left: int, token: int) -> bool:
     """The left part of `token` grows to `token` before a last part of `left` takes it; if it was
     there at all, behind `left`. `token` is no byte. See `Dictionary.apart`."""
     level = dictionary.level
@@ -251,11 +252,6 @@ def grows(dictionary: Dictionary, left: int, token: int) -> bool:
     part = dictionary.left[token]
     taken = dictionary.rules.get((left, part), NEVER) <= dictionary.left_bound[token]
     return not taken and _left_alone(dictionary, left, part)
-
-
-def settles(dictionary: Dictionary, left: int, token: int) -> bool:
-    """No last part of `left` takes `token` itself."""
-    return (left, token) not in dictionary.rules and _left_alone(dictionary, left, token)
 
 
 def _left_alone(dictionary: Dictionary, left: int, token: int) -> bool:
