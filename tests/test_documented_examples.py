@@ -33,10 +33,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
 INNER = {
-    "automaton",
-    "following",
     "incremental_dictionary",
-    "incremental_forest",
     "incremental_search",
     "merging",
 }

@@ -15,10 +15,9 @@ from tests.tables_drawn import BYTES, Table, pair_tables, rank_tables, table, ta
 from tests.texts import texts as any_texts
 from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.eager import STRIDE, EagerBPE
-from tokpar.pure.following import START_OF_TEXT, Following
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
 from tokpar.pure.incremental import Tables
-from tokpar.pure.incremental_dictionary import dictionary_of
+from tokpar.pure.incremental_dictionary import START_OF_TEXT, Following, dictionary_of
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
 VOCAB = Path(__file__).parent / "vocab"

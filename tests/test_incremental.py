@@ -19,12 +19,11 @@ from tokenizers import Tokenizer
 from tests.tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
 from tests.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.pure.automaton import Automaton
 from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
 from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of
-from tokpar.pure.incremental_search import Part, suffix_tree
+from tokpar.pure.incremental_search import Automaton, Part, suffix_tree
 from tokpar.pure.properize import is_proper, properized
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 

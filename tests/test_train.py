@@ -31,8 +31,8 @@ from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module
 from tokpar.training import counting
-from tokpar.training.corpus import Boundaries, FileSlice, Job, TextSlice, jobs_of
-from tokpar.training.counting import PreTokenCounter, PreTokens
+from tokpar.training.corpus import Boundaries, FileSlice, Job, jobs_of
+from tokpar.training.counting import PreTokenCounter
 from tokpar.training.merges import TIES, Limits, Ties, learn_merges
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -285,8 +285,8 @@ def test_lexicographic_ties_on_real_text_are_those_of_counting_again() -> None:
 
 
 def trained_by_counting(texts: Sequence[str], merges: int) -> set[bytes]:
-    counter = PreTokenCounter(PreTokens((known.CL100K,), ()))
-    counter.count(Job(tuple(TextSlice(text.encode()) for text in texts), 0))
+    counter = PreTokenCounter(known.CL100K, ())
+    counter.count(Job(tuple(text.encode() for text in texts), 0))
     words = {word.encode(): count for word, count in counter.counts.items()}
     spelling = {byte: bytes([byte]) for byte in range(256)}
     for left, right in merges_by_counting(words, Limits(merges, 2), "lexicographic"):
@@ -348,7 +348,7 @@ def test_one_long_text_is_divided_like_a_file(large_file: Path) -> None:
     text = large_file.read_text(encoding="utf-8")
     jobs = list(jobs_of([text], boundaries()))
     assert len(jobs) == 5
-    assert "".join(part.text() for job in jobs for part in job.slices) == text
+    assert b"".join(part for job in jobs for part in job.slices) == text.encode()
     of_file = list(jobs_of([large_file], boundaries()))
     assert [job.size for job in of_file] == [job.size for job in jobs]
 
@@ -425,8 +425,8 @@ SPECIAL = ("<a>", "a><", "><a", "<ab>", "¡<é>", "中文")
 
 
 def counted(slices: Sequence[str], special_tokens: Sequence[str]) -> Counter[str]:
-    counter = PreTokenCounter(PreTokens((known.CL100K,), tuple(special_tokens)))
-    counter.count(Job(tuple(TextSlice(part.encode()) for part in slices), 0))
+    counter = PreTokenCounter(known.CL100K, special_tokens)
+    counter.count(Job(tuple(part.encode() for part in slices), 0))
     return counter.counts
 
 

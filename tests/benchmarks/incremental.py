@@ -29,10 +29,9 @@ from tests.benchmarks.pure import native_call
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.incremental import PrefixTokenizer
 from tokpar.pure.eager import EagerBPE
-from tokpar.pure.following import Following
 from tokpar.pure.formats import read_ranks
 from tokpar.pure.incremental import IncrementalBPE, Tables
-from tokpar.pure.incremental_dictionary import Dictionary, dictionary
+from tokpar.pure.incremental_dictionary import Dictionary, Following, dictionary
 from tokpar.pure.merging import ID_BITS, merge_ids
 from tokpar.pure.tokenizer import exact_model
 from tokpar.pure.vocabulary import byte_alphabet

@@ -60,21 +60,20 @@ def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[st
 
 def _template(ids: Mapping[str, int]) -> dict[str, Any]:
     """[CLS] a [SEP], and for a pair of texts [CLS] a [SEP] b [SEP]."""
-    first = [_part("SpecialToken", "[CLS]", 0), _part("Sequence", "A", 0)]
-    single = [*first, _part("SpecialToken", "[SEP]", 0)]
-    named = {"[CLS]": ids["[CLS]"], "[SEP]": ids["[SEP]"]}
+    single = [_special("[CLS]", 0), {"Sequence": {"id": "A", "type_id": 0}}, _special("[SEP]", 0)]
     return {
         "type": "TemplateProcessing",
         "single": single,
-        "pair": [*single, _part("Sequence", "B", 1), _part("SpecialToken", "[SEP]", 1)],
+        "pair": [*single, {"Sequence": {"id": "B", "type_id": 1}}, _special("[SEP]", 1)],
         "special_tokens": {
-            token: {"id": token, "ids": [id_], "tokens": [token]} for token, id_ in named.items()
+            token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+            for token in ("[CLS]", "[SEP]")
         },
     }
 
 
-def _part(kind: str, id_: str, type_id: int) -> dict[str, Any]:
-    return {kind: {"id": id_, "type_id": type_id}}
+def _special(token: str, type_id: int) -> dict[str, Any]:
+    return {"SpecialToken": {"id": token, "type_id": type_id}}
 
 
 def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> None:

@@ -99,13 +99,12 @@ class RankBPE:
     (97, 256, 98)
     """
 
-    def __init__(self, ranks: Ranks) -> None:
+    def __init__(self, ranks: Mapping[bytes, int]) -> None:
         memo = Memo(self._ids)
         self.encode, self.encode_all = memo.encode, memo.encode_all
         self._ranks = ranks
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         data = piece.encode("utf-8")
         edges = pairwise(self._starts(data))
         return touched([(self._ranks[data[i:j]], i, j) for i, j in edges], piece)
@@ -115,6 +114,7 @@ class RankBPE:
         return tuple([ranks[data[i:j]] for i, j in pairwise(self._starts(data))])
 
     def _starts(self, data: bytes) -> list[int]:
+        """Where tokens begin, and the end."""
         return [0, len(data)] if data in self._ranks else merge_text(data, self._ranks)
 
 
@@ -144,7 +144,6 @@ class ScoreBPE:
         self._byte_ids = byte_ids
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         spans: list[Span] = []
         unknown = False
         for start, stop in pairwise(merge_text(piece, self._codes)):

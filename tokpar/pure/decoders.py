@@ -23,19 +23,9 @@ Step = Callable[[Tokens], list[str]]
 Decoder = Callable[[Tokens], str]
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
-_CLEANED = (
-    (" .", "."),
-    (" ?", "?"),
-    (" !", "!"),
-    (" ,", ","),
-    (" ' ", "'"),
-    (" n't", "n't"),
-    (" 'm", "'m"),
-    (" do not", " don't"),
-    (" 's", "'s"),
-    (" 've", "'ve"),
-    (" 're", "'re"),
-)
+_CLEANED = [(f" {mark}", mark) for mark in ".?!,"]
+_CLEANED += [(" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" do not", " don't")]
+_CLEANED += [(f" '{end}", f"'{end}") for end in ("s", "ve", "re")]
 """What WordPiece's cleanup replaces, in this order."""
 
 
@@ -78,15 +68,11 @@ def _word_piece(stage: Json, where: str) -> Step:
     def step(tokens: Tokens) -> list[str]:
         parts = [t.removeprefix(prefix) if t.startswith(prefix) else f" {t}" for t in tokens[1:]]
         parts = [*tokens[:1], *parts]
-        return [_clean(part) for part in parts] if cleanup else parts
+        for old, new in _CLEANED if cleanup else ():
+            parts = [part.replace(old, new) for part in parts]
+        return parts
 
     return step
-
-
-def _clean(text: str) -> str:
-    for old, new in _CLEANED:
-        text = text.replace(old, new)
-    return text
 
 
 def _metaspace(stage: Json, where: str) -> Step:
@@ -105,18 +91,17 @@ def _byte_fallback(stage: Json, where: str) -> Step:
     def step(tokens: Tokens) -> list[str]:
         parts: list[str] = []
         for are_bytes, run in groupby(tokens, key=lambda token: bool(_BYTE.fullmatch(token))):
-            some = list(run)
-            parts += _said(bytes(int(token[3:-1], 16) for token in some)) if are_bytes else some
+            if not are_bytes:
+                parts += run
+                continue
+            data = bytes(int(token[3:-1], 16) for token in run)
+            try:
+                parts.append(data.decode("utf-8"))
+            except UnicodeDecodeError:
+                parts += ["\ufffd"] * len(data)
         return parts
 
     return step
-
-
-def _said(data: bytes) -> list[str]:
-    try:
-        return [data.decode("utf-8")]
-    except UnicodeDecodeError:
-        return ["\ufffd"] * len(data)
 
 
 def _strip(stage: Json, where: str) -> Step:

@@ -14,10 +14,9 @@ a token could begin with for open; to ask for the token costs more and waits les
 
 from __future__ import annotations
 
-from tokpar.pure.automaton import START
-from tokpar.pure.following import START_OF_TEXT
 from tokpar.pure.incremental import Tables
-from tokpar.pure.incremental_dictionary import Dictionary
+from tokpar.pure.incremental_dictionary import START_OF_TEXT, Dictionary
+from tokpar.pure.incremental_search import START
 
 STRIDE = 16
 """Bytes that are read before it is asked what is final; then fewer places are left to ask for."""

@@ -24,9 +24,7 @@ def as_format_one(config: Json) -> dict[str, Any]:
     model = dict(config["model"])
     normalizers = _flat(config.get("normalizer"), "normalizers")
     pieces = _flat(config.get("pre_tokenizer"), "pretokenizers")
-    match (
-        normalizers
-    ):  # what a Metaspace becomes; behind another pre-tokenizer it drops white space
+    match normalizers:  # behind another pre-tokenizer, a Metaspace drops white space
         case [*before, {"type": "MetaspaceNormalizer", "drop_whitespace": False} as last]:
             normalizers, pieces = before, _metaspace(last, pieces)
     if model.pop("byte_level", False):

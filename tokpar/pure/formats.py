@@ -255,10 +255,9 @@ def _patterns(pre_tokenizer: Any) -> tuple[str, ...]:
 
 def _split_pattern(split: Mapping[str, Any]) -> str:
     match split:
-        case {"type": "Split", "behavior": "Isolated", "invert": False}:
-            match split.get("pattern"):
-                case {"Regex": str(pattern)}:
-                    return pattern
+        case {"behavior": "Isolated", "invert": False, "pattern": {"Regex": str(pattern)}}:
+            if kind(split) == "Split":
+                return pattern
     raise FileFormatError(
         f"pre-tokenizer {split!r} is not supported here, only isolated Splits by a Regex"
     )

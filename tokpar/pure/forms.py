@@ -79,9 +79,7 @@ def _composed(edits: Iterable[Edit]) -> Iterator[Edit]:
     yield from held
 
 
-@lru_cache(maxsize=1 << 14)
-def _taken_apart(form: Form, char: str) -> str:
-    return normalized(form, char)
+_taken_apart = lru_cache(maxsize=1 << 14)(normalized)
 
 
 @lru_cache(maxsize=1 << 14)

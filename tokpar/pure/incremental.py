@@ -13,11 +13,8 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tokpar.errors import OptionError
-from tokpar.pure.automaton import START, Automaton
-from tokpar.pure.following import Following
-from tokpar.pure.incremental_dictionary import Dictionary
-from tokpar.pure.incremental_forest import Forest
-from tokpar.pure.incremental_search import SHORT, Search
+from tokpar.pure.incremental_dictionary import Dictionary, Following
+from tokpar.pure.incremental_search import SHORT, START, Automaton, Forest, Search
 from tokpar.pure.merging import Memo, Span, touched
 
 
@@ -133,7 +130,6 @@ class IncrementalModel:
         self._tables = tables
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         ids, size_of = self.encode(piece), self._tables.size_of
         edges = pairwise(accumulate((size_of[id_] for id_ in ids), initial=0))
         return touched([(id_, *edge) for id_, edge in zip(ids, edges, strict=True)], piece)

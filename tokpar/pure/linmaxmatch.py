@@ -67,15 +67,12 @@ class LinearMatcher:
         order = [_BEGIN, _INSIDE]
         for node in order:
             for character, after in self._edges[node].items():
-                self._link_node(node, character, after)
                 order.append(after)
-
-    def _link_node(self, node: int, character: str, after: int) -> None:
-        if self._token[after] >= 0:
-            self._made[after], self._rest[after] = (self._token[after],), _INSIDE
-            return
-        made, rest = self._made[node], self._rest[node]
-        while rest >= 0 and character not in self._edges[rest]:
-            made, rest = made + self._made[rest], self._rest[rest]
-        if rest >= 0:
-            self._made[after], self._rest[after] = made, self._edges[rest][character]
+                if self._token[after] >= 0:
+                    self._made[after], self._rest[after] = (self._token[after],), _INSIDE
+                    continue
+                made, rest = self._made[node], self._rest[node]
+                while rest >= 0 and character not in self._edges[rest]:
+                    made, rest = made + self._made[rest], self._rest[rest]
+                if rest >= 0:
+                    self._made[after], self._rest[after] = made, self._edges[rest][character]

@@ -35,8 +35,7 @@ class EncodesAll(Model, Protocol):
     """A model with a fast way for many pre-tokens; all models of `read_model` have it."""
 
     def encode_all(self, pieces: Sequence[str]) -> list[int]:
-        """The ids of all pre-tokens, one after the other: what a pipeline should call, once for all
-        the pre-tokens of a segment. Those in the memo cost no call of a Python function."""
+        """The ids of all pre-tokens in order. Those in the memo cost no call of a function."""
 
 
 def read_model(config: Config, byte_level: bool) -> EncodesAll:
@@ -50,10 +49,9 @@ def read_model(config: Config, byte_level: bool) -> EncodesAll:
     kind = config.get("type", "BPE" if "merges" in config else untold)
     if kind == "BPE":
         return _read_bpe(config, byte_level)
-    if byte_level:
-        raise FileFormatError(f"model type = {kind!r} after ByteLevel is not supported here")
-    if kind not in ("WordPiece", "WordLevel"):
-        raise FileFormatError(f"model type = {kind!r} is not supported here")
+    if byte_level or kind not in ("WordPiece", "WordLevel"):
+        after = " after ByteLevel" if byte_level else ""
+        raise FileFormatError(f"model type = {kind!r}{after} is not supported here")
     ids = model_ids(config)
     if kind == "WordPiece":
         return WordPiece(

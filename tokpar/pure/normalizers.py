@@ -200,10 +200,6 @@ def _bert(stage: Json, where: str) -> Chain:
     return bert_normalizer(strip_accents=accents, **{key: flag(stage, key, where) for key in keys})
 
 
-def _strip(stage: Json, where: str) -> Strip:
-    return Strip(flag(stage, "strip_left", where), flag(stage, "strip_right", where))
-
-
 def _replace(stage: Json, where: str) -> Replace | ReplaceString:
     pattern = pattern_of(stage, where)
     content = string(stage, "content", where)
@@ -218,6 +214,8 @@ _READERS: dict[str, Callable[[Json, str], Normalizer]] = {
     "Lowercase": lambda *_: Lowercase(),
     "Prepend": lambda stage, where: Prepend(string(stage, "prepend", where)),
     "Replace": _replace,
-    "Strip": _strip,
+    "Strip": lambda stage, where: Strip(
+        flag(stage, "strip_left", where), flag(stage, "strip_right", where)
+    ),
     "StripAccents": lambda *_: Without("mark"),
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.errors import EngineError
 from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids_in_place, touched
-from tokpar.pure.vocabulary import Merges, byte_alphabet
+from tokpar.pure.vocabulary import Merges, letters_of
+from tokpar.pure.wordpiece import unknown_id
 
 
 def byte_token(byte: int) -> str:
@@ -54,13 +54,11 @@ class PairBPE:
         self._codes = pair_codes(merges)
         self._settings = settings
         self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
-        self._shown = {byte: shown for shown, byte in byte_alphabet().items()}
         self._byte_ids = None
         if settings.byte_level and not self._dressed:
-            self._byte_ids = [vocab[self._shown[byte]] for byte in range(256)]
+            self._byte_ids = [vocab[letters_of(bytes([byte]))] for byte in range(256)]
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         shown = self._show(piece)
         if self._settings.ignore_merges and shown in self._vocab:
             return [(self._vocab[shown], 0, len(piece))]
@@ -87,28 +85,25 @@ class PairBPE:
         return [*map(self._vocab.__getitem__, piece)]
 
     def _show(self, piece: str) -> str:
-        if not self._settings.byte_level:
-            return piece
-        return piece.encode("utf-8").decode("latin-1").translate(self._shown)
+        return letters_of(piece.encode("utf-8")) if self._settings.byte_level else piece
 
     def _atoms(self, shown: str) -> Iterator[Span]:
         """Spans in the order in which HF's merging has them."""
         waiting: Span | None = None
+        unknown = self._settings.unk_token
         for i, character in enumerate(shown):
             token = self._dress(character, i == 0, i == len(shown) - 1)
             id_ = self._vocab.get(token)
             if id_ is None and (fallback := self._fallback(token)):
                 yield from ((byte_id, i, i + 1) for byte_id in fallback)
                 continue
-            if id_ is None and self._settings.unk_token is None:
-                continue
             if waiting and (id_ is not None or not self._settings.fuse_unk):
                 yield waiting
                 waiting = None
             if id_ is not None:
                 yield id_, i, i + 1
-            else:
-                waiting = (self._unknown(), waiting[1] if waiting else i, i + 1)
+            elif unknown is not None:
+                waiting = (unknown_id(self._vocab, unknown), waiting[1] if waiting else i, i + 1)
         if waiting:
             yield waiting
 
@@ -122,9 +117,3 @@ class PairBPE:
             return []
         ids = [self._vocab.get(byte_token(byte), -1) for byte in token.encode("utf-8")]
         return [] if -1 in ids else ids
-
-    def _unknown(self) -> int:
-        token = self._settings.unk_token
-        if token is None or token not in self._vocab:
-            raise EngineError(f"the unknown token {token!r} is needed but not in the vocabulary")
-        return self._vocab[token]

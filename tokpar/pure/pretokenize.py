@@ -14,19 +14,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from tokpar.errors import FileFormatError
+from tokpar.pure import parts
 from tokpar.pure.classes import none_of, one_of, single
 from tokpar.pure.formats import GPT2_PATTERN
-from tokpar.pure.parts import (
-    Json,
-    character,
-    chosen,
-    flag,
-    interpreted,
-    kind,
-    number,
-    pattern_of,
-    stages,
-)
+from tokpar.pure.parts import Json
 from tokpar.pure.patterns import (
     BEHAVIORS,
     AnyPattern,
@@ -163,18 +154,17 @@ class PreTokenizer(Stages):
 
 def is_byte_level(config: Json | None) -> bool:
     """True if the last stage of a "pre_tokenizer" is ByteLevel."""
-    kinds = [kind(stage) for stage in stages(config, "pre-tokenizer", "pretokenizers")]
-    return bool(kinds) and kinds[-1] == "ByteLevel"
+    kinds = [parts.kind(stage) for stage in parts.stages(config, "pre-tokenizer", "pretokenizers")]
+    return kinds[-1:] == ["ByteLevel"]
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``.
     FileFormatError names the part that is not supported."""
-    found = list(stages(config, "pre-tokenizer", "pretokenizers"))
-    for stage in found[:-1]:
-        if kind(stage) == "ByteLevel":
-            raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
-    return Stages(interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
+    kinds = [parts.kind(stage) for stage in parts.stages(config, "pre-tokenizer", "pretokenizers")]
+    if "ByteLevel" in kinds[:-1]:
+        raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
+    return Stages(parts.interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
 
 
 def _literal(text: str) -> re.Pattern[str]:
@@ -182,43 +172,29 @@ def _literal(text: str) -> re.Pattern[str]:
 
 
 def _byte_level(stage: Json, where: str) -> ByteLevel:
-    own = flag(stage, "use_regex", where, default=True)
+    own = parts.flag(stage, "use_regex", where, default=True)
     inner = Split(compile_pattern(GPT2_PATTERN, "oniguruma"), "Isolated") if own else Whole()
-    return ByteLevel(flag(stage, "add_prefix_space", where), inner)
+    return ByteLevel(parts.flag(stage, "add_prefix_space", where), inner)
 
 
 def _split(stage: Json, where: str) -> Split:
-    pattern = pattern_of(stage, where)
+    pattern = parts.pattern_of(stage, where)
     compiled = _literal(pattern) if isinstance(pattern, str) else pattern
-    behavior = chosen(stage, "behavior", BEHAVIORS, where)
-    return Split(compiled, behavior, flag(stage, "invert", where))
+    behavior = parts.chosen(stage, "behavior", BEHAVIORS, where)
+    return Split(compiled, behavior, parts.flag(stage, "invert", where))
 
 
 def _metaspace(stage: Json, where: str) -> Metaspace:
-    scheme = chosen(stage, "prepend_scheme", SCHEMES, where, default="always")
+    scheme = parts.chosen(stage, "prepend_scheme", SCHEMES, where, default="always")
     if stage.get("add_prefix_space") is False and scheme != "never":
         raise FileFormatError(f"{where}: add_prefix_space = False contradicts {scheme!r}")
-    mark = character(stage, "replacement", where)
-    splits = flag(stage, "split", where, default=True)
+    mark = parts.character(stage, "replacement", where)
+    splits = parts.flag(stage, "split", where, default=True)
     return Metaspace(mark, scheme, Split(_literal(mark), "MergedWithNext") if splits else Whole())
 
 
-def _digits(stage: Json, where: str) -> Split:
-    alone = flag(stage, "individual_digits", where)
-    return Split(single("number"), "Isolated" if alone else "Contiguous")
-
-
-def _punctuation(stage: Json, where: str) -> Split:
-    behavior = chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
-    return Split(single("punctuation"), behavior)
-
-
-def _delimiter(stage: Json, where: str) -> Split:
-    return Split(_literal(character(stage, "delimiter", where)), "Removed")
-
-
 def _fixed_length(stage: Json, where: str) -> Split:
-    length = number(stage, "length", where, default=5)
+    length = parts.number(stage, "length", where, default=5)
     if not length:
         raise FileFormatError(f"{where}: length 0 is not supported here")
     return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
@@ -232,11 +208,18 @@ def _kept(*wanted: str) -> Split:
 _READERS: dict[str, Callable[[Json, str], Stage]] = {
     "BertPreTokenizer": lambda *_: _kept(one_of("punctuation"), none_of("punctuation", "white")),
     "ByteLevel": _byte_level,
-    "CharDelimiterSplit": _delimiter,
-    "Digits": _digits,
+    "CharDelimiterSplit": lambda stage, where: Split(
+        _literal(parts.character(stage, "delimiter", where)), "Removed"
+    ),
+    "Digits": lambda stage, where: Split(
+        single("number"),
+        "Isolated" if parts.flag(stage, "individual_digits", where) else "Contiguous",
+    ),
     "FixedLength": _fixed_length,
     "Metaspace": _metaspace,
-    "Punctuation": _punctuation,
+    "Punctuation": lambda stage, where: Split(
+        single("punctuation"), parts.chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
+    ),
     "Split": _split,
     "Whitespace": lambda *_: _kept(one_of("word") + "+", none_of("word", "white")),
     "WhitespaceSplit": lambda *_: _kept(none_of("white")),

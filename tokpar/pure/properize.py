@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tokpar.errors import OptionError
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, Rule, dictionary
-from tokpar.pure.incremental_forest import children
+from tokpar.pure.incremental_search import children
 
 Before = tuple[object, object]
 """The first must be made before the second."""

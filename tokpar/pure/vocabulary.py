@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -97,9 +96,7 @@ def added_entry(token: AddedToken) -> dict[str, Any]:
 
 def letters_of(data: bytes) -> str:
     """Bytes as HF's ByteLevel shows them: b" a" -> "Ġa"."""
-    return data.decode("latin-1").translate(_letters())
+    return data.decode("latin-1").translate(_LETTERS)
 
 
-@cache
-def _letters() -> dict[int, str]:
-    return {byte: letter for letter, byte in byte_alphabet().items()}
+_LETTERS = {byte: letter for letter, byte in byte_alphabet().items()}

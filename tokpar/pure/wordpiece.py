@@ -43,7 +43,6 @@ class WordPiece:
         self._matcher = LinearMatcher(self._first, self._later) if linear else None
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of each token; code points of the piece."""
         if not piece:
             return []
         found = self._match(piece) if len(piece) <= self._limit else None
@@ -87,7 +86,6 @@ class WordLevel:
         self._unk_token = unk_token
 
     def spans(self, piece: str) -> list[Span]:
-        """(id, start, stop) of the one token; code points of the piece."""
         return [(id_, 0, len(piece)) for id_ in self._ids(piece)]
 
     def _ids(self, piece: str) -> tuple[int, ...]:

@@ -50,17 +50,8 @@ class FileSlice:
             ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class TextSlice:
-    """A text, or a part of one, as UTF-8."""
-
-    data: bytes
-
-    def text(self) -> str:
-        return self.data.decode("utf-8")
-
-
-Slice = FileSlice | TextSlice
+Slice = FileSlice | bytes
+"""Of a text, its UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +75,8 @@ class Boundaries:
     job_bytes: int = JOB_BYTES
 
     @cached_property
-    def _tokens(self) -> tuple[bytes, ...]:
-        return tuple(token.encode("utf-8") for token in self.special_tokens)
+    def _tokens(self) -> list[bytes]:
+        return [token.encode("utf-8") for token in self.special_tokens]
 
     def divided(self, read: Read, size: int) -> Iterator[tuple[int, int]]:
         """[start, stop) of the parts of a text of `size` bytes, in order."""
@@ -183,7 +174,7 @@ def _of_text(text: str, number: int, boundaries: Boundaries) -> Iterator[tuple[i
             f"text {number} of the corpus has a lone surrogate at position {error.start}"
         ) from None
     for start, stop in boundaries.divided(lambda lo, hi: data[lo:hi], len(data)):
-        yield stop - start, TextSlice(data[start:stop])
+        yield stop - start, data[start:stop]
 
 
 def _of_file(path: str, boundaries: Boundaries) -> Iterator[tuple[int, Slice]]:

@@ -6,44 +6,38 @@ import contextlib
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from types import FrameType
 
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.training.corpus import Job
 from tokpar.types import AddedToken
 
+FEW_JOBS = 4
+"""Fewer are not worth starting processes."""
 IN_FLIGHT = 2
 """Jobs that each worker has, so that the next is there when one is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreTokens:
-    """How text falls into pre-tokens: special tokens are left out and divide it, then `patterns`
-    split as in a vocabulary, text between matches is a pre-token too."""
-
-    patterns: tuple[str, ...]
-    special_tokens: tuple[str, ...]
-
-
 class PreTokenCounter:
-    """Counts the pre-tokens of one job after the other."""
+    """Counts the pre-tokens of one job after the other: special tokens are left out and divide the
+    text, then `pattern` splits it, and what it does not match is a pre-token too."""
 
-    def __init__(self, pre_tokens: PreTokens) -> None:
+    def __init__(self, pattern: str, special_tokens: Sequence[str]) -> None:
         from tokpar.pure.added import AddedTokens
         from tokpar.pure.pretokenize import PreTokenizer
 
-        added = [AddedToken(token, id_) for id_, token in enumerate(pre_tokens.special_tokens)]
+        added = [AddedToken(token, id_) for id_, token in enumerate(special_tokens)]
         self._segments = AddedTokens(added).segments
-        self._split = PreTokenizer(pre_tokens.patterns, "oniguruma", keep_gaps=True).split
+        self._split = PreTokenizer([pattern], "oniguruma", keep_gaps=True).split
         self.counts: Counter[str] = Counter()
 
     def count(self, job: Job) -> None:
         """Raises FileFormatError for bytes that are not UTF-8, OSError."""
         for part in job.slices:
-            for segment in self._segments(part.text()):
+            text = part.decode("utf-8") if isinstance(part, bytes) else part.text()
+            for segment in self._segments(text):
                 if isinstance(segment, str):
                     self.counts.update(self._split(segment))
 
@@ -55,43 +49,58 @@ class PreTokenCounter:
         return None
 
 
-def count_here(
-    jobs: Iterable[Job], pre_tokens: PreTokens, counts: Counter[str]
-) -> Generator[int, None, None]:
-    """Add the pre-tokens of all jobs to `counts`; yields the size of each job as it is done."""
-    counter = PreTokenCounter(pre_tokens)
-    for job in jobs:
-        counter.count(job)
-        yield job.size
-    counts.update(counter.counts)
+NewCounter = Callable[[], PreTokenCounter]
+Moved = Callable[[int], object]
+"""Is told the size of each job as it is done."""
 
 
-def count_in_processes(
-    jobs: Iterable[Job], pre_tokens: PreTokens, workers: int, counts: Counter[str]
-) -> Generator[int, None, None]:
-    """The same by `workers` processes; jobs are done in order, so that the first error of the
-    corpus is the one that is raised.
+def counted(
+    jobs: Iterator[Job], counter: NewCounter, workers: int, moved: Moved
+) -> Mapping[str, int]:
+    """Pre-tokens of all jobs and how often each occurs; few jobs are done here."""
+    first = list(islice(jobs, FEW_JOBS))
+    if workers > 1 and len(first) == FEW_JOBS:
+        return _in_processes(chain(first, jobs), counter, workers, moved)
+    own = counter()
+    for job in chain(first, jobs):
+        own.count(job)
+        moved(job.size)
+    return own.counts
+
+
+def _in_processes(
+    jobs: Iterable[Job], counter: NewCounter, workers: int, moved: Moved
+) -> Mapping[str, int]:
+    """Jobs are done in order, so that the first error of the corpus is the one that is raised.
 
     Each worker keeps one count over all its jobs: memory is bounded by the distinct pre-tokens.
     """
     crew: list[WorkerProcess] = []
+    running: deque[tuple[WorkerProcess, int]] = deque()
+
+    def finish_one() -> None:
+        worker, size = running.popleft()
+        worker.receive()
+        moved(size)
+
     try:
         for _ in range(workers):
             with _interrupts_later():
-                crew.append(WorkerProcess(partial(PreTokenCounter, pre_tokens)))
-        running: deque[tuple[WorkerProcess, int]] = deque()
+                crew.append(WorkerProcess(counter))
         for number, job in enumerate(jobs):
             worker = crew[number % workers]
             worker.send(job)
             running.append((worker, job.size))
             if len(running) > IN_FLIGHT * workers - 1:
-                yield _finished(running)
+                finish_one()
         while running:
-            yield _finished(running)
+            finish_one()
         for worker in crew:
             worker.send("counts")
+        counts: Counter[str] = Counter()
         for worker in crew:
             counts.update(worker.receive())
+        return counts
     finally:
         for worker in crew:
             worker.kill()
@@ -112,9 +121,3 @@ def _interrupts_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if came:
             before(signal.SIGINT, came[0])
-
-
-def _finished(running: deque[tuple[WorkerProcess, int]]) -> int:
-    worker, size = running.popleft()
-    worker.receive()
-    return size

@@ -65,10 +65,7 @@ def learn_merges(
     """
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
-    while len(merges) < limits.merges:
-        pair = state.most_frequent()
-        if pair is None:
-            break
+    while len(merges) < limits.merges and (pair := state.most_frequent()):
         state.merge(*pair)
         merges.append(pair)
         moved(1)
@@ -102,9 +99,8 @@ class _State:
     def most_frequent(self) -> Pair | None:
         """The pair to merge next, None if none is frequent enough."""
         while self.heap:
-            negative, order, key = self.heap[0]
+            negative, order, key = heappop(self.heap)
             count = self.counts[key]
-            heappop(self.heap)
             if count == -negative:
                 return key >> 32, key & _RIGHT
             if count >= self.limits.least_count:

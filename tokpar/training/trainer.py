@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.workers import worker_count
-from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
-from tokpar.training.corpus import Boundaries, Job, jobs_of
-from tokpar.training.counting import PreTokens, count_here, count_in_processes
+from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, letters_of
+from tokpar.training.corpus import Boundaries, jobs_of
+from tokpar.training.counting import PreTokenCounter, counted
 from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
 
 PATTERNS = ("llama3", "gpt2", "qwen2", "o200k", "tekken")
 """Names of patterns; "llama3" is that of the bundled tokenizer."""
 END_OF_TEXT = "<|endoftext|>"
-FEW_JOBS = 4
-"""Fewer are not worth starting processes."""
 
 CorpusItem = str | os.PathLike[str]
 Progress = Callable[[str, int], object]
@@ -50,22 +46,27 @@ def train(
     Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
     UTF-8, with the place; OSError.
     """
+    from tokpar.facts.tables import pair_pattern, recognise
+
     count = worker_count(workers)
     _check_special_tokens(special_tokens)
     _check(vocab_size, special_tokens, ties, min_frequency, max_token_length)
     regex = regex_of(pattern)
-    pre_tokens = PreTokens((regex,), tuple(special_tokens))
+    counter = partial(PreTokenCounter, regex, tuple(special_tokens))
     items = [corpus] if isinstance(corpus, os.PathLike) else corpus
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
-    counts = _counted(jobs_of(items, _boundaries(pre_tokens)), pre_tokens, count, progress)
+    family = recognise("regex", (regex,))
+    boundaries = Boundaries(special_tokens, pair_pattern(family) if family else None)
+    counts = counted(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")
     words = {pre_token.encode("utf-8"): number for pre_token, number in counts.items()}
     del counts  # as much memory again
-    byte_ids = _byte_ids(len(special_tokens))
+    in_order = sorted(range(256), key=lambda byte: letters_of(bytes([byte])))
+    byte_ids = [len(special_tokens) + in_order.index(byte) for byte in range(256)]
     limits = Limits(vocab_size - 256 - len(special_tokens), max(1, min_frequency), max_token_length)
-    merges = learn_merges(words, byte_ids, limits, ties, lambda more: progress("merge", more))
+    merges = learn_merges(words, byte_ids, limits, ties, partial(progress, "merge"))
     return _vocabulary(name, regex, special_tokens, byte_ids, merges)
 
 
@@ -130,37 +131,6 @@ def _check_special_tokens(special_tokens: Sequence[str]) -> None:
                 f"special token {token!r}: a tokenizer.json would take it for a token of bytes; "
                 "use an ASCII character for one of its characters that are none"
             )
-
-
-def _byte_ids(first: int) -> list[int]:
-    """Ids of the bytes: from `first` on, in the order of their ByteLevel characters."""
-    ids = [0] * 256
-    for id_, (_, byte) in enumerate(sorted(byte_alphabet().items()), first):
-        ids[byte] = id_
-    return ids
-
-
-def _boundaries(pre_tokens: PreTokens) -> Boundaries:
-    from tokpar.facts.tables import pair_pattern, recognise
-
-    family = recognise("regex", pre_tokens.patterns)
-    return Boundaries(pre_tokens.special_tokens, pair_pattern(family) if family else None)
-
-
-def _counted(
-    jobs: Iterator[Job], pre_tokens: PreTokens, workers: int, progress: Progress
-) -> Counter[str]:
-    """Pre-tokens and how often each occurs. Few jobs are done here."""
-    first = list(islice(jobs, FEW_JOBS))
-    counts: Counter[str] = Counter()
-    if workers == 1 or len(first) < FEW_JOBS:
-        done = count_here(chain(first, jobs), pre_tokens, counts)
-    else:
-        done = count_in_processes(chain(first, jobs), pre_tokens, workers, counts)
-    with closing(done):
-        for size in done:
-            progress("count", size)
-    return counts
 
 
 def _vocabulary(
