@@ -8,8 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from tokpar.cli.options import declare_tokenizer, tokenizer_of
-from tokpar.cli.source import STDIN, read_source
+from tokpar.cli.options import STDIN, declare_tokenizer, read_source, tokenizer_of
 from tokpar.errors import FileFormatError, OptionError
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")

@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import declare_encoding, encodings_of, tokenizer_of
+from tokpar.cli import options
+from tokpar.cli.options import Source
 from tokpar.cli.output import plural, print_json, rule_counts
-from tokpar.cli.source import Source, declare_sources
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
@@ -27,8 +27,8 @@ OUT_KINDS = (".npy", ".txt", ".json")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_sources(parser)
-    declare_encoding(parser)
+    options.declare_sources(parser)
+    options.declare_encoding(parser)
     add = parser.add_argument
     add("--no-ids", action="store_true", help="print everything but the ids")
     out = "write the ids there: .npy (uint32), .txt, .json"
@@ -39,9 +39,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    tokenizer = tokenizer_of(arguments)
+    tokenizer = options.tokenizer_of(arguments)
     lossless = True
-    for source, encoding in encodings_of(arguments, tokenizer):
+    for source, encoding in options.encodings_of(arguments, tokenizer):
         lossless &= encoding.lossless
         _write(arguments, encoding, source, tokenizer)
         _print(arguments, encoding, source, tokenizer)
