@@ -60,24 +60,21 @@ def _check(arguments: argparse.Namespace) -> None:
 def _write(
     arguments: argparse.Namespace, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
 ) -> None:
-    if arguments.out is not None:
-        _write_ids(arguments.out, encoding.ids)
+    path = arguments.out
+    if path is not None and path.suffix == ".npy":
+        import numpy as np
+
+        np.save(path, encoding.ids)
+    elif path is not None:
+        as_json = path.suffix == ".json"
+        line = json.dumps(encoding.ids.tolist()) if as_json else _line(encoding.ids)
+        path.write_text(line + "\n", encoding="utf-8")
     if arguments.certificate is not None:
         from tokpar import __version__
         from tokpar.certificate.stored import to_bytes
 
         certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
         arguments.certificate.write_bytes(certificate)
-
-
-def _write_ids(path: Path, ids: IdArray) -> None:
-    if path.suffix == ".npy":
-        import numpy as np
-
-        np.save(path, ids)
-        return
-    line = json.dumps(ids.tolist()) if path.suffix == ".json" else _line(ids)
-    path.write_text(line + "\n", encoding="utf-8")
 
 
 def _print(

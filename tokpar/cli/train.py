@@ -46,11 +46,17 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.pure.save import write_ranks, write_tokenizer_json
+
     _check(arguments)
     start = time.perf_counter()
     size = sum(path.stat().st_size for path in arguments.files)
     vocabulary = _trained(arguments, size)
-    settings = _write(vocabulary, arguments.out)
+    settings: dict[str, Any] = {}  # what the file does not hold
+    if arguments.out.suffix == ".tiktoken":
+        settings = write_ranks(vocabulary, arguments.out, covering=True)
+    else:
+        write_tokenizer_json(vocabulary, arguments.out, compact=True)
     seconds = time.perf_counter() - start
     if arguments.json:
         print_json(describe(arguments, vocabulary, settings) | {"bytes": size, "seconds": seconds})
@@ -115,16 +121,6 @@ def _trained(arguments: argparse.Namespace, size: int) -> Vocabulary:
             progress=progress,
             name=arguments.out.stem,
         )
-
-
-def _write(vocabulary: Vocabulary, out: Path) -> dict[str, Any]:
-    """Returns what the file does not hold."""
-    from tokpar.pure.save import write_ranks, write_tokenizer_json
-
-    if out.suffix == ".tiktoken":
-        return write_ranks(vocabulary, out, covering=True)
-    write_tokenizer_json(vocabulary, out, compact=True)
-    return {}
 
 
 def describe(
