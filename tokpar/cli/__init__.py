@@ -41,7 +41,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
     from tokpar import __version__
 
     top = Parser(prog="tokpar", description="Lossless parallel tokenization.")

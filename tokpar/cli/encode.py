@@ -82,7 +82,17 @@ def _print(
 ) -> None:
     with_ids = not arguments.no_ids and arguments.out is None
     if arguments.json:
-        described = describe(encoding, source, tokenizer)
+        described: dict[str, Any] = {
+            "file": source.name,
+            "tokenizer": tokenizer.name,
+            "code_points": len(source.text),
+            "bytes": byte_length(source.text),
+            "ids_count": len(encoding),
+            "lossless": encoding.lossless,
+            "seams": len(encoding.seams),
+            "seams_by_rule": rule_counts(encoding.seams),
+            "report": asdict(encoding.report),
+        }
         print_json(described | {"ids": encoding.ids.tolist()} if with_ids else described)
     elif with_ids:
         print(_line(encoding.ids))
@@ -90,23 +100,8 @@ def _print(
         print(summary(encoding, source), file=sys.stderr)
 
 
-def describe(encoding: Encoding, source: Source, tokenizer: TokenizerAdapter) -> dict[str, Any]:
-    """All there is to say of an encoding but its ids."""
-    return {
-        "file": source.name,
-        "tokenizer": tokenizer.name,
-        "code_points": len(source.text),
-        "bytes": byte_length(source.text),
-        "ids_count": len(encoding),
-        "lossless": encoding.lossless,
-        "seams": len(encoding.seams),
-        "seams_by_rule": rule_counts(encoding.seams),
-        "report": asdict(encoding.report),
-    }
-
-
 def summary(encoding: Encoding, source: Source) -> str:
-    """The same in one line: how many, how fast, where joined."""
+    """The result in one line: how many, how fast, where joined."""
     report = encoding.report
     seconds = sum(report.seconds.values())
     speed = f" ({len(encoding) / seconds:,.0f} ids/s)" if seconds else ""

@@ -139,7 +139,6 @@ def colored(choice: str) -> bool:
 
 
 def summary(traced: Trace, source: Source) -> str:
-    """The whole in one line."""
     report = traced.encoding.report
     rules = ", ".join(
         f"{count:,} {rule}" for rule, count in rule_counts(traced.encoding.seams).items()

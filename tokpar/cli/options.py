@@ -39,7 +39,6 @@ class Source:
 
 
 def declare_sources(parser: argparse.ArgumentParser) -> None:
-    """Any number of files, "-", or --text."""
     parser.add_argument("files", nargs="*", metavar="FILE", help=OR_STDIN)
     parser.add_argument("--text", help="use this text instead of files")
 
@@ -82,7 +81,6 @@ def read_source(name: str) -> Source:
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
-    """Which tokenizer, and the settings that belong to it."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, vocab.txt ...")
@@ -106,7 +104,6 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
 
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
-    """How the text is split."""
     add = parser.add_argument_group("strategy").add_argument
     shape = "NAME|SPLITTER+MERGER"
     add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
@@ -117,7 +114,6 @@ def declare_strategy(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_encoding(parser: argparse.ArgumentParser) -> None:
-    """Which tokenizer, how texts are split, who encodes them, what is printed."""
     declare_tokenizer(parser)
     declare_strategy(parser)
     add = parser.add_argument_group("executor").add_argument
@@ -128,7 +124,6 @@ def declare_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_output(parser: argparse.ArgumentParser) -> None:
-    """What is printed."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
 

@@ -37,24 +37,20 @@ def run(arguments: argparse.Namespace) -> int:
     source = options.read_source(arguments.file)
     split = strategy.splitter.split(source.text, tokenizer, 0)
     if arguments.json:
-        print_json(describe(source, split, strategy.name))
+        plan = {
+            "file": source.name,
+            "strategy": strategy.name,
+            "code_points": len(source.text),
+            "chunks": len(split.chunks),
+            "plan": split.plan,
+            "why": split.why,
+            "serial_regions": [list(region) for region in split.serial_regions],
+            "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
+        }
+        print_json(plan)
     else:
         _print(source, split, None if arguments.all else SHOWN)
     return 0
-
-
-def describe(source: Source, split: Split, strategy: str) -> dict[str, Any]:
-    """The whole plan."""
-    return {
-        "file": source.name,
-        "strategy": strategy,
-        "code_points": len(source.text),
-        "chunks": len(split.chunks),
-        "plan": split.plan,
-        "why": split.why,
-        "serial_regions": [list(region) for region in split.serial_regions],
-        "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
-    }
 
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:

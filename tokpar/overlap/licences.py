@@ -176,8 +176,7 @@ class Licences:
         """Certified cuts of the overlap, the planned one first."""
         if self.refused:
             return
-        text, planned = overlap.text, overlap.right.cut
-        place = overlap.start + 1
+        text, place, planned = overlap.text, overlap.start + 1, overlap.right.cut
         found = planned
         if planned is None or planned.rule is None:
             found = self.finder.find(text, place, overlap.stop)

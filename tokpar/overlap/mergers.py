@@ -201,11 +201,10 @@ def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licen
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     """The two chunks with this cut between them; a space that is absorbed is left out."""
-    left_out = absorbed(cut)
-    start = cut.position + left_out
+    place, left_out = cut.position, absorbed(cut)
     return [
-        replace(left, stop=cut.position, core_stop=cut.position),
-        replace(right, start=start, core_start=cut.position, absorbed=left_out, cut=cut),
+        replace(left, stop=place, core_stop=place),
+        replace(right, start=place + left_out, core_start=place, absorbed=left_out, cut=cut),
     ]
 
 
