@@ -24,7 +24,7 @@ from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.methods.cut import CutSplitter
 from tokpar.overlap.chunks import chunks_between
-from tokpar.overlap.licensed import LicensedMerger, LicensedSplitter
+from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
 from tokpar.testing.merger import Anywhere
 from tokpar.testing.strategy import small_options
 from tokpar.types import Chunk, Join, Piece, Seam, Split

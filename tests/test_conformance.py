@@ -34,7 +34,7 @@ from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.overlap.licensed import LicensedMerger
+from tokpar.overlap.mergers import LicensedMerger
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
     ConformanceError,

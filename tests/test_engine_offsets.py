@@ -15,7 +15,7 @@ from tests.seams import assert_lossless
 from tokpar.interfaces import facts_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.overlap.acceptance import certified
-from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Piece
 

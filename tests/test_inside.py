@@ -36,7 +36,7 @@ from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.mending import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.overlap.acceptance import by_two_edges
-from tokpar.overlap.joining import overlap_of
+from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import InsideMerger
 from tokpar.types import Chunk, Piece, Seam, Split
 

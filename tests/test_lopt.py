@@ -18,8 +18,7 @@ from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.recursive import depth_for
 from tokpar.overlap.acceptance import by_cut, by_word, longest_match
 from tokpar.overlap.chunks import Edge, chunks_over
-from tokpar.overlap.joining import overlap_of
-from tokpar.overlap.licences import Licences
+from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Join, Piece, Seam
 

@@ -22,8 +22,7 @@ import tokpar
 import tokpar.registry as registry_module
 from tokpar import hooks, interfaces
 from tokpar.cli import main
-from tokpar.cli.conform import declare
-from tokpar.cli.conform_parts import parts_of
+from tokpar.cli.conform import declare, parts_of
 from tokpar.testing import (
     check_executor,
     check_merger,

@@ -56,16 +56,12 @@ def _match(*, min_match: int | Literal["longest"] = 2) -> Merger:
     return OverlapMerger(partial(by_match, least=min_match))
 
 
-def _midpoint() -> Merger:
-    return OverlapMerger(by_midpoint)
-
-
 MERGERS: Mapping[str, Callable[..., Merger]] = {
     "certified": _certified,
     "concatenate": ConcatenatingMerger,
     "cut": CutMerger,
     "inside": InsideMerger,
     "match": _match,
-    "midpoint": _midpoint,
+    "midpoint": lambda: OverlapMerger(by_midpoint),
     "runs": RunMerger,
 }

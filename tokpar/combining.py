@@ -48,7 +48,7 @@ def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate
     found = _combined(*parts, options)
     if allow_approximate:
         return found
-    from tokpar.overlap.licensed import LicensedMerger, LicensedSplitter
+    from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
 
     splitter, merger = LicensedSplitter(found.splitter), LicensedMerger(found.merger)
     return replace(found, splitter=splitter, merger=merger)

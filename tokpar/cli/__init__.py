@@ -41,7 +41,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
     from tokpar import __version__
 
     top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
@@ -61,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from tokpar.errors import TokparError
 
-    _show_what_can_be_shown()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
+            stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
         code: int = arguments.run(arguments)
@@ -74,22 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return PIPE_CLOSED
     except (TokparError, OSError) as error:
-        print(f"tokpar: error: {_in_words(error)}", file=sys.stderr)
+        said = str(error)
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            said = f"{error.filename}: {error.strerror}"
+        print(f"tokpar: error: {said}", file=sys.stderr)
         return USAGE
     return code
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
-def _show_what_can_be_shown() -> None:
-    """Characters that the terminal's encoding lacks are escaped instead of ending the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:

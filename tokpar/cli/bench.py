@@ -48,11 +48,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--read", type=Path, metavar="RESULTS", help="show a results.json; measure nothing")
     _declare_compared(parser.add_argument_group("what is compared"))
     _declare_sizes(parser.add_argument_group("sizes"))
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--out", type=Path, metavar="DIR", help="results.json, pictures, report.html"
-    )
-    group.add_argument("--no-plots", action="store_true", help="with --out: tables and JSON only")
+    output = parser.add_argument_group("output").add_argument
+    output("--out", type=Path, metavar="DIR", help="results.json, pictures, report.html")
+    output("--no-plots", action="store_true", help="with --out: tables and JSON only")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     declare_output(parser)
 
@@ -85,7 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     results = measured(arguments) if arguments.read is None else read_results(arguments.read)
     if arguments.out is not None:  # the JSON first: nothing that follows can lose it
-        arguments.out.mkdir(parents=True, exist_ok=True)
         written = json.dumps(to_json(results), ensure_ascii=False, indent=1)
         (arguments.out / "results.json").write_text(written + "\n", encoding="utf-8")
     tables = tables_of(results)
@@ -180,21 +177,15 @@ def _check(arguments: argparse.Namespace) -> None:
         if value is not None and value < 1:
             raise OptionError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if arguments.out is not None:
-        if not arguments.no_plots:
-            _require_plots()
+        try:
+            for package in () if arguments.no_plots else ("matplotlib", "psutil"):
+                import_module(package)
+        except ImportError as error:
+            raise OptionError(
+                f"--out needs matplotlib and psutil ({error}): pip install 'tokpar[bench]' (or "
+                "--no-plots, for tables and JSON only)"
+            ) from error
         arguments.out.mkdir(parents=True, exist_ok=True)
-
-
-def _require_plots() -> None:
-    """Raises OptionError if what draws and what asks the machine is not installed."""
-    try:
-        for package in ("matplotlib", "psutil"):
-            import_module(package)
-    except ImportError as error:
-        raise OptionError(
-            f"--out needs matplotlib and psutil ({error}): pip install 'tokpar[bench]' (or "
-            "--no-plots, for tables and JSON only)"
-        ) from error
 
 
 def _names(given: str | None) -> tuple[str, ...] | None:

@@ -11,11 +11,10 @@ import argparse
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tokpar.cli.options import blamed_on, declare_encoding, encoder_of, tokenizer_of
+from tokpar.cli import options
 from tokpar.cli.output import plural, print_json
-from tokpar.cli.source import declare_source, read_source
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -25,56 +24,39 @@ if TYPE_CHECKING:
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_source(parser)
-    declare_encoding(parser)
+    parser.add_argument("file", metavar="FILE", help='UTF-8 text; "-" is standard input')
+    options.declare_encoding(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument("--full", action="store_true", help="compare with the serial encode, too")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.certificate.checker import check
+    from tokpar.certificate.stored import from_bytes
 
-    source = read_source(arguments.file)
-    tokenizer = tokenizer_of(arguments)
+    source = options.read_source(arguments.file)
+    tokenizer = options.tokenizer_of(arguments)
     full = arguments.full or arguments.certificate is None
     encoding: StoredCertificate | Encoding
-    with blamed_on(source):
+    with options.blamed_on(source):
         if arguments.certificate is not None:
-            encoding = read_certificate(arguments.certificate)
+            try:
+                encoding = from_bytes(arguments.certificate.read_bytes())
+            except FileFormatError as error:
+                raise FileFormatError(f"{arguments.certificate}: {error}") from error
             # names may differ for good reasons, so this decides nothing
             if encoding.tokenizer != tokenizer.name and not arguments.quiet:
                 whose = f"certificate of tokenizer {encoding.tokenizer!r}"
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
-            with encoder_of(arguments, tokenizer) as encoder:
+            with options.encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
         report = check(encoding, source.text, tokenizer, full)
     if arguments.json:
-        print_json(describe(report))
+        print_json({"ok": report.ok, **asdict(report)})
     else:
         _print(report)
     return 0 if report.ok else 1
-
-
-def read_certificate(path: Path) -> StoredCertificate:
-    """The certificate in a file. Raises OSError, FileFormatError."""
-    from tokpar.certificate.stored import from_bytes
-
-    try:
-        return from_bytes(path.read_bytes())
-    except FileFormatError as error:
-        raise FileFormatError(f"{path}: {error}") from error
-
-
-def describe(report: CheckReport) -> dict[str, Any]:
-    """A check report as JSON."""
-    return {
-        "ok": report.ok,
-        "seams": report.seams,
-        "full": report.full,
-        "notes": list(report.notes),
-        "findings": [asdict(finding) for finding in report.findings],
-    }
 
 
 def _print(report: CheckReport) -> None:

@@ -13,20 +13,36 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from tokpar.cli.options import declare_output, declare_ranks
+from tokpar.cli.options import declare_output, declare_ranks, options_of, rank_settings, read_source
 from tokpar.cli.output import plural, print_json
-from tokpar.cli.source import read_source
-from tokpar.errors import ConformanceError, FileFormatError, OptionError
+from tokpar.errors import ConformanceError, FileFormatError, OptionError, UnknownNameError
 from tokpar.hooks import OFFERS
-
-if TYPE_CHECKING:
-    from tokpar.cli.conform_parts import Part
-    from tokpar.testing import Watch
+from tokpar.loading import load
+from tokpar.registry import registry, require_options
 
 KINDS = sorted(kind for _, kind in OFFERS.values())
+USUAL_REFERENCE = "huggingface"
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to be checked. `reference`: the name of the tokenizer whose ids are right."""
+
+    kind: str
+    name: str
+    check: Callable[..., None]
+    reference: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.name if self.kind == "tokenizer" else f"{self.kind} {self.name}"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +67,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        from tokpar.cli.conform_parts import parts_of
+        import tokpar.testing  # noqa: F401  # needs hypothesis
     except ImportError as error:
         raise OptionError(str(error)) from error
     parts = parts_of(arguments)
@@ -70,7 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Run all checks of a part, and say how it went; the same as JSON."""
     failed: ConformanceError | None = None
-    watch, seen = _progress(arguments)
+    seen: list[str] = []
+    shown = not arguments.quiet and (arguments.progress or sys.stderr.isatty())
+
+    def watch(name: str) -> None:
+        seen.append(name)
+        if shown:
+            print(f"check {len(seen)}: {name}", file=sys.stderr)
+
     try:
         part.check(watch=watch, **options)
     except ConformanceError as error:
@@ -112,14 +135,87 @@ def corpus(name: str) -> Iterator[str]:
         yield text
 
 
-def _progress(arguments: argparse.Namespace) -> tuple[Watch, list[str]]:
-    """What to call with each check's name, and the list that it fills."""
-    seen: list[str] = []
-    shown = not arguments.quiet and (arguments.progress or sys.stderr.isatty())
+def parts_of(arguments: argparse.Namespace) -> list[Part]:
+    """All that WHAT names, of one kind if --kind says so. Raises OptionError, UnknownNameError."""
+    what, kind = arguments.what, arguments.kind
+    named = [(each, what) for each in registry().kinds_of(what)] or _provided(what)
+    named = [(each, name) for each, name in named if kind in (None, each)]
+    if not named and kind not in (None, "tokenizer"):
+        raise OptionError(f"{what!r} is no {kind} and no plugin with one (see `tokpar plugins`)")
+    if not named:  # WHAT is a path, or a name that `load` knows
+        if arguments.tokenizer is None:
+            return [_compared(what, arguments.engine, arguments)]
+        known = ", ".join(sorted(source.name for source in registry().tokenizer_sources()))
+        said = f"--tokenizer goes with the name of a part, such as an engine ({known})"
+        raise OptionError(f"{said}, got {what!r}")
+    return [
+        _engine(name, arguments) if each == "tokenizer" else _other(each, name, arguments)
+        for each, name in named
+    ]
 
-    def watch(name: str) -> None:
-        seen.append(name)
-        if shown:
-            print(f"check {len(seen)}: {name}", file=sys.stderr)
 
-    return watch, seen
+def _provided(plugin: str) -> list[tuple[str, str]]:
+    """(kind, name) of what a plugin provides."""
+    found = [record for record in registry().plugins() if record.name == plugin]
+    provided = [each.partition(" ") for record in found for each in record.provides]
+    return [(kind, name) for kind, _, name in provided]
+
+
+def _engine(name: str, arguments: argparse.Namespace) -> Part:
+    """On --tokenizer; else on the bundled file, or on whatever its own name stands for."""
+    if arguments.engine is not None:
+        raise OptionError(f"{name!r} is an engine: give --tokenizer PATH instead of --engine")
+    if arguments.tokenizer is not None:
+        return _compared(arguments.tokenizer, name, arguments)
+    with suppress(UnknownNameError):  # not its kind of file
+        return _compared("default", name, arguments)
+    try:
+        return _compared(name, name, arguments)
+    except (UnknownNameError, OSError) as error:
+        raise OptionError(
+            f"{name!r} does not read the bundled file: give --tokenizer PATH"
+        ) from error
+
+
+def _compared(what: str, engine: str | None, arguments: argparse.Namespace) -> Part:
+    from tokpar.testing import check_tokenizer
+
+    settings = rank_settings(arguments)
+    tokenizer = load(what, engine=engine, **settings)
+    chosen = arguments.reference
+    is_json = what == "default" or what.endswith(".json")
+    if chosen is None and engine not in (None, USUAL_REFERENCE) and is_json:
+        chosen = USUAL_REFERENCE
+    reference = None if chosen in (None, "none") else load(what, engine=chosen, **settings)
+    check = partial(check_tokenizer, tokenizer, reference, all_unicode=arguments.all_unicode)
+    return Part("tokenizer", tokenizer.name, check, None if reference is None else reference.name)
+
+
+def _other(kind: str, name: str, arguments: argparse.Namespace) -> Part:
+    """A splitter without options is checked with several sets of them that make chunks small."""
+    from tokpar.testing import check_executor, check_merger, check_splitter, check_strategy
+    from tokpar.testing.strategy import small_options
+
+    tokenizer = load(arguments.tokenizer or "default", engine=arguments.engine)
+    options, known = options_of(arguments), registry()
+    if kind == "executor":
+        require_options(f"executor {name!r}", [], options)
+        executor = known.executor_kind(name)
+        if not executor.suits(tokenizer):
+            raise OptionError(f"executor {name!r} does not suit {tokenizer.name}: give --tokenizer")
+        return Part(kind, name, partial(check_executor, executor.build(WORKERS), tokenizer))
+    finds = {"merger": known.merger_kind, "splitter": known.splitter_kind}
+    record: Any = finds.get(kind, known.strategy)(name)
+    require_options(f"{kind} {name!r}", [record.build], options)
+    sets = [options] if options else None
+    if kind == "strategy":
+        return Part(kind, name, partial(check_strategy, record, tokenizer, options=sets))
+    if kind == "merger":
+        return Part(kind, name, partial(check_merger, record.build(**options), tokenizer))
+    splitters = [record.build(**some) for some in sets or small_options(record.build)]
+
+    def check(**how: Any) -> None:
+        for splitter in splitters:
+            check_splitter(splitter, tokenizer, **how)
+
+    return Part(kind, name, check)

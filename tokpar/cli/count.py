@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from tokpar.cli.options import declare_encoding, encodings_of, tokenizer_of
+from tokpar.cli import options
 from tokpar.cli.output import print_json
-from tokpar.cli.source import declare_sources
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_sources(parser)
-    declare_encoding(parser)
+    options.declare_sources(parser)
+    options.declare_encoding(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     counts: list[int] = []
     lossless = True
-    for source, encoding in encodings_of(arguments, tokenizer_of(arguments)):
+    for source, encoding in options.encodings_of(arguments, options.tokenizer_of(arguments)):
         counts.append(len(encoding))
         lossless &= encoding.lossless
         cut = {"truncated_from": encoding.untruncated} if encoding.truncated else {}

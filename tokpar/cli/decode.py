@@ -8,8 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from tokpar.cli.options import declare_tokenizer, tokenizer_of
-from tokpar.cli.source import STDIN, read_source
+from tokpar.cli.options import STDIN, declare_tokenizer, read_source, tokenizer_of
 from tokpar.errors import FileFormatError, OptionError
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
@@ -76,19 +75,15 @@ def _from_array(name: str) -> list[int]:
 def _parsed(text: str, where: str) -> list[int]:
     """Numbers apart by white space or commas, or the object that `encode --json` prints."""
     if text.lstrip().startswith("{"):
-        return _from_report(text, where)
+        try:
+            ids = json.loads(text)["ids"]
+        except (ValueError, KeyError) as error:
+            raise FileFormatError(f'{where}: expected an object with "ids" ({error})') from error
+        if not isinstance(ids, list) or not all(type(id_) is int for id_ in ids):
+            raise FileFormatError(f'{where}: "ids" must be a list of whole numbers')
+        return ids
     words = [word for word in _SEPARATORS.split(text) if word]
     strange = next((word for word in words if not (word.isascii() and word.isdigit())), None)
     if strange is not None:
         raise OptionError(f"{where}: expected ids, got {strange[:40]!r}")
     return [int(word) for word in words]
-
-
-def _from_report(text: str, where: str) -> list[int]:
-    try:
-        ids = json.loads(text)["ids"]
-    except (ValueError, KeyError) as error:
-        raise FileFormatError(f'{where}: expected an object with "ids" ({error})') from error
-    if not isinstance(ids, list) or not all(type(id_) is int for id_ in ids):
-        raise FileFormatError(f'{where}: "ids" must be a list of whole numbers')
-    return ids

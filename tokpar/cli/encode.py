@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import declare_encoding, encodings_of, tokenizer_of
+from tokpar.cli import options
+from tokpar.cli.options import Source
 from tokpar.cli.output import plural, print_json, rule_counts
-from tokpar.cli.source import Source, declare_sources
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
@@ -27,8 +27,8 @@ OUT_KINDS = (".npy", ".txt", ".json")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_sources(parser)
-    declare_encoding(parser)
+    options.declare_sources(parser)
+    options.declare_encoding(parser)
     add = parser.add_argument
     add("--no-ids", action="store_true", help="print everything but the ids")
     out = "write the ids there: .npy (uint32), .txt, .json"
@@ -39,9 +39,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
-    tokenizer = tokenizer_of(arguments)
+    tokenizer = options.tokenizer_of(arguments)
     lossless = True
-    for source, encoding in encodings_of(arguments, tokenizer):
+    for source, encoding in options.encodings_of(arguments, tokenizer):
         lossless &= encoding.lossless
         _write(arguments, encoding, source, tokenizer)
         _print(arguments, encoding, source, tokenizer)
@@ -60,8 +60,15 @@ def _check(arguments: argparse.Namespace) -> None:
 def _write(
     arguments: argparse.Namespace, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
 ) -> None:
-    if arguments.out is not None:
-        _write_ids(arguments.out, encoding.ids)
+    path = arguments.out
+    if path is not None and path.suffix == ".npy":
+        import numpy as np
+
+        np.save(path, encoding.ids)
+    elif path is not None:
+        as_json = path.suffix == ".json"
+        line = json.dumps(encoding.ids.tolist()) if as_json else _line(encoding.ids)
+        path.write_text(line + "\n", encoding="utf-8")
     if arguments.certificate is not None:
         from tokpar import __version__
         from tokpar.certificate.stored import to_bytes
@@ -70,22 +77,22 @@ def _write(
         arguments.certificate.write_bytes(certificate)
 
 
-def _write_ids(path: Path, ids: IdArray) -> None:
-    if path.suffix == ".npy":
-        import numpy as np
-
-        np.save(path, ids)
-        return
-    line = json.dumps(ids.tolist()) if path.suffix == ".json" else _line(ids)
-    path.write_text(line + "\n", encoding="utf-8")
-
-
 def _print(
     arguments: argparse.Namespace, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
 ) -> None:
     with_ids = not arguments.no_ids and arguments.out is None
     if arguments.json:
-        described = describe(encoding, source, tokenizer)
+        described: dict[str, Any] = {
+            "file": source.name,
+            "tokenizer": tokenizer.name,
+            "code_points": len(source.text),
+            "bytes": byte_length(source.text),
+            "ids_count": len(encoding),
+            "lossless": encoding.lossless,
+            "seams": len(encoding.seams),
+            "seams_by_rule": rule_counts(encoding.seams),
+            "report": asdict(encoding.report),
+        }
         print_json(described | {"ids": encoding.ids.tolist()} if with_ids else described)
     elif with_ids:
         print(_line(encoding.ids))
@@ -93,23 +100,8 @@ def _print(
         print(summary(encoding, source), file=sys.stderr)
 
 
-def describe(encoding: Encoding, source: Source, tokenizer: TokenizerAdapter) -> dict[str, Any]:
-    """All there is to say of an encoding but its ids."""
-    return {
-        "file": source.name,
-        "tokenizer": tokenizer.name,
-        "code_points": len(source.text),
-        "bytes": byte_length(source.text),
-        "ids_count": len(encoding),
-        "lossless": encoding.lossless,
-        "seams": len(encoding.seams),
-        "seams_by_rule": rule_counts(encoding.seams),
-        "report": asdict(encoding.report),
-    }
-
-
 def summary(encoding: Encoding, source: Source) -> str:
-    """The same in one line: how many, how fast, where joined."""
+    """The result in one line: how many, how fast, where joined."""
     report = encoding.report
     seconds = sum(report.seconds.values())
     speed = f" ({len(encoding) / seconds:,.0f} ids/s)" if seconds else ""

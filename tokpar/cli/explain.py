@@ -15,16 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import (
-    blamed_on,
-    declare_output,
-    declare_strategy,
-    declare_tokenizer,
-    strategy_options,
-    tokenizer_of,
-)
+from tokpar.cli import options
+from tokpar.cli.options import Source
 from tokpar.cli.output import plural, print_json, rule_counts
-from tokpar.cli.source import Source, declare_sources, sources
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,10 +29,10 @@ COLORS = ("auto", "always", "never")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_sources(parser)
-    declare_tokenizer(parser)
-    declare_strategy(parser)
-    declare_output(parser)
+    options.declare_sources(parser)
+    options.declare_tokenizer(parser)
+    options.declare_strategy(parser)
+    options.declare_output(parser)
     add = parser.add_argument
     add("--seam", type=int, metavar="N", help="show this one only: 0, 1, ...")
     add("--all", action="store_true", help=f"show all seams, not the first {SHOWN}")
@@ -56,15 +49,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"--around must be at least 1, got {arguments.around}")
     if len(arguments.files) > 1:
         raise OptionError(f"explain takes one text, got {len(arguments.files)}")
-    (source,) = sources(arguments)
-    tokenizer = tokenizer_of(arguments)
-    with blamed_on(source):
+    (source,) = options.sources(arguments)
+    tokenizer = options.tokenizer_of(arguments)
+    with options.blamed_on(source):
         traced = trace(
             source.text,
             tokenizer,
             strategy=arguments.strategy,
             allow_approximate=arguments.allow_approximate,
-            **strategy_options(arguments),
+            **options.strategy_options(arguments),
         )
     chosen = _chosen(traced, arguments)
     if arguments.html is not None:
@@ -146,7 +139,6 @@ def colored(choice: str) -> bool:
 
 
 def summary(traced: Trace, source: Source) -> str:
-    """The whole in one line."""
     report = traced.encoding.report
     rules = ", ".join(
         f"{count:,} {rule}" for rule, count in rule_counts(traced.encoding.seams).items()

@@ -1,4 +1,4 @@
-"""Arguments that several subcommands share, and the tokenizer and encoder they describe."""
+"""Arguments that several subcommands share: the texts, tokenizer and encoder they describe."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import ast
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli.output import plural
-from tokpar.cli.source import Source, sources
-from tokpar.errors import OptionError, TokparError
+from tokpar.errors import FileFormatError, OptionError, TokparError
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder
     from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
 
-
+STDIN = "-"
+OR_STDIN = 'UTF-8 text; "-" is standard input, the default'
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
@@ -28,8 +30,57 @@ _OFF = {
 """Arguments that turn off a setting of `load`."""
 
 
+@dataclass(frozen=True)
+class Source:
+    """One text and the name to report it under: a path, "-" or "--text"."""
+
+    name: str
+    text: str
+
+
+def declare_sources(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", help=OR_STDIN)
+    parser.add_argument("--text", help="use this text instead of files")
+
+
+def sources(arguments: argparse.Namespace) -> Iterator[Source]:
+    """The texts in the order given, each read when its turn comes."""
+    if arguments.text is not None:
+        if arguments.files:
+            raise OptionError("give either files or --text, not both")
+        try:
+            arguments.text.encode("utf-8")
+        except UnicodeEncodeError:  # bytes of an argument that are not UTF-8 are lone surrogates
+            raise OptionError(
+                "--text: expected UTF-8; read such bytes from a file instead"
+            ) from None
+        yield Source("--text", arguments.text)
+        return
+    if arguments.files.count(STDIN) > 1:
+        raise OptionError('standard input can be read once, got "-" twice')
+    if not arguments.files and sys.stdin.isatty():
+        raise OptionError('no text: give files, "-" for standard input, or --text')
+    for name in arguments.files or [STDIN]:
+        yield read_source(name)
+
+
+def read_source(name: str) -> Source:
+    """The text of a file, or of standard input for "-": every byte of it, newlines as they are.
+
+    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8.
+    """
+    data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    try:
+        return Source(name, data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        where = "standard input" if name == STDIN else name
+        raise FileFormatError(
+            f"{where}: expected UTF-8 text, byte {error.start:,} is "
+            f"0x{data[error.start]:02x} ({error.reason})"
+        ) from None
+
+
 def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
-    """Which tokenizer, and the settings that belong to it."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, vocab.txt ...")
@@ -53,7 +104,6 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
 
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
-    """How the text is split."""
     add = parser.add_argument_group("strategy").add_argument
     shape = "NAME|SPLITTER+MERGER"
     add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
@@ -64,7 +114,6 @@ def declare_strategy(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_encoding(parser: argparse.ArgumentParser) -> None:
-    """Which tokenizer, how texts are split, who encodes them, what is printed."""
     declare_tokenizer(parser)
     declare_strategy(parser)
     add = parser.add_argument_group("executor").add_argument
@@ -75,7 +124,6 @@ def declare_encoding(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_output(parser: argparse.ArgumentParser) -> None:
-    """What is printed."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
 
@@ -84,7 +132,14 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     """The adapter that the tokenizer arguments describe."""
     from tokpar.loading import load
 
-    return load(arguments.tokenizer, engine=arguments.engine, **_settings(arguments))
+    settings: dict[str, Any] = {
+        name: False for flag, name in _OFF.items() if getattr(arguments, flag)
+    }
+    tokens = arguments.allowed_special
+    if tokens is not None:
+        settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
+    settings |= rank_settings(arguments)
+    return load(arguments.tokenizer, engine=arguments.engine, **settings)
 
 
 def strategy_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -150,16 +205,6 @@ def blamed_on(source: Source) -> Iterator[None]:
         raise
     except ValueError as error:
         raise OptionError(f"{source.name}: {error}") from error
-
-
-def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        name: False for flag, name in _OFF.items() if getattr(arguments, flag)
-    }
-    tokens = arguments.allowed_special
-    if tokens is not None:
-        settings["allowed_special"] = "all" if "all" in tokens else frozenset(tokens)
-    return settings | rank_settings(arguments)
 
 
 def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:

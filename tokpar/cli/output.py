@@ -23,8 +23,12 @@ def print_table(
     """Columns as wide as their widest cell, numbers to the right; the first `most` rows."""
     every = list(rows)
     cells = [[str(cell) for cell in row] for row in every[:most]]
-    numeric = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(header))]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    columns = list(zip(header, *cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    numeric = [
+        bool(cells) and all(cell.replace(",", "").isdigit() for cell in column[1:])
+        for column in columns
+    ]
     for row in [list(header), *cells]:
         padded = (
             cell.rjust(width) if right else cell.ljust(width)
@@ -57,7 +61,3 @@ def visible(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
         for char in text
     )
-
-
-def _is_number(cell: str) -> bool:
-    return cell.replace(",", "").isdigit()

@@ -9,15 +9,9 @@ import argparse
 from itertools import pairwise
 from typing import Any
 
-from tokpar.cli.options import (
-    declare_output,
-    declare_strategy,
-    declare_tokenizer,
-    strategy_options,
-    tokenizer_of,
-)
+from tokpar.cli import options
+from tokpar.cli.options import Source
 from tokpar.cli.output import plural, print_json, print_table, visible
-from tokpar.cli.source import Source, declare_source, read_source
 from tokpar.types import Chunk, Seam, Split
 
 SHOWN = 20
@@ -27,39 +21,36 @@ HEADER = ("position", "rule", "theorem", "witness", "around")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    declare_source(parser)
-    declare_tokenizer(parser)
-    declare_strategy(parser)
-    declare_output(parser)
+    parser.add_argument("file", metavar="FILE", help='UTF-8 text; "-" is standard input')
+    options.declare_tokenizer(parser)
+    options.declare_strategy(parser)
+    options.declare_output(parser)
     parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.combining import chosen
 
-    strategy = chosen(arguments.strategy, strategy_options(arguments), allow_approximate=True)
-    tokenizer = tokenizer_of(arguments)
-    source = read_source(arguments.file)
+    own = options.strategy_options(arguments)
+    strategy = chosen(arguments.strategy, own, allow_approximate=True)
+    tokenizer = options.tokenizer_of(arguments)
+    source = options.read_source(arguments.file)
     split = strategy.splitter.split(source.text, tokenizer, 0)
     if arguments.json:
-        print_json(describe(source, split, strategy.name))
+        plan = {
+            "file": source.name,
+            "strategy": strategy.name,
+            "code_points": len(source.text),
+            "chunks": len(split.chunks),
+            "plan": split.plan,
+            "why": split.why,
+            "serial_regions": [list(region) for region in split.serial_regions],
+            "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
+        }
+        print_json(plan)
     else:
         _print(source, split, None if arguments.all else SHOWN)
     return 0
-
-
-def describe(source: Source, split: Split, strategy: str) -> dict[str, Any]:
-    """The whole plan."""
-    return {
-        "file": source.name,
-        "strategy": strategy,
-        "code_points": len(source.text),
-        "chunks": len(split.chunks),
-        "plan": split.plan,
-        "why": split.why,
-        "serial_regions": [list(region) for region in split.serial_regions],
-        "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
-    }
 
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:

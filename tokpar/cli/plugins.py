@@ -28,7 +28,5 @@ def run(arguments: argparse.Namespace) -> int:
     print_table(HEADER, rows)
     for record in records:
         if record.provides:
-            print(f"\n{record.name} provides")
-            for provided in record.provides:
-                print(f"  {provided}")
+            print(f"\n{record.name} provides", *record.provides, sep="\n  ")
     return 0

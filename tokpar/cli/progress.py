@@ -71,13 +71,31 @@ class ProgressExecutor:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """The executor's name, or an executor with a bar when stderr is a terminal or --progress is
-    given."""
+    """The executor's name, or an executor with a bar if one is wanted; those behind it are built
+    when first needed and closed at the end."""
+    from tokpar.executors.workers import worker_count
+    from tokpar.registry import registry
+    from tokpar.sizes import fitting_executor
+
+    name = arguments.executor
     if not _wanted(arguments):
-        yield arguments.executor
+        yield name
         return
+    count = worker_count(arguments.workers)
+    if name != "auto":
+        registry().executor_kind(name)
     with ExitStack() as pools:
-        choose = _chooser(arguments.executor, arguments.workers, pools)
+
+        @cache
+        def built(fitting: str) -> Executor:
+            executor = registry().executor_kind(fitting).build(count)
+            if hasattr(executor, "close"):
+                pools.callback(executor.close)
+            return executor
+
+        def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
+            return built(fitting_executor(tokenizer, length, count) if name == "auto" else name)
+
         yield ProgressExecutor(choose, partial(_bar, arguments))
 
 
@@ -102,26 +120,3 @@ def _bar(arguments: argparse.Namespace, total: int, unit: str = "ch") -> Any:
 
     delay = 0.0 if arguments.progress else PATIENCE_SECONDS
     return tqdm(total=total, unit=unit, unit_scale=True, delay=delay, leave=False, file=sys.stderr)
-
-
-def _chooser(name: str, workers: int | None, pools: ExitStack) -> Choose:
-    """Executors by name, each built when first needed and closed with `pools`."""
-    from tokpar.executors.workers import worker_count
-    from tokpar.registry import registry
-    from tokpar.sizes import fitting_executor
-
-    count = worker_count(workers)
-    if name != "auto":
-        registry().executor_kind(name)
-
-    @cache
-    def built(fitting: str) -> Executor:
-        executor = registry().executor_kind(fitting).build(count)
-        if hasattr(executor, "close"):
-            pools.callback(executor.close)
-        return executor
-
-    def choose(tokenizer: TokenizerAdapter, length: int) -> Executor:
-        return built(fitting_executor(tokenizer, length, count) if name == "auto" else name)
-
-    return choose

@@ -21,10 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(record) for record in records])
         return 0
-    rows = []
-    for record in records:
-        lossless, options = "yes" if record.lossless else "no", ", ".join(record.options)
-        rows.append((record.name, lossless, record.owner, options or "-"))
+    rows = [
+        (r.name, "yes" if r.lossless else "no", r.owner, ", ".join(r.options) or "-")
+        for r in records
+    ]
     print_table(HEADER, rows)
     for record in records:
         print(f"\n{record.name}: {record.source}\n  conditions: {record.conditions}")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from tokpar.cli.options import blamed_on, declare_tokenizer, tokenizer_of
-from tokpar.cli.source import OR_STDIN, STDIN, Source
+from tokpar.cli import options
+from tokpar.cli.options import OR_STDIN, STDIN, Source
 from tokpar.errors import FileFormatError
 
 BYTES = 1 << 16
@@ -22,14 +22,14 @@ BYTES = 1 << 16
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help=OR_STDIN)
-    declare_tokenizer(parser)
+    options.declare_tokenizer(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.encoder import stream
 
-    with blamed_on(Source(arguments.file, "")):
-        for ids in stream(_texts(arguments.file), tokenizer_of(arguments)):
+    with options.blamed_on(Source(arguments.file, "")):
+        for ids in stream(_texts(arguments.file), options.tokenizer_of(arguments)):
             print(*ids.tolist(), flush=True)
     return 0
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import declare_output, declare_ranks, rank_settings
+from tokpar.cli import options
+from tokpar.cli.options import Source
 from tokpar.cli.output import plural, print_json, print_table
-from tokpar.cli.source import Source, declare_sources, sources
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ Row = tuple[Source, "Difference"]
 def declare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("vocabulary", metavar="VOCAB", help='tokenizer.json, .tiktoken or "default"')
-    declare_sources(parser)
+    options.declare_sources(parser)
     add("--lines", action="store_true", help="each line of a text is a text of its own")
-    declare_ranks(parser.add_argument_group("tokenizer"))
-    declare_output(parser)
+    options.declare_ranks(parser.add_argument_group("tokenizer"))
+    options.declare_output(parser)
     add("--all", action="store_true", help=f"show all texts, not the first {SHOWN}")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.loading import load
     from tokpar.pure.tokentree import Comparison, Difference
 
-    adapter = load(arguments.vocabulary, engine="tokentree", **rank_settings(arguments))
+    adapter = load(arguments.vocabulary, engine="tokentree", **options.rank_settings(arguments))
     assert isinstance(adapter, TreeTokenizer)
     vocabulary, every = adapter.vocabulary, list(texts(arguments))
     if not every:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def texts(arguments: argparse.Namespace) -> Iterator[Source]:
     """The texts, or each of their lines with its line end; names of lines end in their number."""
-    for source in sources(arguments):
+    for source in options.sources(arguments):
         if arguments.lines:
             for number, line in enumerate(source.text.splitlines(keepends=True), 1):
                 yield Source(f"{source.name}:{number}", line)

@@ -46,14 +46,29 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.pure.save import write_ranks, write_tokenizer_json
+
     _check(arguments)
     start = time.perf_counter()
     size = sum(path.stat().st_size for path in arguments.files)
     vocabulary = _trained(arguments, size)
-    settings = _write(vocabulary, arguments.out)
+    settings: dict[str, Any] = {}  # what `tokpar.load` must be told besides the file
+    if arguments.out.suffix == ".tiktoken":
+        settings = write_ranks(vocabulary, arguments.out, covering=True)
+    else:
+        write_tokenizer_json(vocabulary, arguments.out, compact=True)
     seconds = time.perf_counter() - start
     if arguments.json:
-        print_json(describe(arguments, vocabulary, settings) | {"bytes": size, "seconds": seconds})
+        described = {
+            "file": str(arguments.out),
+            "vocab_size": len(vocabulary.tokens) + len(vocabulary.added),
+            "merges": len(vocabulary.merges),
+            "special_tokens": {token.content: token.id for token in vocabulary.added},
+            "settings": settings,
+            "bytes": size,
+            "seconds": seconds,
+        }
+        print_json(described)
     elif not arguments.quiet:
         print(summary(arguments, vocabulary, size, seconds), file=sys.stderr)
     return 0
@@ -117,33 +132,10 @@ def _trained(arguments: argparse.Namespace, size: int) -> Vocabulary:
         )
 
 
-def _write(vocabulary: Vocabulary, out: Path) -> dict[str, Any]:
-    """Returns what the file does not hold."""
-    from tokpar.pure.save import write_ranks, write_tokenizer_json
-
-    if out.suffix == ".tiktoken":
-        return write_ranks(vocabulary, out, covering=True)
-    write_tokenizer_json(vocabulary, out, compact=True)
-    return {}
-
-
-def describe(
-    arguments: argparse.Namespace, vocabulary: Vocabulary, settings: dict[str, Any]
-) -> dict[str, Any]:
-    """What was made; `settings` are what `tokpar.load` must be told besides the file."""
-    return {
-        "file": str(arguments.out),
-        "vocab_size": len(vocabulary.tokens) + len(vocabulary.added),
-        "merges": len(vocabulary.merges),
-        "special_tokens": {token.content: token.id for token in vocabulary.added},
-        "settings": settings,
-    }
-
-
 def summary(
     arguments: argparse.Namespace, vocabulary: Vocabulary, size: int, seconds: float
 ) -> str:
-    """The same in one line."""
+    """The result in one line."""
     entries = len(vocabulary.tokens) + len(vocabulary.added)
     parts = [
         f"{entries:,} entries ({plural(len(vocabulary.added), 'special token')}, 256 bytes, "

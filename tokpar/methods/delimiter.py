@@ -47,21 +47,18 @@ class DelimiterSplitter:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
         if has_surrogate(text):
             return Split.whole(text, SURROGATE)
-        seams = list(self._seams(text, tokenizer, size))
-        if not seams:
-            return Split.whole(text, f"no cut {self.side} {self.delimiter!r}")
-        licensed = sum(seam.rule is not None for seam in seams)
-        cuts = f"{len(seams):,} cuts {self.side} {self.delimiter!r}"
-        return Split(chunks_between(text, seams), cuts, f"{licensed:,} of them are certified")
-
-    def _seams(self, text: str, tokenizer: TokenizerAdapter, size: int) -> Iterator[Seam]:
-        finder = finder_for(facts_of(tokenizer))
+        finder, seams = finder_for(facts_of(tokenizer)), []
         refused = finder.refusal_for(text) is not None
         for p in nearest_cuts(text, self.delimiter, size, self.side):
             seam = None if refused else finder.certify(text, p)
             # the absorb rule would leave out a space that this method leaves in the right chunk
             certified = seam is not None and "absorbed" not in dict(seam.witness)
-            yield seam if seam is not None and certified else Seam(p, None, "")
+            seams.append(seam if seam is not None and certified else Seam(p, None, ""))
+        if not seams:
+            return Split.whole(text, f"no cut {self.side} {self.delimiter!r}")
+        licensed = sum(seam.rule is not None for seam in seams)
+        cuts = f"{len(seams):,} cuts {self.side} {self.delimiter!r}"
+        return Split(chunks_between(text, seams), cuts, f"{licensed:,} of them are certified")
 
 
 @dataclass(frozen=True)

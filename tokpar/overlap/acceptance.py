@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 
 from tokpar.cuts.inside import Inside, Region
-from tokpar.overlap.joining import Overlap
-from tokpar.overlap.licences import Licences
+from tokpar.overlap.licences import Licences, Overlap
 from tokpar.types import Facts, Join, Seam
 
 LeastMatch = int | Literal["longest"]

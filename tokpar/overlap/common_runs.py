@@ -15,8 +15,7 @@ import numpy as np
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.limits import require_choice
-from tokpar.overlap.joining import Overlap, overlap_of
-from tokpar.overlap.licences import Licences
+from tokpar.overlap.licences import Licences, Overlap, overlap_of
 from tokpar.types import Chunk, Join, Piece, Seam
 
 MATCHES = ("longest", "window")
@@ -57,21 +56,17 @@ class RunMerger:
                 join = _behind_run(pair[1], overlap.left_ids, overlap.right_ids)
                 join = replace(join, left=overlap.left_first + join.left)
             else:
-                join = _as_published(pair[1], sides)
+                join = _behind_run(pair[1], sides[0].ids, sides[1].ids)
+                # ParallelTokenizer drops nothing where the run ends with the right piece (its slice
+                # begins at `(n - b) % n`): a last chunk no longer than the overlap is there twice
+                if join.right == len(sides[1].ids):
+                    join = replace(join, right=0)
             if overlap is not None:
                 join = _certified(overlap, join, licences) or join
             # a run before the previous seam of the same piece leaves nothing of the piece
             joins.append(replace(join, left=max(first, join.left)))
             first = join.right
         return joins
-
-
-def _as_published(right: Chunk, sides: tuple[Piece, Piece]) -> Join:
-    """The join behind the longest run among all ids of both pieces, as ParallelTokenizer makes it:
-    where the run ends with the right piece, nothing of that piece is dropped (its slice begins at
-    `(n - b) % n`), so a last chunk no longer than the overlap is there twice."""
-    join = _behind_run(right, sides[0].ids, sides[1].ids)
-    return replace(join, right=0) if join.right == len(sides[1].ids) else join
 
 
 def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:

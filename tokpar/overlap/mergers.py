@@ -1,4 +1,5 @@
-"""The mergers of chunks that overlap, seam by seam, and how they mend a seam that failed."""
+"""The mergers of chunks that overlap, seam by seam, and how they mend a seam that failed; and what
+is kept of the parts of others."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
+from tokpar.kernels import has_surrogate
 from tokpar.overlap.acceptance import Accept, by_two_edges
-from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts
-from tokpar.overlap.joining import overlap_of
-from tokpar.overlap.licences import Licences
-from tokpar.types import Chunk, Join, Piece, Seam, united
+from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
+from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.types import Chunk, Join, Piece, Seam, Split, fused, united
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,10 @@ class OverlapMerger:
         is none, one chunk of the two. None with `restart`."""
         if self.restart:
             return None
-        licences = Licences.of(text, tokenizer)
+        licences, broken = Licences.of(text, tokenizer), set(failed)
         mended: list[Chunk] = [chunks[0]]
         for i, right in enumerate(chunks[1:], start=1):
-            if i not in failed:
+            if i not in broken:
                 mended.append(right)
                 continue
             left = mended.pop()
@@ -99,23 +101,72 @@ class InsideMerger:
         not be scanned as in the text."""
         licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
-            mended: list[Chunk] = []
-            more: set[int] = set()
+            mended = fused(chunks, sorted(broken))
             firsts = [i for i in range(len(chunks)) if i not in broken]
-            for first, after in pairwise([*firsts, len(chunks)]):
-                chunk = chunks[first]
-                if after > first + 1:
-                    chunk = united(chunk, chunks[after - 1])
-                    ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
-                    inside = {i: cut for i, cut in ends.items() if cut is not None}
-                    if not all(
-                        licences.closed(c, chunk.start, chunk.stop) for c in inside.values()
-                    ):
-                        more.update(inside)
-                mended.append(chunk)
+            more: set[int] = set()
+            for whole, (first, after) in zip(mended, pairwise([*firsts, len(chunks)]), strict=True):
+                ends = {i: _divides(chunks[i]) for i in (first, after) if i < len(chunks)}
+                inside = {i: cut for i, cut in ends.items() if cut is not None}
+                closed = (licences.closed(c, whole.start, whole.stop) for c in inside.values())
+                if after > first + 1 and not all(closed):
+                    more.update(inside)
             if not more:
                 return mended
             broken |= more
+
+
+@dataclass(frozen=True)
+class LicensedSplitter:
+    """The chunks of a splitter, marked as divisible where tokpar finds them to be."""
+
+    splitter: Splitter
+
+    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
+        split = self.splitter.split(text, tokenizer, attempt)
+        if any(chunk.divisible for chunk in split.chunks):
+            chunks = [replace(chunk, divisible=False) for chunk in split.chunks]
+            split = replace(split, chunks=chunks, licence=None)
+        return split if has_surrogate(text) else licensed(split, text, tokenizer)
+
+
+@dataclass(frozen=True)
+class LicensedMerger:
+    """A merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
+    no certified cut. That a join counts its ids right, and every other rule, is the merger's
+    word."""
+
+    merger: Merger
+
+    @property
+    def matches_spans(self) -> bool:
+        return isinstance(self.merger, MatchesSpans) and self.merger.matches_spans
+
+    def merge(
+        self,
+        text: str,
+        chunks: Sequence[Chunk],
+        pieces: Sequence[Piece],
+        tokenizer: TokenizerAdapter,
+    ) -> list[Join | None]:
+        joins = self.merger.merge(text, chunks, pieces, tokenizer)
+        if has_surrogate(text) or facts_of(tokenizer).unprovable is not None:
+            return [None] * len(joins)
+        kept: list[Join | None] = []
+        last = 0
+        for join in joins:
+            found = None if join is None else _licensed(join, text, tokenizer)
+            if found is not None and found.seam.position <= last:  # two seams at one place are none
+                found = None
+            kept.append(found)
+            last = last if found is None else found.seam.position
+        return kept
+
+    def mended(
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
+    ) -> list[Chunk] | None:
+        if not isinstance(self.merger, Mends):
+            return fused(chunks, failed)
+        return self.merger.mended(text, chunks, failed, tokenizer)
 
 
 def _joins(
@@ -150,9 +201,23 @@ def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licen
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
     """The two chunks with this cut between them; a space that is absorbed is left out."""
-    left_out = absorbed(cut)
-    start = cut.position + left_out
+    place, left_out = cut.position, absorbed(cut)
     return [
-        replace(left, stop=cut.position, core_stop=cut.position),
-        replace(right, start=start, core_start=cut.position, absorbed=left_out, cut=cut),
+        replace(left, stop=place, core_stop=place),
+        replace(right, start=place + left_out, core_start=place, absorbed=left_out, cut=cut),
     ]
+
+
+def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
+    """The join with the rule and witness that tokpar finds itself. Which ids it keeps depends on
+    whether a space was left out (6.4), so about that both must agree."""
+    seam = join.seam
+    if seam.rule not in ("K1", "K2", "K3"):
+        return None if seam.rule is None else join
+    finder = finder_for(facts_of(tokenizer))
+    if finder.refusal_for(text) is not None:
+        return None
+    found = finder.certify(text, seam.position)
+    if found is None or absorbed(found) != absorbed(seam):
+        return None
+    return replace(join, seam=found)
