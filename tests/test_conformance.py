@@ -72,6 +72,9 @@ MERGED = list(
     )
 )
 BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
+KINDS = ("default", "bert_part", "llama_style")
+BY_NAME = list(product(MERGERS, KINDS))
+EACH_ONCE = [(name, KINDS[k % len(KINDS)]) for k, name in enumerate(MERGERS)]
 
 
 def path_of(name: str) -> Path:
@@ -157,8 +160,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
         check_splitter(build(**options), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize("tokenizer", ["default", "bert_part", "llama_style"])
-@pytest.mark.parametrize("name", MERGERS)
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE))
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
     merger = LicensedMerger(registry().merger_kind(name).build())

@@ -14,7 +14,7 @@ from tokpar.certificate.answers import Answers
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
-from tokpar.certificate.tables import SPACES, Family, Tables
+from tokpar.certificate.tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.word import Words
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Seam, Witness
@@ -27,7 +27,6 @@ _KEPT: dict[tuple[object, ...], frozenset[str]] = {
 }
 """The licences of an ASCII space, and the normalizers that change nothing they look at."""
 _SPACE_MARKS = (" ", "▁")
-_NUMBERS = ("ascii_digit", "N")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
@@ -39,7 +38,7 @@ class Judge:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
-        self._digits = _digit_run(ground.tables) if plain else re.compile("[0-9]*")
+        self._digits = ground.tables.digit_run if plain else re.compile("[0-9]*")
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
             ("K1", "18"): self._pair,
@@ -266,10 +265,4 @@ def _names(family: Family, left: str, right: str) -> Witness:
 
 def _is_no_digit(char: str, tables: Tables) -> bool:
     """In the frozen set, and no number there."""
-    return tables.atom_of(char) not in (None, *_NUMBERS)
-
-
-def _digit_run(tables: Tables) -> re.Pattern[str]:
-    """Any number of characters that are surely ``\\p{N}``."""
-    spans = [f"{chr(low)}-{chr(high)}" for low, high, name in tables.ranges if name in _NUMBERS]
-    return re.compile("[" + "".join(spans) + "]*")
+    return tables.atom_of(char) not in (None, *NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ SPACES = frozenset(
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The 25 code points every engine takes for white space (theorem 20)."""
+NUMBERS = ("ascii_digit", "N")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class Tables:
 
     ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
+
+    @functools.cached_property
+    def digit_run(self) -> re.Pattern[str]:
+        """Any number of characters that are surely ``\\p{N}``."""
+        spans = [f"{chr(low)}-{chr(high)}" for low, high, name in self.ranges if name in NUMBERS]
+        return re.compile("[" + "".join(spans) + "]*")
 
     def atom_of(self, char: str) -> str | None:
         """Name of the atom a character lies in, or None outside the frozen set."""
