@@ -12,7 +12,6 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
-    Executor,
     HasSpec,
     Merger,
     Remembers,
@@ -34,7 +33,10 @@ from tokpar.overlap.common_runs import RunMerger
 from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
-ADAPTERS = ("huggingface", "incremental", "pure", "tiktoken", "tokentree")
+# that of Hugging Face's asks which tokenizers is installed
+ADAPTERS = {"huggingface": "hf_lines"} | {
+    name: name for name in ("incremental", "pure", "tiktoken", "tokentree")
+}
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower, or approximate."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
@@ -96,12 +98,18 @@ MERGERS: Mapping[str, Callable[..., Merger]] = {
 
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource(name, _loader(name), automatic=name in AUTOMATIC) for name in ADAPTERS]
+    return [
+        TokenizerSource(name, _later(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        for name, module in ADAPTERS.items()
+    ]
 
 
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
-    kinds = [ExecutorKind(name, _executor(*where), suits) for name, where, suits in EXECUTORS]
+    kinds = [
+        ExecutorKind(name, _later(f"tokpar.executors.{module}", made), suits)
+        for name, (module, made), suits in EXECUTORS
+    ]
     return [*kinds, ExecutorKind("serial", lambda workers: SerialExecutor(), lambda it: True)]
 
 
@@ -120,20 +128,10 @@ def tokpar_strategies() -> list[Strategy]:
     return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
 
 
-def _loader(name: str) -> Callable[..., TokenizerAdapter | None]:
-    # that of Hugging Face's asks which tokenizers is installed
-    module = f"tokpar.adapters.{'hf_lines' if name == 'huggingface' else name}"
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is called."""
 
-    def load(source: object, **settings: Any) -> TokenizerAdapter | None:
-        adapter: TokenizerAdapter | None = import_module(module).load(source, **settings)
-        return adapter
+    def call(*arguments: object, **settings: object) -> Any:
+        return getattr(import_module(module), name)(*arguments, **settings)
 
-    return load
-
-
-def _executor(module: str, name: str) -> Callable[[int | None], Executor]:
-    def build(workers: int | None) -> Executor:
-        executor: Executor = getattr(import_module(f"tokpar.executors.{module}"), name)(workers)
-        return executor
-
-    return build
+    return call

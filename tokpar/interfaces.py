@@ -234,7 +234,6 @@ def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     """The adapter's facts, or facts that allow nothing when it tells none."""
     if isinstance(tokenizer, HasFacts):
         return tokenizer.facts
-    return Facts(engine="unknown", model="unknown", unprovable=_UNKNOWN)
-
-
-_UNKNOWN = "the tokenizer tells no facts about itself"
+    return Facts(
+        engine="unknown", model="unknown", unprovable="the tokenizer tells no facts about itself"
+    )

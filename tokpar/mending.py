@@ -113,11 +113,6 @@ class Work:
     tokenized: int = 0
     why: str = ""
 
-    @property
-    def spans(self) -> bool:
-        """Its pieces need spans."""
-        return self.method.spans(self.tokenizer)
-
     def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Those that are still to be encoded. Runs get their ids from theorem 11."""
         for chunk in chunks:
@@ -184,9 +179,10 @@ class Work:
         text. Raises EngineError where no slice can differ from the whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
+        divisible = [chunk.divisible for chunk in fresh]
+        spans = self.method.spans(self.tokenizer)
         try:
-            divisible = [chunk.divisible for chunk in fresh]
-            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
+            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, spans)
         except EngineError as error:
             apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
             if apart or isinstance(error, WorkerError):
@@ -273,7 +269,7 @@ class Recount:
             edges = [start, *spaces_behind_text(self.text, start, stop).tolist(), stop]
             stretches = [self.text[a:b] for a, b in pairwise(edges)]
             new = list({stretch for stretch in stretches if stretch not in lengths})
-            lengths.update(zip(new, _lengths(self.tokenizer, new), strict=True))
+            lengths.update(zip(new, self._lengths(new), strict=True))
             offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
             if offsets[-1] != last:
                 raise EngineError(
@@ -285,12 +281,11 @@ class Recount:
             before.append(offsets[1:-1])
         return np.concatenate(before)
 
-
-def _lengths(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[int]:
-    if not isinstance(tokenizer, EncodesMany) or not texts:
-        return [len(tokenizer.encode(text)) for text in texts]
-    lengths: list[int] = np.diff(tokenizer.encode_many(texts, False).offsets).tolist()
-    return lengths
+    def _lengths(self, texts: Sequence[str]) -> list[int]:
+        if not isinstance(self.tokenizer, EncodesMany) or not texts:
+            return [len(self.tokenizer.encode(text)) for text in texts]
+        lengths: list[int] = np.diff(self.tokenizer.encode_many(texts, False).offsets).tolist()
+        return lengths
 
 
 def run(

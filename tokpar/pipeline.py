@@ -95,9 +95,11 @@ def _split(job: Job, smallest: int) -> None:
 
 def _encoded(job: Job) -> Rows:
     """One call of the executor for all chunks, the longest text's first, and for all texts that are
-    not cut, whose rows this returns. Works that go by spans encode their chunks themselves."""
+    not cut, whose rows this returns. Where pieces need spans, works encode their own chunks."""
     works = sorted(job.works.values(), key=lambda work: -len(work.text))
-    opened = [(work, work.open_chunks(work.split.chunks)) for work in works if not work.spans]
+    opened = []
+    if works and not job.method.spans(job.tokenizer):
+        opened = [(work, work.open_chunks(work.split.chunks)) for work in works]
     slices = [work.text[chunk.start : chunk.stop] for work, own in opened for chunk in own]
     divisible = [chunk.divisible for _, own in opened for chunk in own]
     plain = job.texts
@@ -158,6 +160,8 @@ def _number(error: Exception, row: int, texts: Sequence[str]) -> None:
 
 def _in_order(job: Job, plain: Rows) -> Rows:
     """The ids of all texts before finishing: those in `job.rows`, and `plain` for the others."""
+    if not job.rows:
+        return plain
     parts = []
     done = 0
     for before, row in enumerate(sorted(job.rows)):

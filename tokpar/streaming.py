@@ -62,11 +62,16 @@ def stream(
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
     if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
-        return filter(len, _at_the_end(_strings(chunks), whole))
+        return _not_empty(_at_the_end(_strings(chunks), whole))
     checked = _checked(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
     ids = _between_cuts(checked, tokenizer) if eager is None else eager
-    return filter(len, chain(around[:1], ids, around[1:]))
+    return _not_empty(chain(around[:1], ids, around[1:]))
+
+
+def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
+    """A generator, which can be closed."""
+    yield from filter(len, ids)
 
 
 def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
