@@ -118,9 +118,6 @@ class Encoding:
     def __reduce__(self) -> tuple[object, ...]:
         return _without_origin, (np.array(self.ids), self.seams, self.report)
 
-    def __deepcopy__(self, memo: object) -> Encoding:
-        return _without_origin(self.ids.copy(), self.seams, self.report)
-
     def __repr__(self) -> str:
         how = "lossless" if self.lossless else "approximate"
         return f"<Encoding of {len(self)} ids, {self.seams!r}, {how}, {self.report.strategy!r}>"

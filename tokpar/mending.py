@@ -152,26 +152,23 @@ class Work:
             if mended is None:
                 self.retries += 1
                 again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
-                self.split, chunks = replace(again, licence=None), again.chunks
+                self.split, mended = replace(again, licence=None), again.chunks
                 self.pieces, self.divided = {}, set()
                 self.clock.lap("split")
             else:
                 rounds += 1
                 self.repairs += len(failed)
-                chunks = mended
-                assert tiles(chunks, len(self.text)), "mended cores must tile the text"
+            assert tiles(mended, len(self.text)), "mended cores must tile the text"
+            chunks = mended
             if len(chunks) == 1:
                 break
         return None
 
     def given_up(self, report: Report) -> Report:
         """The report of the serial call that followed, with what was tried before."""
+        tried = self.tokenized
         return replace(
-            report,
-            why=self.why,
-            retries=self.retries,
-            repairs=self.repairs,
-            redundant=self.tokenized,
+            report, why=self.why, retries=self.retries, repairs=self.repairs, redundant=tried
         )
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:

@@ -64,6 +64,7 @@ def encode_batch(
         raise
     except EngineError:  # encoding them one by one tells which one it is, and where
         plain = Rows.of([])
+        _split(job, smallest)  # works that are as if nothing had been tried
         for row in range(len(texts)):
             job.rows[row] = _by_itself(job, row)
     return _finished(job, _in_order(job, plain), finish)

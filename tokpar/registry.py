@@ -73,7 +73,11 @@ class Registry:
         from importlib import metadata
 
         found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
-        own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
+        try:
+            version = metadata.version(PROJECT)
+        except metadata.PackageNotFoundError:  # run from a source tree
+            version = ""
+        own = load_plugin("builtins", PROJECT, version, lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
         return cls(own, load_third_parties(found))
@@ -182,15 +186,6 @@ def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
         for (kind, name), labels in claimants.items()
         if len(labels) > 1
     }
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(PROJECT)
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return ""
 
 
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
