@@ -17,7 +17,7 @@ from tests.test_conformance_mutants import Remembering, Says
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, named_tokenizers
 from tests.toy import Toy
-from tokpar.builtin_parts import MERGERS, SPLITTERS
+from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.combining import chosen
 from tokpar.errors import LossyError, OptionError, UnknownNameError

@@ -24,7 +24,7 @@ from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_
 from tests.toy import Toy
 from tokpar.agreement.differing import simplest, smallest
 from tokpar.agreement.hostile import hostile_texts, surrogate_texts
-from tokpar.builtin_parts import MERGERS, SPLITTERS
+from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
 from tokpar.executors.native import NativeExecutor

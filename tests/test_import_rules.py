@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"agreement", "encoding"}),
     frozenset({"pure", "facts", "cuts", "certificate"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
-    frozenset({"mending", "results", "builtin_parts"}),
+    frozenset({"mending", "results"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),

@@ -279,7 +279,7 @@ def test_windows_out_of_phase_are_refused_and_mended() -> None:
     pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
     assert None in InsideMerger().merge(text, chunks, pieces, tokenizer)
     method = Method(splitter, SerialExecutor(), InsideMerger())
-    encoding = pipeline.encode(text, tokenizer, method)
+    encoding = pipeline.encode_batch([text], tokenizer, method)[0]
     assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
     assert encoding.report.repairs > 0
 

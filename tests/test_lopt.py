@@ -233,7 +233,7 @@ def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
     text = "the end of the beginning of the end " * 40
     splitter = LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False)
     method = Method(splitter, SerialExecutor(), OverlapMerger(by_word))
-    encoding = pipeline.encode(text, adapter, method)
+    encoding = pipeline.encode_batch([text], adapter, method)[0]
     assert encoding.ids.tolist() == serial(tokenizer, text)
     assert {seam.rule for seam in encoding.seams} == {"K8"}
     assert tokpar.check(encoding, text, adapter, full=True).ok

@@ -416,6 +416,6 @@ def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
     adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     with MemoExecutor(2) as executor:
         method = Method(CutSplitter(500), executor, Forgetful())
-        encoding = pipeline.encode(ENGLISH, adapter, method)
+        encoding = pipeline.encode_batch([ENGLISH], adapter, method)[0]
     assert encoding.report.plan == "serial"
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

@@ -75,7 +75,8 @@ def deepseek() -> TokenizerAdapter:
 @given(size=st.integers(1, 40))
 def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    encoding = pipeline.encode(TEXT, tokenizer, Method(Everywhere(size), recorder, CutMerger()))
+    method = Method(Everywhere(size), recorder, CutMerger())
+    encoding = pipeline.encode_batch([TEXT], tokenizer, method)[0]
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.lossless
     assert encoding.report.repairs > 0
@@ -85,7 +86,8 @@ def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) ->
 
 def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    encoding = pipeline.encode(TEXT, tokenizer, Method(CutSplitter(50), recorder, Never()))
+    method = Method(CutSplitter(50), recorder, Never())
+    encoding = pipeline.encode_batch([TEXT], tokenizer, method)[0]
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.seams == ()
     assert encoding.report.plan == "serial"

@@ -1,26 +1,42 @@
-"""What tokpar itself offers, through the same hooks as any plugin; imports it when it is used."""
+"""What tokpar itself offers, through the same hooks as any plugin: engines and pools are imported
+when they are used. Keyword parameters are options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
-    Executor,
     HasSpec,
+    Merger,
     Remembers,
+    Splitter,
     Strategy,
     TokenizerAdapter,
     TokenizerSource,
     facts_of,
 )
+from tokpar.limits import ON_FAILURE, require_choice, require_min_match
+from tokpar.methods import blocks, lopt, recursive
+from tokpar.methods.auto import AutoSplitter
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.methods.delimiter import ConcatenatingMerger, DelimiterSplitter
+from tokpar.methods.overlap import OverlapSplitter
+from tokpar.methods.serial import OneChunk
+from tokpar.overlap.acceptance import by_match, by_midpoint, certified
+from tokpar.overlap.common_runs import RunMerger
+from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
-ADAPTERS = ("huggingface", "incremental", "pure", "tiktoken", "tokentree")
+# that of Hugging Face's asks which tokenizers is installed
+ADAPTERS = {"huggingface": "hf_lines"} | {
+    name: name for name in ("incremental", "pure", "tiktoken", "tokentree")
+}
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower, or approximate."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
@@ -32,27 +48,79 @@ EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]]
 """Name, where its class is, and which tokenizers it suits; besides "serial", which suits all."""
 
 
+def _lopt(*, chunk_chars: int | None = None, overlap_chars: int = lopt.OVERLAP_CHARS) -> Splitter:
+    return lopt.build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
+
+
+def _blocks(*, chunk_chars: int = blocks.BLOCK_CHARS, overlap_chars: int | None = None) -> Splitter:
+    return blocks.build(chunk_chars=chunk_chars, overlap_chars=overlap_chars)[0]
+
+
+def _recursive(*, depth: int | None = None) -> Splitter:
+    return recursive.build(depth=depth)[0]
+
+
+SPLITTERS: Mapping[str, Callable[..., Splitter]] = {
+    "auto": AutoSplitter,
+    "blocks": _blocks,
+    "cut": CutSplitter,
+    "delimiter": DelimiterSplitter,
+    "lopt": _lopt,
+    "overlap": OverlapSplitter,
+    "recursive": _recursive,
+    "serial": OneChunk,
+}
+
+
+def _certified(
+    *, min_match: int | Literal["longest"] = 0, on_failure: Literal["repair", "restart"] = "repair"
+) -> Merger:
+    require_min_match(min_match, least=0)
+    require_choice("on_failure", on_failure, ON_FAILURE)
+    return OverlapMerger(partial(certified, least=min_match), restart=on_failure == "restart")
+
+
+def _match(*, min_match: int | Literal["longest"] = 2) -> Merger:
+    require_min_match(min_match)
+    return OverlapMerger(partial(by_match, least=min_match))
+
+
+MERGERS: Mapping[str, Callable[..., Merger]] = {
+    "certified": _certified,
+    "concatenate": ConcatenatingMerger,
+    "cut": CutMerger,
+    "inside": InsideMerger,
+    "match": _match,
+    "midpoint": lambda: OverlapMerger(by_midpoint),
+    "runs": RunMerger,
+}
+
+
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
-    return [TokenizerSource(name, _loader(name), automatic=name in AUTOMATIC) for name in ADAPTERS]
+    return [
+        TokenizerSource(name, _later(f"tokpar.adapters.{module}", "load"), name in AUTOMATIC)
+        for name, module in ADAPTERS.items()
+    ]
 
 
 @hookimpl
 def tokpar_executors() -> list[ExecutorKind]:
-    kinds = [ExecutorKind(name, _executor(*where), suits) for name, where, suits in EXECUTORS]
+    kinds = [
+        ExecutorKind(name, _later(f"tokpar.executors.{module}", made), suits)
+        for name, (module, made), suits in EXECUTORS
+    ]
     return [*kinds, ExecutorKind("serial", lambda workers: SerialExecutor(), lambda it: True)]
 
 
 @hookimpl
 def tokpar_splitters() -> list[SplitterKind]:
-    splitters = import_module("tokpar.builtin_parts").SPLITTERS
-    return [SplitterKind(name, build) for name, build in splitters.items()]
+    return [SplitterKind(name, build) for name, build in SPLITTERS.items()]
 
 
 @hookimpl
 def tokpar_mergers() -> list[MergerKind]:
-    mergers = import_module("tokpar.builtin_parts").MERGERS
-    return [MergerKind(name, build) for name, build in mergers.items()]
+    return [MergerKind(name, build) for name, build in MERGERS.items()]
 
 
 @hookimpl
@@ -60,20 +128,10 @@ def tokpar_strategies() -> list[Strategy]:
     return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
 
 
-def _loader(name: str) -> Callable[..., TokenizerAdapter | None]:
-    # that of Hugging Face's asks which tokenizers is installed
-    module = f"tokpar.adapters.{'hf_lines' if name == 'huggingface' else name}"
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is called."""
 
-    def load(source: object, **settings: Any) -> TokenizerAdapter | None:
-        adapter: TokenizerAdapter | None = import_module(module).load(source, **settings)
-        return adapter
+    def call(*arguments: object, **settings: object) -> Any:
+        return getattr(import_module(module), name)(*arguments, **settings)
 
-    return load
-
-
-def _executor(module: str, name: str) -> Callable[[int | None], Executor]:
-    def build(workers: int | None) -> Executor:
-        executor: Executor = getattr(import_module(f"tokpar.executors.{module}"), name)(workers)
-        return executor
-
-    return build
+    return call

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
@@ -67,12 +66,10 @@ class Encoder:
         self._splitter, self._merger = parts.splitter, parts.merger
         self._executors: dict[str, Executor] = {}
         self._lock = threading.Lock()
-        self._given_executor = executor if not isinstance(executor, str) else None
-        self._executor_name = executor if isinstance(executor, str) else ""
-        self._check_executor()
-        self._tokenizer = load(tokenizer)
-        own = self._tokenizer
-        never = _never_split(own)
+        self._executor = _known_executor(executor)
+        own = self._tokenizer = load(tokenizer)
+        # why no text is ever cut, where that cannot change
+        never = None if isinstance(own, Refreshes) else facts_of(own).unprovable
         self._smallest_split = 0
         if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
@@ -159,7 +156,7 @@ class Encoder:
                 f"an Encoder of {tokenizer.name} cannot be pickled: {error}; give the tokenizer a "
                 "spec(), or pass on what it is loaded from and make the Encoder there"
             ) from error
-        return _built, (_itself, {"tokenizer": tokenizer}, self._arguments)
+        return partial(Encoder, **self._arguments), (tokenizer,)
 
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
@@ -172,37 +169,33 @@ class Encoder:
     def __enter__(self) -> Encoder:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
         return self._encode_batch([text], tokenizer, finish)[0]
 
-    def _check_executor(self) -> None:
-        if self._given_executor is not None:
-            if not callable(getattr(self._given_executor, "map", None)):
-                raise OptionError(
-                    f"executor must be a name or an object with a map method, "
-                    f"got {type(self._given_executor).__name__}"
-                )
-        elif self._executor_name != "auto":
-            registry().executor_kind(self._executor_name)
-
     def _executor_for(self, tokenizer: TokenizerAdapter, length: int, texts: int) -> Executor:
-        if self._given_executor is not None:
-            return self._given_executor
-        name = self._executor_name
+        name = self._executor
+        if not isinstance(name, str):
+            return name
         if name == "auto":
             name = fitting_executor(tokenizer, length, self._workers, texts)
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)
             return self._executors[name]
+
+
+def _known_executor(executor: str | Executor) -> str | Executor:
+    if isinstance(executor, str):
+        if executor != "auto":
+            registry().executor_kind(executor)
+    elif not callable(getattr(executor, "map", None)):
+        raise OptionError(
+            f"executor must be a name or an object with a map method, got {type(executor).__name__}"
+        )
+    return executor
 
 
 def _built(
@@ -212,16 +205,6 @@ def _built(
 ) -> Encoder:
     """The encoder that `Encoder.__reduce__` describes."""
     return Encoder(build(**settings), **arguments)
-
-
-def _itself(tokenizer: TokenizerAdapter) -> TokenizerAdapter:
-    return tokenizer
-
-
-def _never_split(tokenizer: TokenizerAdapter) -> str | None:
-    """Why no text of a tokenizer that cannot change is ever cut; None if one may be."""
-    why = facts_of(tokenizer).unprovable
-    return None if isinstance(tokenizer, Refreshes) else why
 
 
 def _texts(texts: Iterable[str]) -> list[str]:

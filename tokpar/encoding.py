@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,12 +17,11 @@ from tokpar.seams import Seams
 from tokpar.spans import Origin
 from tokpar.types import Report, Rows
 
-Value = TypeVar("Value")
 Mask = NDArray[np.bool_]
 """Which ids of a rectangle are a text's, not padding; (rows, longest)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
     """Ids of one text, the seams they were joined at, and how that was done.
 
@@ -35,37 +35,45 @@ class Encoding:
     seams: Seams
     report: Report
     origin: Origin | None = None
-    _known: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def spans(self) -> SpanArray:
         """int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of the text; (0, 0) for
         inserted special and padding tokens. Computed on first use. Raises LookupError when the
         tokenizer cannot tell where its tokens lie."""
-        return self._once("spans", lambda: self._origin("spans").spans(self.ids, self.seams))
+        found = self._origin("spans").spans(self.ids, self.seams)
+        found.flags.writeable = False
+        return found
 
-    @property
+    @cached_property
     def char_spans(self) -> SpanArray:
         """The same in code points, those that a token touches: two tokens that share a character
         both have all of it."""
-        return self._once("char_spans", self._char_spans)
+        found = code_point_spans(self.spans, self._origin("char_spans").text)
+        found[self.spans[:, 1] == 0] = 0
+        found.flags.writeable = False
+        return found
 
-    @property
+    @cached_property
     def tokens(self) -> list[str]:
         """What the tokenizer decodes each id to, alone: U+FFFD for a part of a character. Raises
         LookupError when it has no decoder."""
-        return self._once("tokens", self._tokens)
+        tokenizer = self._origin("tokens").tokenizer
+        if not isinstance(tokenizer, Decodes):
+            raise LookupError(f"{tokenizer.name} cannot decode")
+        distinct, places = np.unique(self.ids, return_inverse=True)
+        shown = [tokenizer.decode([id_]) for id_ in distinct.tolist()]
+        return [shown[place] for place in places.tolist()]
 
-    @property
+    @cached_property
     def truncated(self) -> bool:
         """The tokenizer's own truncation left out ids of the text."""
-        return self._once("truncated", lambda: self._origin("truncated").truncated(self.ids))
+        return self._origin("truncated").truncated(self.ids)
 
-    @property
+    @cached_property
     def untruncated(self) -> int:
         """How many ids the text has, without special tokens, truncation and padding."""
-        own = self._origin("untruncated").before_finish
-        return self._once("untruncated", lambda: len(own(self.ids)))
+        return len(self._origin("untruncated").before_finish(self.ids))
 
     @property
     def lossless(self) -> bool:
@@ -79,28 +87,6 @@ class Encoding:
                 f"copied; ask for {asked} before, or encode the text again"
             )
         return self.origin
-
-    def _char_spans(self) -> SpanArray:
-        found = code_point_spans(self.spans, self._origin("char_spans").text)
-        found[self.spans[:, 1] == 0] = 0
-        return found
-
-    def _tokens(self) -> list[str]:
-        tokenizer = self._origin("tokens").tokenizer
-        if not isinstance(tokenizer, Decodes):
-            raise LookupError(f"{tokenizer.name} cannot decode")
-        distinct, places = np.unique(self.ids, return_inverse=True)
-        shown = [tokenizer.decode([id_]) for id_ in distinct.tolist()]
-        return [shown[place] for place in places.tolist()]
-
-    def _once(self, name: str, compute: Callable[[], Value]) -> Value:
-        if name not in self._known:
-            found = compute()
-            if isinstance(found, np.ndarray):
-                found.flags.writeable = False
-            self._known[name] = found
-        value: Value = self._known[name]
-        return value
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -131,9 +117,6 @@ class Encoding:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _without_origin, (np.array(self.ids), self.seams, self.report)
-
-    def __deepcopy__(self, memo: object) -> Encoding:
-        return _without_origin(self.ids.copy(), self.seams, self.report)
 
     def __repr__(self) -> str:
         how = "lossless" if self.lossless else "approximate"

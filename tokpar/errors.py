@@ -1,15 +1,4 @@
-"""Every error tokpar raises on purpose.
-
-TokparError
-+-- UnknownNameError  (LookupError)   no such tokenizer, strategy ...; lists what exists
-+-- OptionError       (ValueError)    an argument or option that cannot be used; says what to pass
-+-- FileFormatError   (ValueError)    a file that is not what it should be; names it
-+-- EngineError       (RuntimeError)  an engine raised or panicked; says on which slice
-|   +-- WorkerError   (EngineError)   a worker process died or could not build the tokenizer
-+-- LossyError        (ValueError)    an approximate strategy was asked for without consent
-+-- PluginError       (ValueError)    two plugins of one name, or one of the wrong shape
-+-- ConformanceError  (AssertionError)  a part that breaks its contract; names each failed check
-"""
+"""Every error tokpar raises on purpose, and what to catch it as."""
 
 from __future__ import annotations
 
@@ -17,11 +6,11 @@ from collections.abc import Iterable
 
 
 class TokparError(Exception):
-    """Root of the errors above."""
+    """Root of the errors below."""
 
 
 class UnknownNameError(TokparError, LookupError):
-    """A name that nothing is registered under."""
+    """A name that nothing is registered under; lists what exists."""
 
     def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
         names = ", ".join(sorted(known)) or "(none)"
@@ -29,7 +18,7 @@ class UnknownNameError(TokparError, LookupError):
 
 
 class OptionError(TokparError, ValueError):
-    """An argument or option that cannot be used."""
+    """An argument or option that cannot be used; says what to pass."""
 
 
 class FileFormatError(TokparError, ValueError):

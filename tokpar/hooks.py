@@ -142,12 +142,11 @@ def load_third_parties(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
         for name in sorted((wanted or set()) - found.keys())
     ]
     for name, points in sorted(found.items()):
-        claims = sorted(points)
-        owners = " and by ".join(f"{value} of {owner}" for owner, value in claims)
+        owners = " and by ".join(f"{value} of {owner}" for owner, value in sorted(points))
         problem = f"the plugin name {name!r} is claimed by {owners}"
-        for point in map(points.__getitem__, claims):
-            origin = _origin(point)
-            if len(claims) == 1:
+        for claim in sorted(points):
+            point, origin = points[claim], _origin(points[claim])
+            if len(points) == 1:
                 plugins.append(load_plugin(name, *origin, point.load))
             else:
                 plugins.append(Plugin(name, *origin, problem=problem))

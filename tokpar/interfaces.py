@@ -235,7 +235,6 @@ def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     # asked again and again, and before Python 3.12 isinstance of a protocol is slow
     if hasattr(type(tokenizer), "facts") or isinstance(tokenizer, HasFacts):
         return tokenizer.facts  # type: ignore[attr-defined, no-any-return]
-    return Facts(engine="unknown", model="unknown", unprovable=_UNKNOWN)
-
-
-_UNKNOWN = "the tokenizer tells no facts about itself"
+    return Facts(
+        engine="unknown", model="unknown", unprovable="the tokenizer tells no facts about itself"
+    )

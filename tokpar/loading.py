@@ -108,7 +108,12 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
                 return adapter
     known = [entry.name for entry in sources]
     if engine is not None and engine not in known:
-        raise UnknownNameError("engine", engine, known, _install(engine))
+        package = f"tokpar-{engine}"
+        advice = ""
+        if engine in PLUGIN_ENGINES:
+            install = f"pip install {package} (`tokpar plugins` shows what is loaded)"
+            advice = f"it comes with {package}: {install}"
+        raise UnknownNameError("engine", engine, known, advice)
     if isinstance(source, (str, os.PathLike)):
         files = ("tokenizer.json", ".tiktoken file", "BERT vocab.txt")
         loadable = [DEFAULT_TOKENIZER, *(f"a path of a {file}" for file in files)]
@@ -118,11 +123,3 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
         return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
     raise UnknownNameError("tokenizer", type(source).__name__, known)
-
-
-def _install(engine: str) -> str:
-    """How to get an engine that a package of the tokpar project brings along; else nothing."""
-    if engine not in PLUGIN_ENGINES:
-        return ""
-    package = f"tokpar-{engine}"
-    return f"it comes with {package}: pip install {package} (`tokpar plugins` shows what is loaded)"

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tokpar.encoding import Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import (
     Divided,
@@ -30,7 +31,6 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import (
     NO_INTS,
-    IdArray,
     IntArray,
     concatenate_ids,
     offsets_of,
@@ -83,11 +83,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """Chunks, what the tokenizer gave for each, and which ids of each the text has: those from
-    `first` to `last`; both int64, (chunks,)."""
+    """A text before finishing; its chunks, what the tokenizer gave for each, and which ids of each
+    the text has: those from `first` to `last`; both int64, (chunks,)."""
 
-    ids: IdArray
-    seams: Seams
+    encoding: Encoding
     chunks: Sequence[Chunk]
     pieces: Sequence[Piece]
     first: IntArray
@@ -114,14 +113,8 @@ class Work:
     tokenized: int = 0
     why: str = ""
 
-    @property
-    def spans(self) -> bool:
-        """Its pieces need spans."""
-        return self.method.spans(self.tokenizer)
-
-    def open_chunks(self, chunks: Sequence[Chunk] | None = None) -> list[Chunk]:
+    def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Those that are still to be encoded. Runs get their ids from theorem 11."""
-        chunks = self.split.chunks if chunks is None else chunks
         for chunk in chunks:
             if chunk.run is not None:
                 token, times = chunk.run
@@ -152,49 +145,30 @@ class Work:
                 return self._joined(chunks, pieces, made)
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
-            mended = self._mended(chunks, failed)
+            merger = self.method.merger
+            mended: Sequence[Chunk] | None = fused(chunks, failed)
+            if isinstance(merger, Mends):
+                mended = merger.mended(self.text, chunks, failed, self.tokenizer)
             if mended is None:
                 self.retries += 1
                 again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
-                self.split, chunks = replace(again, licence=None), again.chunks
+                self.split, mended = replace(again, licence=None), again.chunks
                 self.pieces, self.divided = {}, set()
                 self.clock.lap("split")
             else:
                 rounds += 1
                 self.repairs += len(failed)
-                chunks = mended
+            assert tiles(mended, len(self.text)), "mended cores must tile the text"
+            chunks = mended
             if len(chunks) == 1:
                 break
         return None
 
-    def report(self, joined: Joined) -> Report:
-        """How it was done, and by whom."""
-        executor = self.method.executor
-        name = executor.name
-        if isinstance(executor, Divides) and not self.divided:
-            name = executor.undivided
-        runs = sum(chunk.stop - chunk.start for chunk in joined.chunks if chunk.run is not None)
-        return Report(
-            strategy=self.method.name,
-            plan=self.split.plan or f"{len(joined.chunks):,} chunks",
-            why=self.split.why,
-            executor=name,
-            chunks=len(joined.chunks),
-            retries=self.retries,
-            repairs=self.repairs,
-            redundant=self.tokenized + runs - len(self.text),
-            serial_regions=self.split.serial_regions,
-            agreement=facts_of(self.tokenizer).agreement,
-        )
-
-    def added_to(self, report: Report) -> Report:
+    def given_up(self, report: Report) -> Report:
         """The report of the serial call that followed, with what was tried before."""
-        seconds = dict(self.clock.seconds)
-        for stage, spent in report.seconds.items():
-            seconds[stage] = seconds.get(stage, 0.0) + spent
         tried = self.tokenized
         return replace(
-            report, retries=self.retries, repairs=self.repairs, redundant=tried, seconds=seconds
+            report, why=self.why, retries=self.retries, repairs=self.repairs, redundant=tried
         )
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
@@ -202,9 +176,10 @@ class Work:
         text. Raises EngineError where no slice can differ from the whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
+        divisible = [chunk.divisible for chunk in fresh]
+        spans = self.method.spans(self.tokenizer)
         try:
-            divisible = [chunk.divisible for chunk in fresh]
-            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, self.spans)
+            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, spans)
         except EngineError as error:
             apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
             if apart or isinstance(error, WorkerError):
@@ -216,14 +191,6 @@ class Work:
         self.take(fresh, rows, divided)
         return True
 
-    def _mended(self, chunks: Sequence[Chunk], failed: Sequence[int]) -> Sequence[Chunk] | None:
-        merger = self.method.merger
-        if not isinstance(merger, Mends):
-            return fused(chunks, failed)
-        mended = merger.mended(self.text, chunks, failed, self.tokenizer)
-        assert mended is None or tiles(mended, len(self.text)), "mended cores must tile the text"
-        return mended
-
     def _joined(
         self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
     ) -> Joined:
@@ -232,12 +199,31 @@ class Work:
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
         ids = concatenate_ids([piece.ids[start:stop] for piece, start, stop in kept])
         before = offsets_of(last - first)
-        seams = (
+        placed_seams = (
             replace(join.seam, token=token)
             for join, token in zip(joins, before[1:-1].tolist(), strict=True)
         )
-        return Joined(
-            ids, self._seams(chunks, Columns.of(seams), before), chunks, pieces, first, last
+        seams = self._seams(chunks, Columns.of(placed_seams), before)
+        return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
+
+    def _report(self, chunks: Sequence[Chunk]) -> Report:
+        """How it was done, and by whom."""
+        executor = self.method.executor
+        name = executor.name
+        if isinstance(executor, Divides) and not self.divided:
+            name = executor.undivided
+        runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
+        return Report(
+            strategy=self.method.name,
+            plan=self.split.plan or f"{len(chunks):,} chunks",
+            why=self.split.why,
+            executor=name,
+            chunks=len(chunks),
+            retries=self.retries,
+            repairs=self.repairs,
+            redundant=self.tokenized + runs - len(self.text),
+            serial_regions=self.split.serial_regions,
+            agreement=facts_of(self.tokenizer).agreement,
         )
 
     def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
@@ -280,7 +266,7 @@ class Recount:
             edges = [start, *spaces_behind_text(self.text, start, stop).tolist(), stop]
             stretches = [self.text[a:b] for a, b in pairwise(edges)]
             new = list({stretch for stretch in stretches if stretch not in lengths})
-            lengths.update(zip(new, _lengths(self.tokenizer, new), strict=True))
+            lengths.update(zip(new, self._lengths(new), strict=True))
             offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
             if offsets[-1] != last:
                 raise EngineError(
@@ -292,12 +278,11 @@ class Recount:
             before.append(offsets[1:-1])
         return np.concatenate(before)
 
-
-def _lengths(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> list[int]:
-    if not isinstance(tokenizer, EncodesMany) or not texts:
-        return [len(tokenizer.encode(text)) for text in texts]
-    lengths: list[int] = np.diff(tokenizer.encode_many(texts, False).offsets).tolist()
-    return lengths
+    def _lengths(self, texts: Sequence[str]) -> list[int]:
+        if not isinstance(self.tokenizer, EncodesMany) or not texts:
+            return [len(self.tokenizer.encode(text)) for text in texts]
+        lengths: list[int] = np.diff(self.tokenizer.encode_many(texts, False).offsets).tolist()
+        return lengths
 
 
 def run(

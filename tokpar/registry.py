@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
 
 Offer = TypeVar("Offer")
-_Row = tuple[Any, Plugin]
 _Claim = tuple[str, str]
 
 
@@ -74,7 +73,11 @@ class Registry:
         from importlib import metadata
 
         found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
-        own = load_plugin("builtins", PROJECT, _version(), lambda: import_module("tokpar.builtins"))
+        try:
+            version = metadata.version(PROJECT)
+        except metadata.PackageNotFoundError:  # run from a source tree
+            version = ""
+        own = load_plugin("builtins", PROJECT, version, lambda: import_module("tokpar.builtins"))
         if own.problem is not None:
             raise PluginError(f"{own.label}: {own.problem}")
         return cls(own, load_third_parties(found))
@@ -132,8 +135,14 @@ class Registry:
 
     def plugins(self) -> list[PluginRecord]:
         """All plugins, tokpar's own first, then by name, with the problems of those that failed."""
-        others = sorted(self._others, key=lambda plugin: (plugin.name, plugin.owner))
-        return [self._record(plugin) for plugin in (self._own, *others)]
+        records = []
+        for plugin in (self._own, *sorted(self._others, key=lambda each: (each.name, each.owner))):
+            problem = self._problem(plugin)
+            provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
+            records.append(
+                PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
+            )
+        return records
 
     def _find(self, kind: str, shape: type[Offer], name: str) -> Offer:
         table = self._tables[kind]
@@ -144,11 +153,6 @@ class Registry:
         if (kind, name) in self._disputes:
             raise PluginError(self._disputes[kind, name])
         raise UnknownNameError(kind, name, table)
-
-    def _record(self, plugin: Plugin) -> PluginRecord:
-        problem = self._problem(plugin)
-        provides = () if problem else tuple(f"{kind} {name}" for kind, name in _claims(plugin))
-        return PluginRecord(plugin.name, plugin.owner, plugin.version, provides, problem)
 
     def _problem(self, plugin: Plugin) -> str | None:
         """Why it provides nothing. tokpar's own keeps the names that others claim, too."""
@@ -161,7 +165,7 @@ class Registry:
         """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""
         plugins = (self._own, *others)
         self._others, self._disputes = others, _disputes(plugins)
-        tables: dict[str, dict[str, _Row]] = {kind: {} for _, kind in OFFERS.values()}
+        tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
         for plugin in plugins:
             for kind, offered in () if self._problem(plugin) else plugin.offers:
                 tables[kind][offered.name] = offered, plugin
@@ -184,15 +188,6 @@ def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
     }
 
 
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(PROJECT)
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return ""
-
-
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
     """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
     require_options(f"strategy {strategy.name!r}", [strategy.build], options)
@@ -211,9 +206,10 @@ def require_options(
         said = ", ".join(shown) or "(none)"
         raise OptionError(f"{label} has no option {unknown[0]!r}; its options: {said}")
     for build in builds:
-        missing = [n for n, each in _options(build).items() if _required(each) and n not in options]
-        if missing:
-            raise OptionError(f"{label} needs the option {missing[0]!r}")
+        for name, each in _options(build).items():
+            variable = each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+            if each.default is each.empty and not variable and name not in options:
+                raise OptionError(f"{label} needs the option {name!r}")
 
 
 def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,11 +222,6 @@ def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[s
 @lru_cache(maxsize=256)
 def _options(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(build).parameters
-
-
-def _required(parameter: inspect.Parameter) -> bool:
-    variable = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    return parameter.default is parameter.empty and not variable
 
 
 def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:

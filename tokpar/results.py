@@ -13,7 +13,7 @@ from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, frozen_ids
-from tokpar.seams import NO_SEAMS, Seams
+from tokpar.seams import NO_SEAMS
 from tokpar.spans import Origin, alone, numbered
 from tokpar.types import Report, Rows
 
@@ -21,24 +21,16 @@ TOO_SHORT = "the text is too short for splitting to pay"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """One text: its ids before finishing, where they were joined, and how."""
-
-    ids: IdArray
-    seams: Seams
-    report: Report
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` tells of
-    those that were encoded by themselves, `whys` why others were not cut. `report`: of all."""
+    """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
+    that were encoded by themselves, before finishing, `whys` why others were not cut. `report`: of
+    all."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
     own: Rows
     final: Rows
-    rows: Mapping[int, Row]
+    rows: Mapping[int, Encoding]
     whys: Mapping[int, str]
     report: Report
 
@@ -74,16 +66,21 @@ class Results:
 def in_one_call(
     text: str, tokenizer: TokenizerAdapter, report: Report, finish: bool = True
 ) -> Encoding:
-    """The tokenizer's own serial call where the adapter offers it. Raises what that raises."""
+    """The tokenizer's own serial call where the adapter offers it. Raises what that raises, an
+    EngineError for a panic."""
     if finish and isinstance(tokenizer, EncodesWhole):
         return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
     start = time.perf_counter()
-    ids = _own_ids(tokenizer, text)
-    seconds = {"tokenize": time.perf_counter() - start}
+    try:  # a list of ids, which an author may find simpler to return, is taken too
+        ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
+    except (Exception, *PASSING):
+        raise
+    except BaseException as panic:
+        raise engine_error(panic, len(text)) from panic
+    report = replace(report, seconds={"tokenize": time.perf_counter() - start})
     final = alone(tokenizer, ids, text) if finish else ids
-    layout = partial(_alone_layout, tokenizer, text) if finish else None
-    origin = Origin(text, tokenizer, ids, layout)
-    return Encoding(frozen_ids(final), NO_SEAMS, replace(report, seconds=seconds), origin)
+    origin = Origin(text, tokenizer, ids, None if finish else numbered)
+    return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
 
 
 def by_own_call(
@@ -94,30 +91,11 @@ def by_own_call(
     start = time.perf_counter()
     ids = call(text)
     seconds = {"tokenize": time.perf_counter() - start}
-    origin = Origin(text, tokenizer, None, None)
-    return Encoding(frozen_ids(ids), NO_SEAMS, _timed(report, seconds), origin)
-
-
-def _timed(report: Report, seconds: Mapping[str, float]) -> Report:
-    """`replace` takes three times as long."""
-    return Report(
+    # `replace` takes three times as long
+    timed = Report(
         report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
     )
-
-
-def _alone_layout(tokenizer: TokenizerAdapter, text: str, count: int) -> IdArray:
-    return alone(tokenizer, numbered(count), text)
-
-
-def _own_ids(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The serial call: its own errors pass as they are, a panic becomes an EngineError. A list of
-    ids, which an author may find simpler to return, is taken too."""
-    try:
-        return np.asarray(tokenizer.encode(text), dtype=np.uint32)
-    except (Exception, *PASSING):
-        raise
-    except BaseException as panic:
-        raise engine_error(panic, len(text)) from panic
+    return Encoding(frozen_ids(ids), NO_SEAMS, timed, Origin(text, tokenizer, None))
 
 
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:

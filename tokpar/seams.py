@@ -51,14 +51,10 @@ class Columns:
     def of(cls, seams: Iterable[Seam]) -> Columns:
         """The columns of seams; licences that are equal are kept once."""
         numbers: dict[Licence, int] = {}
-        rows = [
-            (
-                seam.position,
-                seam.token,
-                numbers.setdefault((seam.rule, seam.theorem, seam.witness), len(numbers)),
-            )
-            for seam in seams
-        ]
+        rows = []
+        for seam in seams:
+            licence = seam.rule, seam.theorem, seam.witness
+            rows.append((seam.position, seam.token, numbers.setdefault(licence, len(numbers))))
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return cls(table[:, 0], table[:, 1], table[:, 2], tuple(numbers))
 

@@ -14,22 +14,20 @@ from tokpar.types import Rows
 
 _FIRST = 1 << 31
 
-Layout = Callable[[int], IdArray]
-"""`numbered(n)`, finished: where each final id came from."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
     """What ids were made of: enough to tell where they lie.
 
     `own`: the ids before special tokens, truncation and padding; None if the engine's own call gave
-    the final ones. `layout`: None if nothing was done to `own`.
+    the final ones. `layout` gives `numbered(n)`, finished: where each final id came from; None if
+    they were finished as those of a text of its own.
     """
 
     text: str
     tokenizer: TokenizerAdapter
     own: IdArray | None
-    layout: Layout | None
+    layout: Callable[[int], IdArray] | None = None
 
     def before_finish(self, final: IdArray) -> IdArray:
         """The ids before finishing. LookupError if they cannot be told from those of the engine's
@@ -46,14 +44,23 @@ class Origin:
         """Where each final id of `count` ones came from, see `numbered`."""
         if self.layout is not None:
             return self.layout(count)
-        whole = numbered(count)
-        return whole if self.own is not None else alone(self.tokenizer, whole, self.text)
+        return alone(self.tokenizer, numbered(count), self.text)
 
     def spans(self, final: IdArray, seams: Seams) -> SpanArray:
         """UTF-8 byte spans of the final ids, (0, 0) for what finishing inserted."""
         own = self.before_finish(final)
-        spans = _located(self.text, self.tokenizer, own, seams)
-        return finished_spans(spans, self.origin(len(own)))
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, Locates):
+            raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
+        if facts_of(tokenizer).tiles or not len(seams.planned):
+            spans = tokenizer.locate(own, self.text)
+        else:
+            spans = _locate_each(self.text, tokenizer, own, seams)
+        origin = self.origin(len(own))
+        finished = np.zeros((len(origin), 2), dtype=np.int64)
+        core = origin >= _FIRST
+        finished[core] = spans[origin[core] - _FIRST]
+        return finished
 
     def truncated(self, final: IdArray) -> bool:
         """Finishing left out ids of the text."""
@@ -74,22 +81,6 @@ def numbered(length: int) -> IdArray:
     """Stand-ins for ids that tell, once finished, where each final id came from: finishing never
     looks at values."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
-
-
-def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
-    """`spans` laid out as finishing laid out `numbered`; (0, 0) for what it inserted."""
-    final = np.zeros((len(origin), 2), dtype=np.int64)
-    core = origin >= _FIRST
-    final[core] = spans[origin[core] - _FIRST]
-    return final
-
-
-def _located(text: str, tokenizer: TokenizerAdapter, ids: IdArray, seams: Seams) -> SpanArray:
-    if not isinstance(tokenizer, Locates):
-        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    if facts_of(tokenizer).tiles or not len(seams.planned):
-        return tokenizer.locate(ids, text)
-    return _locate_each(text, tokenizer, ids, seams)
 
 
 def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> SpanArray:

@@ -8,7 +8,6 @@ whole text is encoded when it has come to its end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol, runtime_checkable
@@ -23,8 +22,6 @@ from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.types import Facts
-
-_NONE: IdArray = np.empty(0, dtype=np.uint32)
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32
@@ -63,9 +60,9 @@ def stream(
     """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
-    around = tokenizer.around if isinstance(tokenizer, Finishes) else (_NONE, _NONE)
+    around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
     if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
-        return _at_the_end(_strings(chunks), whole)
+        return _not_empty(_at_the_end(_strings(chunks), whole))
     checked = _checked(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
     ids = _between_cuts(checked, tokenizer) if eager is None else eager
@@ -73,11 +70,12 @@ def stream(
 
 
 def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
+    """A generator, which can be closed."""
     yield from filter(len, ids)
 
 
 def _at_the_end(chunks: Iterator[str], whole: Callable[[str], IdArray]) -> Iterator[IdArray]:
-    yield from filter(len, [whole("".join(chunks))])
+    yield whole("".join(chunks))
 
 
 def _strings(chunks: Iterable[str]) -> Iterator[str]:
@@ -127,21 +125,17 @@ def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
         if seam is None:
             tried = max(tried, horizon)
             continue
-        with _placed(start):
-            ids = tokenizer.encode(text[: seam.position])
+        ids = _encoded(tokenizer, text[: seam.position], start)
         taken = seam.position + int(dict(seam.witness).get("absorbed", 0))
         text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
-    with _placed(start):
-        ids = tokenizer.encode(text)
-    yield ids
+    yield _encoded(tokenizer, text, start)
 
 
-@contextmanager
-def _placed(start: int) -> Iterator[None]:
-    """The place of an EngineError counted from the start of the whole text."""
+def _encoded(tokenizer: TokenizerAdapter, text: str, start: int) -> IdArray:
+    """The place of an EngineError is counted from the start of the whole text."""
     try:
-        yield
+        return tokenizer.encode(text)
     except EngineError as error:
         raise EngineError(str(error), start + error.start, start + error.stop) from error
 

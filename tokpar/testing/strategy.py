@@ -18,7 +18,7 @@ from tokpar.interfaces import ChecksText, Finishes, Strategy, TokenizerAdapter, 
 from tokpar.kernels import has_surrogate
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.mending import Method
-from tokpar.pipeline import encode, encode_batch
+from tokpar.pipeline import encode_batch
 from tokpar.registry import build_strategy, registry
 from tokpar.results import in_one_call
 from tokpar.testing.checks import (
@@ -163,7 +163,7 @@ def encoded(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: Mapping[str, Any], text: str
 ) -> Encoding:
     """The encoding of a text by the pipeline, chunk by chunk in this thread."""
-    return encode(text, tokenizer, _method(strategy, options))
+    return encode_batch([text], tokenizer, _method(strategy, options))[0]
 
 
 def _method(strategy: Strategy, options: Mapping[str, Any]) -> Method:
