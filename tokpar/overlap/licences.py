@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.finder import CutFinder, run_stop
 from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.cuts.numbers import run_stop
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.overlap.chunks import FAR
