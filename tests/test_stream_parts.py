@@ -21,7 +21,7 @@ from tests.texts import texts
 from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
 from tokpar.cuts.added import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.online import Splitter, TokenSplitter, machine_for, splitters
+from tokpar.cuts.online import PatternSplitter, TokenSplitter, machine_for, splitters
 from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.tables import load_families
@@ -260,7 +260,7 @@ def test_no_text_makes_the_machine_read_characters_many_times(pattern: str) -> N
     for a, b in product(first, repeat=2):
         for text in (a + b * 200 + ".", (a + b * 20) * 10, (a + b) * 100, a * 100 + b * 100 + a):
             Counted.looks = 0
-            splitter = Splitter(counted, Pieces())
+            splitter = PatternSplitter(counted, Pieces())
             splitter.feed(text)
             splitter.end()
             assert Counted.looks <= 3 * len(text), text

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tokpar.facts import families as known
-from tokpar.facts.families import SHARED, SINGLES
+from tests.recipes import known
+from tests.recipes.known import SHARED, SINGLES
+from tokpar.facts import families
 from tokpar.facts.pattern import Atom
 
 ALL = ("fancy-regex", "oniguruma", "regex")
@@ -119,19 +120,19 @@ DEEPSEEK_CLASSES = {
 RECIPES = (
     Recipe(
         "gpt2",
-        ((ALL, (known.GPT2,)), (ALL, (known.GPT2_BRACKETS,)), (ALL, (known.R50K,))),
+        ((ALL, (families.GPT2,)), (ALL, (known.GPT2_BRACKETS,)), (ALL, (known.R50K,))),
         GPT2_CLASSES,
         universal="any",
     ),
-    Recipe("cl100k", ((ALL, (known.CL100K,)), (ALL, (known.CL100K_MIDDLE,))), CL100K_CLASSES),
+    Recipe("cl100k", ((ALL, (families.CL100K,)), (ALL, (known.CL100K_MIDDLE,))), CL100K_CLASSES),
     Recipe(
         "cl100k_tiktoken",
         ((POSSESSIVE, (known.CL100K_TIKTOKEN,)), (ALL, (known.CL100K_SAVED,))),
         CL100K_CLASSES,
     ),
-    Recipe("qwen2", ((ALL, (known.QWEN2,)),), CL100K_CLASSES),
-    Recipe("o200k", ((ALL, (known.O200K,)),), O200K_CLASSES),
-    Recipe("tekken", ((ALL, (known.TEKKEN,)),), TEKKEN_CLASSES),
+    Recipe("qwen2", ((ALL, (families.QWEN2,)),), CL100K_CLASSES),
+    Recipe("o200k", ((ALL, (families.O200K,)),), O200K_CLASSES),
+    Recipe("tekken", ((ALL, (families.TEKKEN,)),), TEKKEN_CLASSES),
     Recipe(
         "deepseek",
         tuple(

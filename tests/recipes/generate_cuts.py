@@ -20,7 +20,7 @@ import numpy as np
 from tests.recipes import engines
 from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
-from tokpar.facts.families import SHARED, SINGLES
+from tests.recipes.known import SHARED, SINGLES
 from tokpar.facts.pattern import Alt, Atom, Chars, char_sets, parse, walk
 from tokpar.facts.tables import WHITESPACE, Ranges, merged
 

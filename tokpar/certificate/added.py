@@ -12,6 +12,7 @@ from functools import cached_property
 from tokpar.types import AddedToken
 
 _SPACE_RUN = re.compile(r"\s*")
+_RARE = 1 << 14
 
 
 def possibly_word(char: str) -> bool:
@@ -41,10 +42,21 @@ def occurring(contents: Iterable[str], text: str) -> list[str]:
         if lacking.isdisjoint(content):
             groups.setdefault(content[0], []).append(content)
     found = []
-    for group in groups.values():
-        if re.search("|".join(map(re.escape, group)), text):
+    for first, group in groups.items():
+        if _one_occurs(first, re.compile("|".join(map(re.escape, group))), text):
             found += [content for content in group if content in text]
     return found
+
+
+def _one_occurs(first: str, pattern: re.Pattern[str], text: str) -> bool:
+    """The pattern, which begins with a character, matches; while that is rare, looking for it alone
+    takes a tenth of the time."""
+    place = text.find(first)
+    for _ in range(_RARE):
+        if place < 0 or pattern.match(text, place):
+            return place >= 0
+        place = text.find(first, place + 1)
+    return place >= 0 and pattern.search(text, place) is not None
 
 
 class Occurrences:

@@ -11,7 +11,7 @@ from tokpar.certificate.ground import RefusedError, once, require
 from tokpar.certificate.written import Written
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, byte_starts
+from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 
 OF_THE_TEXT, FOR_A_SEAM = 64, 4096
 """Parts of a text are tokenized as far as they have, together, so many times its characters, and
@@ -94,7 +94,7 @@ class Answers:
 
     def _tiling(self) -> IntArray:
         assert self.ids is not None
-        return tiling_edges(self._locate(self.ids, self.text), 0, byte_length(self.text))
+        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.written.utf8))
 
     def _locate(self, ids: IdArray, text: str) -> SpanArray:
         if not isinstance(self.tokenizer, Locates):

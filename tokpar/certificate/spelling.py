@@ -17,6 +17,7 @@ from tokpar.kernels import IdArray, IntArray
 UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
 _WORD = 8
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
+_NO_BYTE = 0xFF  # of no UTF-8
 _MOST_IDS = 1 << 26
 """No vocabulary has more; tables of this length are still small."""
 
@@ -45,7 +46,7 @@ def _alike(
     ids: IntArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
 ) -> bool:
     """Each id has the bytes of its example."""
-    padded = codes.tobytes() + bytes(_WORD)
+    padded = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
     words: NDArray[np.uint64] = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
     table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
     table[ids[examples]] = lengths[examples]
@@ -75,7 +76,6 @@ class _Examples:
         self._ids = ids
         self._edges = edges
         self._codes = codes
-        self._text = codes.tobytes()
         self._tokenizer = tokenizer
 
     def decode(self, examples: IntArray) -> bool:
@@ -102,23 +102,31 @@ class _Examples:
     def _decode_whole(self, examples: IntArray) -> bool:
         """All in one call, with an id between that keeps them apart: one ASCII character that few
         of them hold. Those that do are decoded alone."""
-        starts, stops = self._edges[examples].tolist(), self._edges[examples + 1].tolist()
-        pieces = [self._text[start:stop] for start, stop in zip(starts, stops, strict=True)]
-        letters = {piece: k for k, piece in enumerate(pieces) if len(piece) == 1}
-        if not letters:
+        starts = self._edges[examples]
+        lengths = self._edges[examples + 1] - starts
+        heads = np.cumsum(lengths + 1) - (lengths + 1)
+        owner = np.repeat(np.arange(len(examples)), lengths + 1)
+        # each with the byte before it, in whose place the separator is written
+        pieces = self._codes[(starts - 1 - heads)[owner] + np.arange(len(owner))]
+        pieces[heads] = _NO_BYTE
+        letters = np.flatnonzero(lengths == 1)
+        if not len(letters):
             return all(self._decoded(place, place + 1) for place in examples.tolist())
-        counts = np.bincount(np.frombuffer(b"".join(pieces), dtype=np.uint8), minlength=256)
-        between = min(letters, key=lambda letter: counts[ord(letter)])
-        holding = np.array([between in piece for piece in pieces])
-        joined, alone = examples[~holding], examples[holding].tolist()
-        row = np.full(2 * len(joined) + 1, self._ids[examples[letters[between]]], dtype=np.uint32)
-        row[1::2] = self._ids[joined]
-        expected = between.join([b"", *(piece for piece in pieces if between not in piece), b""])
-        return self._says(row, expected) and all(self._decoded(k, k + 1) for k in alone)
+        counts = np.bincount(pieces, minlength=256)
+        letter = letters[np.argmin(counts[self._codes[starts[letters]]])]
+        between = self._codes[starts[letter]]
+        holding = np.zeros(len(examples), dtype=np.bool_)
+        holding[owner[pieces == between]] = True
+        row = np.full(2 * int((~holding).sum()) + 1, self._ids[examples[letter]], dtype=np.uint32)
+        row[1::2] = self._ids[examples[~holding]]
+        expected = np.append(pieces[~holding[owner]], between)
+        expected[expected == _NO_BYTE] = between
+        alone = examples[holding].tolist()
+        return self._says(row, expected.tobytes()) and all(self._decoded(k, k + 1) for k in alone)
 
     def _decoded(self, first: int, last: int) -> bool:
         start, stop = int(self._edges[first]), int(self._edges[last])
-        return self._says(self._ids[first:last], self._text[start:stop])
+        return self._says(self._ids[first:last], self._codes[start:stop].tobytes())
 
     def _says(self, ids: IdArray, expected: bytes) -> bool:
         try:

@@ -160,10 +160,6 @@ def _undisturbed(token: AddedToken, start: int, text: str, p: int) -> bool:
         (stop == p and maybe_word(text[p])) or (start == p and maybe_word(text[p - 1]))
     ):
         return False
-    if token.rstrip and stop <= p and _all_space(text, stop, p + 1):
+    if token.rstrip and stop <= p and all(map(maybe_space, text[stop : p + 1])):
         return False
-    return not (token.lstrip and start >= p and _all_space(text, p - 1, start))
-
-
-def _all_space(text: str, start: int, stop: int) -> bool:
-    return all(maybe_space(char) for char in text[start:stop])
+    return not (token.lstrip and start >= p and all(map(maybe_space, text[p - 1 : start])))

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.numbers import is_number, number_pairs, run_start, run_stop
-from tokpar.facts.tables import WHITESPACE, Family, family_named, pair_pattern
+from tokpar.facts.tables import (
+    WHITESPACE,
+    Family,
+    family_named,
+    load_atoms,
+    pair_pattern,
+    range_class,
+)
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
+_NUMBER_ATOMS = ("ascii_digit", "N")
+_BLOCK = 4096
+# How far back the start of a run is looked for when no earlier seam tells it: keeps the work of a
+# search linear in the text.
+_FARTHEST = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +137,7 @@ class CutFinder:
         for match in self._digit_pairs.finditer(text, lo, min(len(text), hi + 1)):
             if match.start() < tried:
                 continue
-            run = run_start(text, match.start(), after)
+            run = _run_start(text, match.start(), after)
             if run is None:
                 tried = run_stop(text, match.start(), hi) + 1
                 continue
@@ -144,7 +155,7 @@ class CutFinder:
     def _digit_pairs(self) -> re.Pattern[str] | None:
         if self.family is None or self.family.digit_phase is None or not self._digits_apart:
             return None
-        return number_pairs()
+        return re.compile(f"(?<={_number_class()})(?={_number_class()})")
 
     @cached_property
     def _digits_apart(self) -> bool:
@@ -153,7 +164,7 @@ class CutFinder:
         if self.facts.normalizers:
             return False
         edges = {t.content[i] for t in self.facts.added_tokens if t.content for i in (0, -1)}
-        return all(is_number(char) is False for char in edges)
+        return all(_is_number(char) is False for char in edges)
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """Added tokens are matched the same way with a cut before code point `p`."""
@@ -210,9 +221,9 @@ class CutFinder:
         """A multiple of three digits after the start of a run of digits (theorem 22)."""
         if self._digit_pairs is None or self.facts.prefix_space:
             return None
-        if not is_number(text[p]) or not is_number(text[p - 1]):
+        if not _is_number(text[p]) or not _is_number(text[p - 1]):
             return None
-        run = run_start(text, p) if run is None else run
+        run = _run_start(text, p) if run is None else run
         if run is None or p == run or (p - run) % 3 or not self.added.safe(text, p):
             return None
         return self._seam(p, "K2", "22", (("run", run),))
@@ -227,11 +238,53 @@ def finder_for(facts: Facts) -> CutFinder:
 
 
 def _finder(facts: Facts) -> CutFinder:
-    after = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
-    before = [t for t in facts.added_tokens if not (t.normalized and facts.normalizers)]
-    return CutFinder(
-        facts=facts,
-        family=family_named(facts.family) if facts.family else None,
-        added=AddedTokenGuard(tuple(before)),
-        normalized=NormalizerGuard(facts.normalizers, tuple(after)),
-    )
+    after = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
+    before = AddedTokenGuard(tuple(t for t in facts.added_tokens if t not in after))
+    family = family_named(facts.family) if facts.family else None
+    return CutFinder(facts, family, before, NormalizerGuard(facts.normalizers, after))
+
+
+@cache
+def _number_class() -> str:
+    atoms = load_atoms()
+    return range_class(span for name in _NUMBER_ATOMS for span in atoms[name])
+
+
+@cache
+def _numbers() -> re.Pattern[str]:
+    return re.compile(_number_class() + "+")
+
+
+@cache
+def _frozen() -> re.Pattern[str]:
+    return re.compile(range_class(span for spans in load_atoms().values() for span in spans))
+
+
+def _is_number(char: str) -> bool | None:
+    r"""Whether `char` is \p{N}; None where the engines need not agree."""
+    if _numbers().match(char):
+        return True
+    return False if _frozen().match(char) else None
+
+
+def _run_start(text: str, p: int, after: Seam | None = None) -> int | None:
+    """Start of the maximal run of numbers that `p` lies in, code points; None if the character
+    before it is undecided or too far. `after`: an earlier seam, trusted if in the same run."""
+    least, known = max(0, p - _FARTHEST), None
+    if after is not None and after.rule == "K2" and after.position < p:
+        least, known = after.position, int(dict(after.witness)["run"])
+    start = p
+    numbers = _numbers()
+    while start > least and numbers.fullmatch(text, max(least, start - _BLOCK), start):
+        start = max(least, start - _BLOCK)
+    while start > least and numbers.match(text, start - 1, start):
+        start -= 1
+    if start == least and known is not None:
+        return known
+    return start if start == 0 or _is_number(text[start - 1]) is False else None
+
+
+def run_stop(text: str, p: int, limit: int) -> int:
+    """End of the run of numbers from `p` on, looked for up to `limit` (code points)."""
+    found = _numbers().match(text, p, limit)
+    return p if found is None else found.end()

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.periods import Stretch, run_of, stretch_at
+from tokpar.cuts.periods import Periodic, run_of, stretch_at
 from tokpar.cuts.scan import Scanner, scanner_for
 from tokpar.facts.crossing import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
@@ -203,7 +203,7 @@ class Inside:
         # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
         least = self.facts.longest_token + 1
         low, target, misses = piece[0], max(last + size, piece[0] + least), 0
-        stretch: Stretch | None = None
+        stretch: Periodic | None = None
         while target <= piece[1] - least:
             if stretch is None or not stretch.start <= target < stretch.stop:
                 stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
@@ -222,7 +222,7 @@ class Inside:
             low = place.stop
             target = max(place.seam.position + size, low + least)
 
-    def _paired(self, stretch: Stretch) -> bool:
+    def _paired(self, stretch: Periodic) -> bool:
         """Every two characters side by side in the stretch are a token, which reaches across."""
         tokens = self.facts.tokens
         pairs = {a + b for a, b in pairwise(stretch.word + stretch.word[:1])}
@@ -238,7 +238,12 @@ class Inside:
         return place if place is not None and self.apart(text, piece, place) else None
 
     def _window(
-        self, text: str, piece: tuple[int, int], low: int, target: int, stretch: Stretch | None
+        self,
+        text: str,
+        piece: tuple[int, int],
+        low: int,
+        target: int,
+        stretch: Periodic | None,
     ) -> tuple[int, int, int] | None:
         """An overlap around the target, or behind it in periodic text, where it begins where a
         token should: its middle, start and stop. None if too little of the pre-token is left."""

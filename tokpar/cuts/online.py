@@ -1,7 +1,7 @@
 """Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
 
-A sequence of Splits is a row of `Splitter`s. Each is told the characters that certainly belong to
-the piece it is in, and where that piece ends, and tells the next one the same of its own pieces.
+A sequence of Splits is a row of `PatternSplitter`s. Each is told the characters that certainly
+belong to the piece it is in, and where that piece ends, and tells the next one the same of its own.
 Classes of characters are those of the module `regex`, which is asked about every code point.
 """
 
@@ -57,13 +57,8 @@ class Machine:
     signs: tuple[int, ...]
     at_end: tuple[bool, ...]
 
-    def symbols(self, wide: bytes) -> bytes:
-        """One byte for each character of a text in UTF-32."""
-        symbols: NDArray[np.uint8] = self.symbol_of[np.frombuffer(wide, dtype="<u4")]
-        return symbols.tobytes()
 
-
-class Splitter:
+class PatternSplitter:
     """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too.
 
     Only a longer match can take the place of the longest so far, so all before the end of that
@@ -80,7 +75,7 @@ class Splitter:
     def feed(self, text: str) -> None:
         wide = text.encode(_WIDE)
         self._wide += wide
-        self._symbols += self._machine.symbols(wide)
+        self._symbols += self._machine.symbol_of[np.frombuffer(wide, dtype="<u4")].tobytes()
         self._run()
 
     def end(self) -> None:
@@ -194,7 +189,7 @@ def machine_for(pattern: str) -> Machine:
 def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
     """A row of Splits that ends in `sink`. Raises UnsupportedPatternError."""
     for pattern in reversed(patterns):
-        sink = Splitter(machine_for(pattern), sink)
+        sink = PatternSplitter(machine_for(pattern), sink)
     return sink
 
 

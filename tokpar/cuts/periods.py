@@ -61,11 +61,8 @@ def _probed(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | N
 def _begin(scanner: Scanner, tokenizer: TokenizerAdapter, text: str) -> tuple[int, int] | None:
     """The id, and its length, that a run, one pre-token of one-byte characters, begins with twice;
     None otherwise."""
-    found = token_edges(scanner, tokenizer, text)
-    if found is None or len(found[1]) < 3:
-        return None
-    ids, edges = found
-    twice = ids[0] == ids[1] and edges[2] == 2 * edges[1]
+    ids, edges = token_edges(scanner, tokenizer, text) or ([], [])
+    twice = len(ids) > 1 and ids[0] == ids[1] and edges[2] == 2 * edges[1]
     return (ids[0], edges[1]) if twice else None
 
 
@@ -86,7 +83,7 @@ def token_edges(
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Periodic:
     """text[start:stop] is `word` again and again; its tokens repeat, as far as a probe can tell,
     after `cycle` characters, and one of them begins at `edge`. `cycle` 0: that is not known."""
 
@@ -103,7 +100,7 @@ class Stretch:
 
 def stretch_at(
     text: str, piece: tuple[int, int], place: int, scanner: Scanner, tokenizer: TokenizerAdapter
-) -> Stretch | None:
+) -> Periodic | None:
     """The periodic stretch of a pre-token around a place, or None."""
     period = period_at(text, place, min(piece[1], place + _LOOKED_AT))
     if period is None:
@@ -117,7 +114,9 @@ def stretch_at(
     places = np.flatnonzero(np.isin(byte_starts(probe), found[1] if found else [])) + first
     middle = places[(places >= start + longest) & (places <= first + len(probe) - longest)]
     cycle = next(_cycles(middle.tolist(), period), 0)
-    return Stretch(text[place : place + period], start, stop, cycle, int(middle[0]) if cycle else 0)
+    return Periodic(
+        text[place : place + period], start, stop, cycle, int(middle[0]) if cycle else 0
+    )
 
 
 def _cycles(edges: Sequence[int], period: int) -> Iterator[int]:

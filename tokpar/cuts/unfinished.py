@@ -53,8 +53,10 @@ class UnfinishedText:
 
     def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
         """The last certified cut in (after, horizon], places in code points."""
+        # between two spaces tokens of the normalized text are not followed to a final answer
+        unclear = bool(self.finder.normalized.tokens)
         for place in range(horizon, after, -1):
-            if self._twice_space and maybe_space(text[place]) and maybe_space(text[place - 1]):
+            if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
             seam = self.finder.certify(text, place)
             if seam is not None:
@@ -81,11 +83,6 @@ class UnfinishedText:
         """No added token looks at what is beside it."""
         tokens = self.finder.added.tokens
         return not any(token.lstrip or token.rstrip or token.single_word for token in tokens)
-
-    @cached_property
-    def _twice_space(self) -> bool:
-        """Between two spaces tokens of the normalized text are not followed to a final answer."""
-        return bool(self.finder.normalized.tokens)
 
     @cached_property
     def _beginnings(self) -> Beginnings:

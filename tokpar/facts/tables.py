@@ -25,7 +25,7 @@ WHITESPACE: Ranges = (
 
 
 @dataclass(frozen=True)
-class Source:
+class Spelling:
     """One spelling under which a family occurs: an engine and a pattern per Split stage."""
 
     engine: str
@@ -42,7 +42,7 @@ class Family:
     """
 
     name: str
-    sources: tuple[Source, ...]
+    sources: tuple[Spelling, ...]
     classes: Mapping[str, tuple[str, ...]]
     pairs: Mapping[str, Mapping[str, str]]
     triples: tuple[tuple[str, str, str, str], ...]
@@ -111,8 +111,8 @@ def family_named(name: str) -> Family | None:
 
 def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
     """The family that `engine` makes of these Split patterns, one per stage; None if unknown."""
-    source = Source(engine, tuple(patterns))
-    return next((family for family in load_families().values() if source in family.sources), None)
+    spelling = Spelling(engine, tuple(patterns))
+    return next((family for family in load_families().values() if spelling in family.sources), None)
 
 
 @lru_cache(maxsize=64)
@@ -167,7 +167,7 @@ def _read(name: str) -> Any:
 def _family(name: str, entry: Mapping[str, Any]) -> Family:
     return Family(
         name=name,
-        sources=tuple(Source(s["engine"], tuple(s["patterns"])) for s in entry["sources"]),
+        sources=tuple(Spelling(s["engine"], tuple(s["patterns"])) for s in entry["sources"]),
         classes={key: tuple(atoms) for key, atoms in entry["classes"].items()},
         pairs=entry["pairs"],
         triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["triples"]),

@@ -9,9 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.finder import CutFinder, run_stop
 from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.cuts.numbers import run_stop
 from tokpar.interfaces import Locates, TokenizerAdapter
 from tokpar.kernels import (
     IdArray,
