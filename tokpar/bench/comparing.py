@@ -11,18 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from string import ascii_letters
 
 from tokpar.bench.datasets import Dataset
-from tokpar.bench.measuring import Experiment, Job, Sample, Samples, middle
-from tokpar.bench.methods import SERIAL, SERIAL_NAME, Method
+from tokpar.bench.measuring import (
+    Experiment,
+    LongText,
+    Sample,
+    Samples,
+    TimedJob,
+    encode_job,
+    middle,
+)
 from tokpar.bench.records import MethodRow, Row, Spread, SweepRow
-from tokpar.bench.repeats import LongText, encode_job
-from tokpar.bench.subjects import Opened, Subject, suits
+from tokpar.bench.subjects import SERIAL, SERIAL_NAME, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"
 """Of the tokenizer's own call."""
 ANY = 0
 """The place of a method that does not depend on what is swept."""
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
-_Way = tuple[Subject, str, Method]
+_Way = tuple[Subject, str, ComparedMethod]
 
 
 def comparison(
@@ -30,7 +36,7 @@ def comparison(
     dataset: Dataset,
     subjects: Sequence[Subject],
     executors: Sequence[str],
-    methods: Sequence[Method],
+    methods: Sequence[ComparedMethod],
     workers: int,
     opened: Opened,
 ) -> Experiment:
@@ -145,13 +151,13 @@ def places(first: int, most: int, factor: int) -> list[int]:
     return [*found, most] if most else []
 
 
-def _lengths(long: LongText) -> Iterator[Job]:
+def _lengths(long: LongText) -> Iterator[TimedJob]:
     for length in places(SHORTEST, len(long.text), long.factor):
         for method in (SERIAL, *long.methods):
             yield long.job(method, length, long.text[:length], long.workers)
 
 
-def _chunks(long: LongText) -> Iterator[Job]:
+def _chunks(long: LongText) -> Iterator[TimedJob]:
     yield long.job(SERIAL, ANY, long.text, long.workers)
     for size in places(SMALLEST_CHUNK, len(long.text) // 2, long.factor):
         for method in long.methods:
@@ -160,14 +166,14 @@ def _chunks(long: LongText) -> Iterator[Job]:
                 yield long.job(sized, size, long.text, long.workers)
 
 
-def _workers(long: LongText) -> Iterator[Job]:
+def _workers(long: LongText) -> Iterator[TimedJob]:
     yield long.job(SERIAL, ANY, long.text, long.workers)
     for count in places(1, 2 * long.workers, 2):
         for method in long.methods:
             yield long.job(method, count, long.text, count)
 
 
-def _batches(long: LongText) -> Iterator[Job]:
+def _batches(long: LongText) -> Iterator[TimedJob]:
     length = max(1, len(long.text) // LARGEST_BATCH)
     parts = [long.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
     for count in places(1, LARGEST_BATCH, 2):
@@ -177,7 +183,7 @@ def _batches(long: LongText) -> Iterator[Job]:
             yield encode_job(key, long.subject, method, pool, *texts, batch=True)
 
 
-SWEEPS: dict[str, Callable[[LongText], Iterator[Job]]] = {
+SWEEPS: dict[str, Callable[[LongText], Iterator[TimedJob]]] = {
     "length": _lengths,
     "chunk": _chunks,
     "workers": _workers,

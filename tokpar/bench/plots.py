@@ -15,17 +15,9 @@ from itertools import cycle
 from typing import Any
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
-from tokpar.bench.tables import (
-    STAGES,
-    SWEPT,
-    grouped,
-    milliseconds,
-    share,
-    stages_of,
-    varied,
-)
+from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar.bench.subjects import SERIAL_NAME
+from tokpar.bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 WIDTH, HEIGHT = 5.2, 3.6  # inches
@@ -71,7 +63,7 @@ class Picture:
     inline: str
 
 
-def pictures(results: Results) -> list[Picture]:
+def pictures(results: BenchResults) -> list[Picture]:
     """A picture for each table that is better seen."""
     compared = [row for row in results.methods if row.part == "methods"]
     by_engine = "tokenizer", "engine"
@@ -103,7 +95,8 @@ def _picture(
     names = (rows[0].dataset, tokenizer) if part == "methods" else (tokenizer, rows[0].engine)
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
-    name = "-".join(slug(each) for each in (part, *names))
+    slugs = (re.sub(r"\W+", "-", each).strip("-").lower() for each in names)
+    name = "-".join([part, *(slug or "x" for slug in slugs)])
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         # the SVG's reader has fonts of its own; a PNG shows a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -119,13 +112,8 @@ def _picture(
     return Picture(name, part, about, svg.getvalue(), png.getvalue(), inline(bare.getvalue(), name))
 
 
-def slug(name: str) -> str:
-    """A part of a file's name: "leval.jsonl" -> "leval-jsonl"."""
-    return re.sub(r"\W+", "-", name).strip("-").lower() or "x"
-
-
 def plain(text: str) -> str:
-    """Text in which matplotlib sees no formula, and that an SVG can hold."""
+    """In which matplotlib sees no formula, and that an SVG can hold."""
     return in_xml(text).replace("$", r"\$")
 
 

@@ -124,7 +124,7 @@ class SweepRow:
 
 
 @dataclass
-class Results:
+class BenchResults:
     """Everything of one run; `complete` is False after an interrupt."""
 
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -156,12 +156,12 @@ _ROWS: dict[str, type[Any]] = {
 _SPREADS = ("seconds", "own", "measured")
 
 
-def to_json(results: Results) -> dict[str, Any]:
+def to_json(results: BenchResults) -> dict[str, Any]:
     """A value that `json.dumps` takes and `from_json` reads."""
     return {"format": FORMAT, "version": VERSION, **asdict(results)}
 
 
-def from_json(value: Any) -> Results:
+def from_json(value: Any) -> BenchResults:
     """The results again, equal to those written. Raises FileFormatError."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise FileFormatError(f'expected results with "format": "{FORMAT}"')
@@ -171,7 +171,7 @@ def from_json(value: Any) -> Results:
         content = {name: value[name] for name in ("provenance", "settings", "notes", "complete")}
         for name, shape in _ROWS.items():
             content[name] = [_row(shape, row) for row in value[name]]
-        return Results(**content)
+        return BenchResults(**content)
     except (KeyError, TypeError) as error:
         raise FileFormatError(f"expected all fields of {FORMAT} {VERSION}: {error!r}") from error
 

@@ -10,11 +10,17 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokpar.bench.comparing import stage_means
-from tokpar.bench.measuring import Experiment, Sample, Samples, middle
-from tokpar.bench.methods import SERIAL
+from tokpar.bench.measuring import (
+    Experiment,
+    LongText,
+    Sample,
+    Samples,
+    TimingExecutor,
+    encode_job,
+    middle,
+)
 from tokpar.bench.records import ProjectionRow, Row, Spread, StageRow
-from tokpar.bench.repeats import LongText, TimingExecutor, encode_job
-from tokpar.bench.subjects import suits
+from tokpar.bench.subjects import SERIAL, suits
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
 from tokpar.sizes import fit_for

@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
+from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
 from tokpar.bench.stages import WORKERS
+from tokpar.bench.subjects import SERIAL_NAME
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")
@@ -245,7 +245,7 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
 
 
 def tables(
-    results: Results,
+    results: BenchResults,
     methods: Callable[[Sequence[MethodRow]], Table] = _methods,
     stages: Callable[[Sequence[StageRow]], Table] = _stages,
     retries: Callable[[Sequence[MethodRow]], Table] = _retries,

@@ -14,7 +14,7 @@ _Token = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferingRange:
     """joined[first:last] stands where serial[other_first:other_last] should.
 
     `start`, `stop`: what both cover, UTF-8 bytes of the text; -1 where tokens are not located.
@@ -32,7 +32,7 @@ class Difference:
 
 def differences(
     joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
-) -> tuple[Difference, ...]:
+) -> tuple[DifferingRange, ...]:
     """All differences, ascending; `seams`: (ids before it, byte offset) of each.
 
     Tokens are the same if id and place are; not `exact`: if the places touch, since engines place
@@ -48,7 +48,7 @@ def differences(
         covered = [*left[first:last], *right[other_first:other_last]]
         start, stop = min(token[0] for token in covered), max(token[1] for token in covered)
         laid_to = _nearest(places, start, stop)
-        found.append(Difference(first, last, other_first, other_last, start, stop, laid_to))
+        found.append(DifferingRange(first, last, other_first, other_last, start, stop, laid_to))
     return tuple(found)
 
 
@@ -83,14 +83,14 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
     return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
 
 
-def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> Difference:
+def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
     """What is left when equal ids in front and at the end are taken away."""
     least = min(len(joined), len(serial))
     front = first_difference(joined, serial)
     rest = least - front
     back = first_difference(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
     last, other_last = len(joined) - back, len(serial) - back
-    return Difference(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
+    return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
 
 
 def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokpar.explain.differences import Difference
+from tokpar.explain.differences import DifferingRange
 from tokpar.explain.trace import Trace
 from tokpar.explain.words import shown
 from tokpar.interfaces import Decodes
@@ -98,7 +98,7 @@ def _decoded(trace: Trace, id_: int) -> str:
         return ""
 
 
-def unequal(trace: Trace, difference: Difference) -> Unequal:
+def unequal(trace: Trace, difference: DifferingRange) -> Unequal:
     """A difference, with the tokens of both sides."""
 
     def row(first: int, last: int, ids: IdArray, spans: SpanArray | None) -> Row:

@@ -17,7 +17,7 @@ from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.explain.differences import Difference, differences
+from tokpar.explain.differences import DifferingRange, differences
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
@@ -110,7 +110,7 @@ class Trace:
         return np.concatenate(known) if len(known) == len(self.kept) else None
 
     @cached_property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[DifferingRange, ...]:
         """Where joined and serial ids differ, in order; each with the seams it is laid to."""
         if self.equal:
             return ()
@@ -122,9 +122,9 @@ class Trace:
         )
 
     @cached_property
-    def differing(self) -> Mapping[int, Sequence[Difference]]:
+    def differing(self) -> Mapping[int, Sequence[DifferingRange]]:
         """The seams that a difference is laid to, and which."""
-        found: defaultdict[int, list[Difference]] = defaultdict(list)
+        found: defaultdict[int, list[DifferingRange]] = defaultdict(list)
         for each in self.differences:
             for n in each.seams:
                 found[n].append(each)
