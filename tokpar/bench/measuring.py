@@ -30,8 +30,8 @@ Moved = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one job. `share`: of the ids, how many are the tokenizer's own. `chunk_seconds`: of
-    each call of the executor, the seconds of each chunk."""
+    """One run of one job. `share`: of the ids, how many are the tokenizer's own. `chunk_seconds`:
+    of each call of the executor, the seconds of each chunk."""
 
     seconds: float
     share: float
@@ -124,7 +124,7 @@ def middle(items: Sequence[Item], seconds: Callable[[Item], float]) -> Item:
 
 
 class TimingExecutor:
-    """Gives another executor one chunk at a time; `calls`: the seconds of each chunk, by call."""
+    """Gives another executor one chunk at a time; `calls`: of each call, the chunks' seconds."""
 
     def __init__(self, inner: Executor) -> None:
         self._inner = inner

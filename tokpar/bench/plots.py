@@ -15,7 +15,14 @@ from itertools import cycle
 from typing import Any
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar.bench.records import (
+    BenchResults,
+    Measured,
+    MethodRow,
+    ProjectionRow,
+    StageRow,
+    SweepRow,
+)
 from tokpar.bench.subjects import SERIAL_NAME
 from tokpar.bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
@@ -42,11 +49,8 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tokpar",
     "legend.frameon": False,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
 }
 
 
@@ -199,11 +203,10 @@ def _draw_projection(axes: Any, rows: Sequence[ProjectionRow]) -> None:
         if real:
             axes.plot(*zip(*real, strict=True), marker, color=colour, markersize=6)
     axes.axhline(1, color=GREY, linestyle="--", linewidth=1, label="own call")
-    workers = sorted({row.workers for row in rows})
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers (lines: projected, marks: measured)")
     axes.set_ylabel("times the own call's speed")
-    _places(axes, workers, [str(count) for count in workers])
+    _places(axes, sorted({row.workers for row in rows}))
 
 
 def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
@@ -228,8 +231,7 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
             linestyle="--" if own else "-",
             label="own call" if own else plain(method),
         )
-    places = sorted({row.x for row in rows} - {ANY})
-    _places(axes, places, [f"{place:,}" for place in places], fontsize=8)
+    _places(axes, sorted({row.x for row in rows} - {ANY}), fontsize=8)
     if rows[0].sweep == "length":
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:,g}")
@@ -239,19 +241,17 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
     axes.set_ylabel("milliseconds per text")
 
 
-def _quartiles(rows: Sequence[MethodRow] | Sequence[SweepRow]) -> list[list[float]]:
+def _quartiles(rows: Sequence[Measured]) -> list[list[float]]:
     """How far the quartiles are from the medians, milliseconds: the lower ones, the upper ones."""
-    spreads = [row.seconds for row in rows]
-    return [
-        [1000 * (spread.median - spread.lower) for spread in spreads],
-        [1000 * (spread.upper - spread.median) for spread in spreads],
-    ]
+    below = [1000 * (row.seconds.median - row.seconds.lower) for row in rows]
+    above = [1000 * (row.seconds.upper - row.seconds.median) for row in rows]
+    return [below, above]
 
 
-def _places(axes: Any, places: Sequence[int], labels: Sequence[str], **look: Any) -> None:
+def _places(axes: Any, places: Sequence[int], **look: Any) -> None:
     """Doubling places, and the legend below, where it hides nothing."""
     axes.set_xscale("log", base=2)
-    axes.set_xticks(places, labels, **look)
+    axes.set_xticks(places, [f"{place:,}" for place in places], **look)
     axes.minorticks_off()
     axes.margins(x=0.07)
     axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=8)

@@ -36,27 +36,33 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class MethodRow:
-    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
-    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: per text, the mean
-    over the texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round.
-    `stages`: seconds per text of the round of median duration."""
+class Measured:
+    """What was encoded by what, in so many seconds per text."""
 
-    part: str
     dataset: str
-    texts: int
     code_points: int
     tokenizer: str
     engine: str
+    method: str
+    seconds: Spread
+
+
+@dataclass(frozen=True)
+class MethodRow(Measured):
+    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
+    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: the mean over the
+    texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round. `stages`:
+    seconds per text of the round of median duration."""
+
+    part: str
+    texts: int
     executor: str
     workers: int
-    method: str
     strategy: str
     options: Mapping[str, Any]
     lossless: bool
     texts_equal: float
     ids_equal: float
-    seconds: Spread
     chunks: int
     retries: int
     repairs: int
@@ -65,22 +71,14 @@ class MethodRow:
 
 
 @dataclass(frozen=True)
-class StageRow:
-    """Where the time of one encode goes when one worker takes chunk after chunk.
+class StageRow(Measured):
+    """Where the time of one encode goes when one worker takes chunk after chunk. `stages`: seconds,
+    "rest" is what no stage accounts for. `work` and `span`: sum and most of the chunk times. `own`:
+    the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the share of the stage
+    tokenize, by number of workers; "all": without end."""
 
-    `stages`: seconds, "rest" is what no stage accounts for. `work` and `span`: sum and most of
-    the chunk times. `own`: the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the
-    share of the stage tokenize, by number of workers; "all": without end.
-    """
-
-    dataset: str
-    code_points: int
-    tokenizer: str
-    engine: str
-    method: str
     equal: bool
     chunks: int
-    seconds: Spread
     stages: Mapping[str, float]
     work: float
     span: float
@@ -108,19 +106,13 @@ class ProjectionRow:
 
 
 @dataclass(frozen=True)
-class SweepRow:
+class SweepRow(Measured):
     """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
-    or a count; 0 where the method does not depend on it). `seconds`: per text."""
+    or a count; 0 where the method does not depend on it)."""
 
     sweep: str
-    dataset: str
-    code_points: int
-    tokenizer: str
-    engine: str
-    method: str
     x: int
     equal: bool
-    seconds: Spread
 
 
 @dataclass
@@ -141,7 +133,6 @@ class BenchResults:
         return sum(len(getattr(self, name)) for name in _ROWS)
 
     def add(self, row: Row) -> None:
-        """The row to the list of its kind."""
         kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
         getattr(self, kind).append(row)
 

@@ -16,11 +16,9 @@ TOKENS_AROUND = 12
 @dataclass(frozen=True, slots=True)
 class Token:
     """One token of a row. `number`: in its chunk or in all ids. `text`: as it is shown. `start`,
-    `stop`: the code points it touches, -1 if not known.
-
-    `kept`: the result has it. `matched`: the other chunk found it at the same place. `differs`: not
-    the same in the joined and the serial ids. `shared`: it touches what both chunks tokenized.
-    """
+    `stop`: the code points it touches, -1 if not known. `kept`: the result has it. `matched`: the
+    other chunk found it at the same place. `differs`: not the same in the joined and the serial
+    ids. `shared`: it touches what both chunks tokenized."""
 
     number: int
     id: int
@@ -122,5 +120,8 @@ def _tokens(row: Row) -> str:
         return "no token"
     names = " ".join(token.text or f"#{token.id}" for token in row.tokens)
     more = " ..." if row.total > len(row.tokens) else ""
-    count = "1 token" if row.total == 1 else f"{row.total:,} tokens"
-    return f"{count} ({names}{more})"
+    return f"{counted(row.total)} ({names}{more})"
+
+
+def counted(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens:,} tokens"
