@@ -1,6 +1,5 @@
 """Methods side by side: on all texts of a dataset; and on one long text, over its length, the size
-of chunks, the number of workers and of texts in a batch (figures 3, 4, 7 and 8 of the LoPT paper).
-"""
+of chunks, the number of workers and of texts in a batch (LoPT paper, figures 3, 4, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from tokpar.bench.measuring import (
     middle,
 )
 from tokpar.bench.records import MethodRow, Row, Spread, SweepRow
-from tokpar.bench.subjects import SERIAL, SERIAL_NAME, ComparedMethod, Opened, Subject, suits
+from tokpar.bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"
 """Of the tokenizer's own call."""
@@ -46,7 +45,7 @@ def comparison(
         (subject, executor, method)
         for subject in subjects
         for method in methods
-        for executor in ([NO_EXECUTOR] if method.name == SERIAL_NAME else executors)
+        for executor in ([NO_EXECUTOR] if method.name == SERIAL.name else executors)
         if executor == NO_EXECUTOR or suits(subject, executor)
     ]
     jobs = []
@@ -179,8 +178,8 @@ def _batches(long: LongText) -> Iterator[TimedJob]:
     for count in places(1, LARGEST_BATCH, 2):
         pool = long.opened.executor(long.executor, long.workers, long.subject, count * length)
         for method in (SERIAL, *long.methods):
-            key, texts = (method.name, count), parts[:count]
-            yield encode_job(key, long.subject, method, pool, *texts, batch=True)
+            key = method.name, count
+            yield encode_job(key, long.subject, method, pool, *parts[:count], batch=True)
 
 
 SWEEPS: dict[str, Callable[[LongText], Iterator[TimedJob]]] = {

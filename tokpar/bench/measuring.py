@@ -25,7 +25,7 @@ RUN = 4
 """Ids in a row that must be equal for two sequences to count as in step again."""
 Item = TypeVar("Item")
 Moved = Callable[[int], object]
-"""Is told of so many code points when they are done."""
+"""Is told how many code points are done."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ def encode_job(
 
 @dataclass(frozen=True, eq=False)
 class LongText:
-    """What stays as it is while one long text is taken apart or one thing is swept. `factor`: from
-    one place of a sweep to the next, but for workers and batch, which double."""
+    """What stays while one long text is taken apart or one thing is swept. `factor`: from one place
+    of a sweep to the next, but for workers and batch, which double."""
 
     dataset: str
     text: str

@@ -15,15 +15,8 @@ from itertools import cycle
 from typing import Any
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.records import (
-    BenchResults,
-    Measured,
-    MethodRow,
-    ProjectionRow,
-    StageRow,
-    SweepRow,
-)
-from tokpar.bench.subjects import SERIAL_NAME
+from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar.bench.subjects import SERIAL
 from tokpar.bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
@@ -56,8 +49,8 @@ STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure: `name` is that of its files, `part` the experiment it belongs to, `about` what it
-    shows, in words. `inline` is the SVG without a ground, in the colour of the text around it."""
+    """`name`: of its files. `part`: the experiment it belongs to. `about`: what it shows, in words.
+    `inline`: the SVG without a ground, in the colour of the text around it."""
 
     name: str
     part: str
@@ -128,8 +121,7 @@ def in_xml(text: str) -> str:
 
 def inline(svg: str, name: str) -> str:
     """An SVG to stand in a page: only its <svg> element, ids of its own, the ink as around it."""
-    element = svg[svg.index("<svg") :]
-    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    element = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     element = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", element)
     return element.replace(INK, "currentColor").strip()
 
@@ -137,26 +129,25 @@ def inline(svg: str, name: str) -> str:
 def _draw_methods(axes: Any, rows: Sequence[MethodRow]) -> None:
     labels = [plain(", ".join([row.method, *_more(row, rows)])) for row in rows]
     middles = [1000 * row.seconds.median for row in rows]
-    wrong = [row.texts_equal < 1 for row in rows]
     colours = [
-        WRONG if bad else GREY if row.method == SERIAL_NAME else COLOURS[0]
-        for row, bad in zip(rows, wrong, strict=True)
+        WRONG if row.texts_equal < 1 else GREY if row.method == SERIAL.name else COLOURS[0]
+        for row in rows
     ]
-    hatches = ["//" if bad else "" for bad in wrong]
+    hatches = ["//" if colour == WRONG else "" for colour in colours]
     axes.barh(labels, middles, 0.7, color=colours, hatch=hatches, edgecolor="#ffffff", linewidth=0)
     look = {"fmt": "none", "ecolor": GREY, "elinewidth": 1.2, "capsize": 2}
     axes.errorbar(middles, labels, xerr=_quartiles(rows), **look)
     ends = [1000 * row.seconds.upper for row in rows]
     for place, row in enumerate(rows):
         said = f"{milliseconds(row.seconds.median)} ms"
-        if wrong[place]:
+        if row.texts_equal < 1:
             said += f", {share(100 * row.texts_equal, 1)}% equal"
         beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(said, (ends[place], place), **beside, fontsize=8)
     axes.set_xlim(0, 1.5 * max(ends))
     _bars(axes, 1.2 + 0.26 * len(rows))
     axes.set_xlabel("milliseconds per text, median and quartiles")
-    if any(wrong):
+    if WRONG in colours:
         corner = {"xycoords": "axes fraction", "ha": "right", "va": "bottom"}
         said = "hatched: ids of some texts are wrong"
         axes.annotate(said, (1, 0.01), **corner, fontsize=8)
@@ -218,7 +209,7 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
         if found[0].x == ANY:
             axes.axhline(middles[0], color=GREY, linestyle="--", linewidth=1.2, label="own call")
             continue
-        own = method == SERIAL_NAME
+        own = method == SERIAL.name
         colour, marker = (GREY, "x") if own else next(looks)
         axes.errorbar(
             [row.x for row in found],
@@ -241,7 +232,7 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
     axes.set_ylabel("milliseconds per text")
 
 
-def _quartiles(rows: Sequence[Measured]) -> list[list[float]]:
+def _quartiles(rows: Sequence[MethodRow | SweepRow]) -> list[list[float]]:
     """How far the quartiles are from the medians, milliseconds: the lower ones, the upper ones."""
     below = [1000 * (row.seconds.median - row.seconds.lower) for row in rows]
     above = [1000 * (row.seconds.upper - row.seconds.median) for row in rows]

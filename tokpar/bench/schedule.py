@@ -11,7 +11,7 @@ from tokpar.bench.measuring import Experiment, LongText
 from tokpar.bench.paper_tables import PAPER_METHODS
 from tokpar.bench.stages import stages
 from tokpar.bench.subjects import (
-    SERIAL_NAME,
+    SERIAL,
     ComparedMethod,
     Opened,
     Subject,
@@ -94,7 +94,7 @@ def _long_texts(
     opened: Opened,
 ) -> list[LongText]:
     """Of each subject that an executor suits."""
-    names = set(settings.methods or FEW) - {SERIAL_NAME}
+    names = set(settings.methods or FEW) - {SERIAL.name}
     few = [method for method in methods if method.name in names]
     text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4

@@ -1,8 +1,6 @@
 """Where the time of one encode goes, what Amdahl's law makes of it, and what a schedule of the
-measured chunk times does, beside real runs on one and two workers.
-
-Work is the sum of the chunk times, span the longest; everything else of an encode is serial.
-"""
+measured chunk times does, beside real runs on one and two workers. Everything but the chunk times
+is serial."""
 
 from __future__ import annotations
 

@@ -38,15 +38,13 @@ class ComparedMethod:
         return replace(self, options={**self.options, **fitting})
 
 
-SERIAL_NAME = "serial"
-SERIAL = ComparedMethod(SERIAL_NAME, SERIAL_NAME)
+SERIAL = ComparedMethod("serial", "serial")
 """The tokenizer's own call on the whole text, which all others are compared with."""
 
 
 def compared(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
     """The published methods as published, then hardened, then those of plugins with their defaults.
-    Sizes in code points; `auto` is tuned, `recursive` has depth 3, the published blocks their own
-    overlap."""
+    Sizes in code points; `auto` is tuned, the published blocks have their own overlap."""
     size = {"chunk_chars": chunk_chars}
     both = {**size, "overlap_chars": overlap_chars}
     own = [
@@ -89,7 +87,7 @@ def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> li
     for name in names or ():
         if name not in known:
             raise UnknownNameError("method", name, known)
-    wanted = known if names is None else [SERIAL_NAME, *names]
+    wanted = known if names is None else [SERIAL.name, *names]
     return [method for method in methods if method.name in wanted]
 
 
@@ -151,13 +149,12 @@ class Opened(ExitStack):
             content = json.loads(Path(source).read_text(encoding="utf-8"))
         except ValueError:
             return source  # what is wrong with it, `load` says best
-        if not isinstance(content, dict) or not (
-            content.get("truncation") or content.get("padding")
-        ):
+        shortens = ("truncation", "padding")
+        if not isinstance(content, dict) or not any(map(content.get, shortens)):
             return source
         directory = self.enter_context(tempfile.TemporaryDirectory())
         copy = Path(directory) / Path(source).name
-        copy.write_text(json.dumps(content | {"truncation": None, "padding": None}), "utf-8")
+        copy.write_text(json.dumps(content | dict.fromkeys(shortens)), "utf-8")
         return str(copy)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tokpar.bench.comparing import ANY
 from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
 from tokpar.bench.stages import WORKERS
-from tokpar.bench.subjects import SERIAL_NAME
+from tokpar.bench.subjects import SERIAL
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")
@@ -128,7 +128,7 @@ MEDIAN = milliseconds_of("seconds.median")
 
 def speed(rows: Sequence[MethodRow]) -> Column:
     """The median of the own call in the row's engine over the row's."""
-    own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL_NAME}
+    own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL.name}
 
     def against_own(row: MethodRow) -> str:
         return times(own[row.engine] / row.seconds.median) if row.engine in own else ""
@@ -143,7 +143,7 @@ def varied(rows: Iterable[Any], *names: str) -> list[Column]:
 
 
 def _methods(rows: Sequence[MethodRow]) -> Table:
-    methods = [row for row in rows if row.method != SERIAL_NAME]
+    methods = [row for row in rows if row.method != SERIAL.name]
     five = {"min": "least", "q1": "lower", "median": "median", "q3": "upper", "max": "most"}
     return filled(
         "methods",

@@ -15,11 +15,9 @@ _Token = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class DifferingRange:
-    """joined[first:last] stands where serial[other_first:other_last] should.
-
-    `start`, `stop`: what both cover, UTF-8 bytes of the text; -1 where tokens are not located.
-    `seams`: those inside, else the nearest.
-    """
+    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: what
+    both cover, UTF-8 bytes of the text; -1 where tokens are not located. `seams`: those inside,
+    else the nearest."""
 
     first: int
     last: int
@@ -33,16 +31,15 @@ class DifferingRange:
 def differences(
     joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
 ) -> tuple[DifferingRange, ...]:
-    """All differences, ascending; `seams`: (ids before it, byte offset) of each.
-
-    Tokens are the same if id and place are; not `exact`: if the places touch, since engines place
-    the tokens of a chunk's first word in more than one way. Without places there is one
-    difference, all between the ids that both begin and end with.
-    """
-    if joined[1] is None or serial[1] is None:
-        return (_middle(joined[0], serial[0], [token for token, _ in seams]),)
+    """All differences, ascending; `seams`: (ids before it, byte offset) of each. Tokens are
+    the same if id and place are; not `exact`: if the places touch, since engines place the tokens
+    of a chunk's first word in more than one way. Without places: all between the ids that both
+    begin and end with, as one."""
+    (ids, spans), (serial_ids, serial_spans) = joined, serial
+    if spans is None or serial_spans is None:
+        return (_middle(ids, serial_ids, [token for token, _ in seams]),)
     places = [offset for _, offset in seams]
-    left, right = _tokens(*joined), _tokens(*serial)
+    left, right = _tokens(ids, spans), _tokens(serial_ids, serial_spans)
     found = []
     for first, last, other_first, other_last in _unequal(left, right, exact):
         covered = [*left[first:last], *right[other_first:other_last]]
@@ -52,9 +49,8 @@ def differences(
     return tuple(found)
 
 
-def _tokens(ids: IdArray, spans: SpanArray | None) -> list[_Token]:
-    assert spans is not None
-    return list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), ids.tolist(), strict=True))
+def _tokens(ids: IdArray, spans: SpanArray) -> list[_Token]:
+    return list(zip(*spans.T.tolist(), ids.tolist(), strict=True))
 
 
 def _unequal(
@@ -85,10 +81,8 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
 
 def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
     """What is left when equal ids in front and at the end are taken away."""
-    least = min(len(joined), len(serial))
     front = first_difference(joined, serial)
-    rest = least - front
-    back = first_difference(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
+    back = first_difference(joined[front:][::-1], serial[front:][::-1])
     last, other_last = len(joined) - back, len(serial) - back
     return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
 

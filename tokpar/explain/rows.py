@@ -81,17 +81,14 @@ def token_at(
         first, last = trace.touched(start, stop)
         covered = trace.text[first:last].encode("utf-8", "surrogatepass")
         base = int(trace.starts[first])
-        part = covered[start - base : stop - base]
-        text = text or part.decode("utf-8", "surrogateescape")
+        text = text or covered[start - base : stop - base].decode("utf-8", "surrogateescape")
     shared = first < both[1] and last > both[0]
     return Token(number, id_, shown(text), first, last, kept, matched, differs, shared)
 
 
 def _decoded(trace: Trace, id_: int) -> str:
-    if not isinstance(trace.tokenizer, Decodes):
-        return ""
     try:
-        return trace.tokenizer.decode([id_])
+        return trace.tokenizer.decode([id_]) if isinstance(trace.tokenizer, Decodes) else ""
     except LookupError:
         return ""
 

@@ -10,7 +10,7 @@ import numpy as np
 from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, counted, token_at, unequal
 from tokpar.explain.trace import Kept, Mask, Trace
 from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
-from tokpar.kernels import IdArray, IntArray, SpanArray, equal_tokens
+from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
 
 AROUND = 40
@@ -104,7 +104,7 @@ class _View:
         """Numbers, in both pieces, of the tokens both found at the same place of the overlap."""
         left, right = self.spans
         if left is None or right is None or self.shared[0] == self.shared[1]:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return NO_INTS, NO_INTS
         start, stop = (int(self.trace.starts[place]) for place in self.shared)
         first = int(np.searchsorted(left[:, 1], start, side="right"))
         last = int(np.searchsorted(right[:, 0], stop))
@@ -178,8 +178,8 @@ class _View:
         return Row(tuple(tokens), len(ids), seam)
 
     def _near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
-        """The numbers, of those in [first, last), of the tokens that touch a window; of tokens
-        that are not located, those that stand around an edge."""
+        """Of the tokens in [first, last), those that touch a window; if not located, those that
+        stand around an edge."""
         if spans is None:
             return list(range(max(first, edge - TOKENS_AROUND), min(last, edge + TOKENS_AROUND)))
         part = spans[first:last]

@@ -28,8 +28,6 @@ from tokpar.types import Chunk, Piece, Seam, Split
 Mask = NDArray[np.bool_]
 Kept = tuple[int, int]
 
-_GIVE_SIZE = f"{TOO_SHORT}; give a chunk size to see seams"
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -178,7 +176,8 @@ def trace(
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
         serial = in_one_call(text, adapter, encoding.report, finish=False).ids
     elif encoding.report.why == TOO_SHORT:
-        encoding = replace(encoding, report=replace(encoding.report, why=_GIVE_SIZE))
+        why = f"{TOO_SHORT}; give a chunk size to see seams"
+        encoding = replace(encoding, report=replace(encoding.report, why=why))
     located = tuple(
         _located(piece, text[chunk.start : chunk.stop], adapter)
         for chunk, piece in zip(chunks, pieces, strict=True)
