@@ -19,7 +19,7 @@ from tokpar.bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar.bench.records import MethodRow, Row, Spread, SweepRow
+from tokpar.bench.records import AnyRow, MethodRow, Spread, SweepRow
 from tokpar.bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"
@@ -55,8 +55,8 @@ def comparison(
             pool = opened.executor(name, workers, subject, len(text))
             jobs.append(encode_job((w, t), subject, method, pool, text))
 
-    def rows(samples: Samples) -> list[Row]:
-        found: list[Row] = []
+    def rows(samples: Samples) -> list[AnyRow]:
+        found: list[AnyRow] = []
         for w, way in enumerate(ways):
             of_texts = [samples.get((w, t), []) for t in range(len(dataset.texts))]
             if all(of_texts):
@@ -121,7 +121,7 @@ def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
 def sweep(kind: str, long: LongText) -> Experiment:
     """All points of one sweep, in turns; a key is (method, place)."""
 
-    def rows(samples: Samples) -> list[Row]:
+    def rows(samples: Samples) -> list[AnyRow]:
         return [
             SweepRow(
                 sweep=kind,

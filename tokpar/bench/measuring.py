@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import tokpar
 from tokpar import mending
 from tokpar.agreement.differing import first_difference
-from tokpar.bench.records import BenchResults, Row
+from tokpar.bench.records import AnyRow, BenchResults
 from tokpar.bench.subjects import ComparedMethod, Opened, Subject
 from tokpar.errors import EngineError, TokparError
 from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
@@ -64,7 +64,7 @@ class Experiment:
     """Jobs that are run in turns, and what becomes of their samples."""
 
     jobs: Sequence[TimedJob]
-    rows: Callable[[Samples], Iterable[Row]]
+    rows: Callable[[Samples], Iterable[AnyRow]]
 
     def chars(self, repeats: int) -> int:
         """Code points of all rounds, the one to warm up included."""

@@ -132,12 +132,12 @@ class BenchResults:
     def rows(self) -> int:
         return sum(len(getattr(self, name)) for name in _ROWS)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: AnyRow) -> None:
         kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
         getattr(self, kind).append(row)
 
 
-Row = MethodRow | StageRow | ProjectionRow | SweepRow
+AnyRow = MethodRow | StageRow | ProjectionRow | SweepRow
 _ROWS: dict[str, type[Any]] = {
     "methods": MethodRow,
     "stages": StageRow,

@@ -17,7 +17,7 @@ from tokpar.bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar.bench.records import ProjectionRow, Row, Spread, StageRow
+from tokpar.bench.records import AnyRow, ProjectionRow, Spread, StageRow
 from tokpar.bench.subjects import SERIAL, suits
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
@@ -62,7 +62,7 @@ def stages(long: LongText) -> Experiment:
             if n <= cpu_count()
         ]
 
-    def rows(samples: Samples) -> Iterator[Row]:
+    def rows(samples: Samples) -> Iterator[AnyRow]:
         own = samples.get((SERIAL.name, OWN))
         for method in long.methods:
             alone = samples.get((method.name, ALONE))
