@@ -22,25 +22,33 @@ from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
 from tokpar.bench.comparing import comparison, places, repetitive, sweep
 from tokpar.bench.datasets import KINDS, Dataset, read_dataset, synthetic
-from tokpar.bench.measuring import Experiment, Job, Sample, interleaved, middle
+from tokpar.bench.measuring import (
+    Experiment,
+    LongText,
+    Sample,
+    TimedJob,
+    TimingExecutor,
+    encode_job,
+    interleaved,
+    middle,
+    shared_ids,
+)
 from tokpar.bench.measuring import run as run_experiments
-from tokpar.bench.methods import Method, chosen, compared
 from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
 from tokpar.bench.provenance import provenance
 from tokpar.bench.records import (
+    BenchResults,
     MethodRow,
     ProjectionRow,
-    Results,
     Spread,
     StageRow,
     SweepRow,
     from_json,
     to_json,
 )
-from tokpar.bench.repeats import LongText, TimingExecutor, encode_job, shared_ids
 from tokpar.bench.schedule import PARTS
 from tokpar.bench.stages import amdahl, bound, longest_first, makespan, projected, stages
-from tokpar.bench.subjects import Opened
+from tokpar.bench.subjects import ComparedMethod, Opened, chosen, compared
 from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor
@@ -131,7 +139,7 @@ SWEEP = SweepRow(
     equal=True,
     seconds=a_spread(0.0123),
 )
-RESULTS = Results(
+RESULTS = BenchResults(
     provenance={"date": "today", "processor": "x", "texts": [{"name": "some.jsonl"}]},
     settings={"repeats": 3, "paper": False},
     methods=[OWN, METHOD, replace(METHOD, part="retries", method="lopt-restart")],
@@ -230,7 +238,7 @@ def test_every_strategy_that_is_registered_is_compared() -> None:
 
 def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Registry.load([])
-    monkeypatch.setattr("tokpar.bench.methods.registry", lambda: known)
+    monkeypatch.setattr("tokpar.bench.subjects.registry", lambda: known)
     names = [method.name for method in compared(1000, 100)]
 
     class Plugin:
@@ -251,8 +259,8 @@ def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> 
 
 
 def test_an_option_reaches_only_a_strategy_that_has_it() -> None:
-    assert Method("auto", "auto").with_options(chunk_chars=7).options == {"chunk_chars": 7}
-    assert Method("serial", "serial").with_options(chunk_chars=7).options == {}
+    assert ComparedMethod("auto", "auto").with_options(chunk_chars=7).options == {"chunk_chars": 7}
+    assert ComparedMethod("serial", "serial").with_options(chunk_chars=7).options == {}
 
 
 # equality
@@ -321,15 +329,15 @@ def test_the_middle_sample_is_that_of_median_duration() -> None:
 def test_each_round_runs_every_job_once_and_the_first_round_is_not_counted() -> None:
     ran: list[str] = []
 
-    def job(key: str) -> Job[str]:
+    def job(key: str) -> TimedJob[str]:
         def call() -> Sample:
             ran.append(key)
             return sample(len(ran))
 
-        return Job(key, 10, call)
+        return TimedJob(key, 10, call)
 
     moved: list[int] = []
-    found = interleaved([job("a"), job("b"), job("c")], 4, 1, Results(), moved.append)
+    found = interleaved([job("a"), job("b"), job("c")], 4, 1, BenchResults(), moved.append)
     rounds = ["".join(sorted(ran[i : i + 3])) for i in range(0, 15, 3)]
     assert rounds == ["abc"] * 5
     assert len(ran) == 15
@@ -348,8 +356,8 @@ def test_an_interrupt_keeps_the_rounds_that_are_complete() -> None:
             raise KeyboardInterrupt
         return sample(1)
 
-    results = Results()
-    found = interleaved([Job(key, 1, call) for key in "ab"], 9, 1, results, silent)
+    results = BenchResults()
+    found = interleaved([TimedJob(key, 1, call) for key in "ab"], 9, 1, results, silent)
     assert not results.complete
     assert {key: len(samples) for key, samples in found.items()} == {"a": 2, "b": 2}
 
@@ -361,20 +369,24 @@ def test_an_interrupt_keeps_the_experiments_before_and_begins_none_after() -> No
     def never() -> Sample:
         raise AssertionError("began")
 
-    good = Experiment([Job("a", 1, lambda: sample(1))], lambda samples: [METHOD] * len(samples))
-    bad = Experiment([Job("b", 1, stop)], lambda samples: [STAGE] * len(samples))
-    late = Experiment([Job("c", 1, never)], lambda samples: [SWEEP])
-    results = Results()
+    good = Experiment(
+        [TimedJob("a", 1, lambda: sample(1))], lambda samples: [METHOD] * len(samples)
+    )
+    bad = Experiment([TimedJob("b", 1, stop)], lambda samples: [STAGE] * len(samples))
+    late = Experiment([TimedJob("c", 1, never)], lambda samples: [SWEEP])
+    results = BenchResults()
     run_experiments([good, bad, late], 2, 1, results, silent)
-    assert results == Results(methods=[METHOD], complete=False)
+    assert results == BenchResults(methods=[METHOD], complete=False)
 
 
 def test_a_job_that_fails_is_named_and_left_out() -> None:
     def fail() -> Sample:
         raise OptionError("cannot")
 
-    results = Results()
-    found = interleaved([Job("a", 1, fail), Job("b", 1, lambda: sample(1))], 1, 1, results, silent)
+    results = BenchResults()
+    found = interleaved(
+        [TimedJob("a", 1, fail), TimedJob("b", 1, lambda: sample(1))], 1, 1, results, silent
+    )
     assert list(found) == ["b"]
     assert results.notes == ["a: cannot"]
 
@@ -382,12 +394,12 @@ def test_a_job_that_fails_is_named_and_left_out() -> None:
 # comparison, stages, sweeps on a real tokenizer
 
 
-def compare(texts: tuple[str, ...], methods: list[Method]) -> dict[str, MethodRow]:
+def compare(texts: tuple[str, ...], methods: list[ComparedMethod]) -> dict[str, MethodRow]:
     with Opened() as opened:
         subjects = opened.subjects(["default"], ["auto"], [])
         dataset = Dataset("d", texts, "here")
         experiment = comparison("methods", dataset, subjects, ["serial"], methods, 1, opened)
-        results = Results()
+        results = BenchResults()
         run_experiments([experiment], 2, 1, results, silent)
     return {row.method: row for row in results.methods}
 
@@ -409,7 +421,7 @@ def test_lossless_methods_have_accuracy_1_and_a_known_lossy_one_has_less() -> No
 def test_a_comparison_counts_what_the_reports_say() -> None:
     text = TEXT * 30
     options = {"chunk_chars": 400, "overlap_chars": 100}
-    row = compare((text, text), [Method("lopt", "lopt", options)])["lopt"]
+    row = compare((text, text), [ComparedMethod("lopt", "lopt", options)])["lopt"]
     report = tokpar.encode(text, strategy="lopt", executor="serial", **options).report
     assert (row.texts, row.code_points) == (2, 2 * len(text))
     assert (row.chunks, row.redundant) == (2 * report.chunks, 2 * report.redundant)
@@ -420,7 +432,7 @@ def test_a_comparison_counts_what_the_reports_say() -> None:
 
 def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_one() -> None:
     report = Report("lopt", chunks=3, retries=2, repairs=1, redundant=10)
-    methods = [Method("lopt", "lopt"), Method("cut", "cut")]
+    methods = [ComparedMethod("lopt", "lopt"), ComparedMethod("cut", "cut")]
     taken = [sample(1.0, report=report), sample(3.0, report=report, share=0.5)]
     other = [sample(5.0, report=report), sample(5.0, report=report, lossless=False)]
     samples = {(0, 0): taken, (0, 1): other, (1, 0): taken}
@@ -462,7 +474,7 @@ def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
         timing = TimingExecutor(SerialExecutor())
-        method = Method("cut", "cut", {"chunk_chars": 200})
+        method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
         taken = encode_job("k", subject, method, timing, TEXT * 20).call()
     [seconds] = taken.chunk_seconds
     assert taken.same
@@ -474,7 +486,7 @@ MAY = ([True, False], [False, True])
 
 
 def test_the_timing_executor_divides_where_the_other_does() -> None:
-    method = Method("cut", "cut", {"chunk_chars": 200})
+    method = ComparedMethod("cut", "cut", {"chunk_chars": 200})
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
         memo = opened.executor("memo", 1, subject, len(TEXT) * 20)
@@ -518,7 +530,7 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
     }
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
-        method = Method("cut", "cut", {"chunk_chars": 100})
+        method = ComparedMethod("cut", "cut", {"chunk_chars": 100})
         long = LongText("d", TEXT, subject, [method], "native", 1, opened)
         rows = stages(long).rows(samples)
     first, *projection = rows
@@ -538,14 +550,14 @@ def test_stages_and_projection_are_those_of_the_samples() -> None:
 def test_a_sweep_has_every_method_at_every_place() -> None:
     text = TEXT * 100
     methods = [
-        Method("cut", "cut", {"chunk_chars": 500}),
-        Method("auto", "auto"),
-        Method("recursive", "recursive"),
+        ComparedMethod("cut", "cut", {"chunk_chars": 500}),
+        ComparedMethod("auto", "auto"),
+        ComparedMethod("recursive", "recursive"),
     ]
     with Opened() as opened:
         [subject] = opened.subjects(["default"], ["auto"], [])
         long = LongText("d", text, subject, methods, "serial", 1, opened)
-        results = Results()
+        results = BenchResults()
         kinds = ("length", "chunk", "workers", "batch")
         run_experiments((sweep(kind, long) for kind in kinds), 1, 1, results, silent)
     found = {(row.sweep, row.method, row.x) for row in results.sweeps}
@@ -669,7 +681,7 @@ def test_the_tables_hold_what_was_measured() -> None:
 
 def test_engines_and_executors_are_named_where_there_are_several() -> None:
     rows = [OWN, METHOD, replace(METHOD, executor="threads"), replace(METHOD, engine="pure")]
-    [table] = tables(Results(methods=rows))
+    [table] = tables(BenchResults(methods=rows))
     assert table.header[:3] == ("method", "engine", "executor")
     assert table.rows[2][:3] == ("delimiter-comma", "oniguruma", "threads")
     assert table.rows[3][-1] == "", "compared with the own call of another engine"
@@ -747,7 +759,7 @@ def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
         assert "milliseconds" in words or "per cent" in words or "times" in words, "no unit"
 
 
-def hostile() -> Results:
+def hostile() -> BenchResults:
     """Names that are markup, formulas, or not in any font."""
     name = '<b onload="x">&amp; $x_y$ </script> 中\x00\x1b.jsonl'
     changed = [replace(row, dataset=name, tokenizer=name) for row in RESULTS.methods]

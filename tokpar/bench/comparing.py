@@ -1,6 +1,5 @@
 """Methods side by side: on all texts of a dataset; and on one long text, over its length, the size
-of chunks, the number of workers and of texts in a batch (figures 3, 4, 7 and 8 of the LoPT paper).
-"""
+of chunks, the number of workers and of texts in a batch (LoPT paper, figures 3, 4, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -11,18 +10,24 @@ from collections.abc import Callable, Iterator, Sequence
 from string import ascii_letters
 
 from tokpar.bench.datasets import Dataset
-from tokpar.bench.measuring import Experiment, Job, Sample, Samples, middle
-from tokpar.bench.methods import SERIAL, SERIAL_NAME, Method
-from tokpar.bench.records import MethodRow, Row, Spread, SweepRow
-from tokpar.bench.repeats import LongText, encode_job
-from tokpar.bench.subjects import Opened, Subject, suits
+from tokpar.bench.measuring import (
+    Experiment,
+    LongText,
+    Sample,
+    Samples,
+    TimedJob,
+    encode_job,
+    middle,
+)
+from tokpar.bench.records import AnyRow, MethodRow, Spread, SweepRow
+from tokpar.bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"
 """Of the tokenizer's own call."""
 ANY = 0
 """The place of a method that does not depend on what is swept."""
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
-_Way = tuple[Subject, str, Method]
+_Way = tuple[Subject, str, ComparedMethod]
 
 
 def comparison(
@@ -30,7 +35,7 @@ def comparison(
     dataset: Dataset,
     subjects: Sequence[Subject],
     executors: Sequence[str],
-    methods: Sequence[Method],
+    methods: Sequence[ComparedMethod],
     workers: int,
     opened: Opened,
 ) -> Experiment:
@@ -40,7 +45,7 @@ def comparison(
         (subject, executor, method)
         for subject in subjects
         for method in methods
-        for executor in ([NO_EXECUTOR] if method.name == SERIAL_NAME else executors)
+        for executor in ([NO_EXECUTOR] if method.name == SERIAL.name else executors)
         if executor == NO_EXECUTOR or suits(subject, executor)
     ]
     jobs = []
@@ -50,8 +55,8 @@ def comparison(
             pool = opened.executor(name, workers, subject, len(text))
             jobs.append(encode_job((w, t), subject, method, pool, text))
 
-    def rows(samples: Samples) -> list[Row]:
-        found: list[Row] = []
+    def rows(samples: Samples) -> list[AnyRow]:
+        found: list[AnyRow] = []
         for w, way in enumerate(ways):
             of_texts = [samples.get((w, t), []) for t in range(len(dataset.texts))]
             if all(of_texts):
@@ -116,7 +121,7 @@ def stage_means(samples: Sequence[Sample]) -> dict[str, float]:
 def sweep(kind: str, long: LongText) -> Experiment:
     """All points of one sweep, in turns; a key is (method, place)."""
 
-    def rows(samples: Samples) -> list[Row]:
+    def rows(samples: Samples) -> list[AnyRow]:
         return [
             SweepRow(
                 sweep=kind,
@@ -145,13 +150,13 @@ def places(first: int, most: int, factor: int) -> list[int]:
     return [*found, most] if most else []
 
 
-def _lengths(long: LongText) -> Iterator[Job]:
+def _lengths(long: LongText) -> Iterator[TimedJob]:
     for length in places(SHORTEST, len(long.text), long.factor):
         for method in (SERIAL, *long.methods):
             yield long.job(method, length, long.text[:length], long.workers)
 
 
-def _chunks(long: LongText) -> Iterator[Job]:
+def _chunks(long: LongText) -> Iterator[TimedJob]:
     yield long.job(SERIAL, ANY, long.text, long.workers)
     for size in places(SMALLEST_CHUNK, len(long.text) // 2, long.factor):
         for method in long.methods:
@@ -160,24 +165,24 @@ def _chunks(long: LongText) -> Iterator[Job]:
                 yield long.job(sized, size, long.text, long.workers)
 
 
-def _workers(long: LongText) -> Iterator[Job]:
+def _workers(long: LongText) -> Iterator[TimedJob]:
     yield long.job(SERIAL, ANY, long.text, long.workers)
     for count in places(1, 2 * long.workers, 2):
         for method in long.methods:
             yield long.job(method, count, long.text, count)
 
 
-def _batches(long: LongText) -> Iterator[Job]:
+def _batches(long: LongText) -> Iterator[TimedJob]:
     length = max(1, len(long.text) // LARGEST_BATCH)
     parts = [long.text[i * length : (i + 1) * length] for i in range(LARGEST_BATCH)]
     for count in places(1, LARGEST_BATCH, 2):
         pool = long.opened.executor(long.executor, long.workers, long.subject, count * length)
         for method in (SERIAL, *long.methods):
-            key, texts = (method.name, count), parts[:count]
-            yield encode_job(key, long.subject, method, pool, *texts, batch=True)
+            key = method.name, count
+            yield encode_job(key, long.subject, method, pool, *parts[:count], batch=True)
 
 
-SWEEPS: dict[str, Callable[[LongText], Iterator[Job]]] = {
+SWEEPS: dict[str, Callable[[LongText], Iterator[TimedJob]]] = {
     "length": _lengths,
     "chunk": _chunks,
     "workers": _workers,

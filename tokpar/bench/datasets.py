@@ -153,9 +153,7 @@ def synthetic(seed: int, texts: int, size: int) -> list[Dataset]:
 
 
 def _filled(parts: Iterator[str], size: int) -> str:
-    found: list[str] = []
-    length = 0
-    while length < size:
-        found.append(next(parts))
-        length += len(found[-1])
-    return "".join(found)[:size]
+    text = ""
+    while len(text) < size:
+        text += next(parts)
+    return text[:size]

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from tokpar.bench.plots import Picture, in_xml
-from tokpar.bench.records import Results
+from tokpar.bench.records import BenchResults
 from tokpar.bench.tables import Table, of_words
 
 LEFT = ' class="w"'
@@ -50,7 +50,7 @@ nav a { color: inherit; margin-right: 1rem; }
 """
 
 
-def page(results: Results, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
+def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
     """The page; it is XML, too, so that a strict reader can check it."""
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
     body = [
@@ -73,7 +73,7 @@ def page(results: Results, tables: Sequence[Table], pictures: Sequence[Picture])
     )
 
 
-def _state(results: Results) -> Iterator[str]:
+def _state(results: BenchResults) -> Iterator[str]:
     date, processor = (results.provenance.get(name, "") for name in ("date", "processor"))
     yield f"<p>{_text(date)}, {_text(processor)}. The tokenizer's own call is the truth.</p>"
     if not results.complete:

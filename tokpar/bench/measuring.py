@@ -1,28 +1,37 @@
-"""Jobs in turns: each round runs every job once, in an order drawn anew, so that neither a busy
-minute nor a warm cache favours one method."""
+"""Timed runs of methods: how many ids are the tokenizer's own, and the time of each chunk. Jobs run
+in turns, each round in an order drawn anew: neither a busy minute nor a warm cache favours one."""
 
 from __future__ import annotations
 
 import random
+import statistics
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tokpar.bench.records import Results, Row
-from tokpar.errors import TokparError
-from tokpar.types import Report
+import tokpar
+from tokpar import mending
+from tokpar.agreement.differing import first_difference
+from tokpar.bench.records import AnyRow, BenchResults
+from tokpar.bench.subjects import ComparedMethod, Opened, Subject
+from tokpar.errors import EngineError, TokparError
+from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
+from tokpar.kernels import IdArray
+from tokpar.types import Report, Rows
 
+WINDOW = 1024
+RUN = 4
+"""Ids in a row that must be equal for two sequences to count as in step again."""
 Item = TypeVar("Item")
 Moved = Callable[[int], object]
-"""Is told of so many code points when they are done."""
+"""Is told how many code points are done."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one job. `share`: of the ids, how many are the tokenizer's own.
-
-    `chunk_seconds`: of each call of the executor, the seconds of each chunk.
-    """
+    """One run of one job. `share`: of the ids, how many are the tokenizer's own. `chunk_seconds`:
+    of each call of the executor, the seconds of each chunk."""
 
     seconds: float
     share: float
@@ -41,7 +50,7 @@ Samples = dict[Any, list[Sample]]
 
 
 @dataclass(frozen=True)
-class Job:
+class TimedJob:
     """`call` runs once and times itself; `chars` code points are its share of the work. `key` can
     be hashed, and names the job in notes."""
 
@@ -54,8 +63,8 @@ class Job:
 class Experiment:
     """Jobs that are run in turns, and what becomes of their samples."""
 
-    jobs: Sequence[Job]
-    rows: Callable[[Samples], Iterable[Row]]
+    jobs: Sequence[TimedJob]
+    rows: Callable[[Samples], Iterable[AnyRow]]
 
     def chars(self, repeats: int) -> int:
         """Code points of all rounds, the one to warm up included."""
@@ -63,7 +72,7 @@ class Experiment:
 
 
 def run(
-    experiments: Iterable[Experiment], repeats: int, seed: int, results: Results, moved: Moved
+    experiments: Iterable[Experiment], repeats: int, seed: int, results: BenchResults, moved: Moved
 ) -> None:
     """Adds the rows of each experiment to `results`, as far as an interrupt lets it."""
     try:
@@ -78,13 +87,10 @@ def run(
 
 
 def interleaved(
-    jobs: Sequence[Job], repeats: int, seed: int, results: Results, moved: Moved
+    jobs: Sequence[TimedJob], repeats: int, seed: int, results: BenchResults, moved: Moved
 ) -> Samples:
-    """`repeats` samples of each job, after one round to warm up.
-
-    A job that raises is named in the notes of `results` and left out. On an interrupt the rounds
-    that are complete are kept, and `results` are no longer complete.
-    """
+    """`repeats` samples of each job, after one round to warm up. A job that raises is named in the
+    notes and left out; on an interrupt the rounds that are complete are kept."""
     samples: Samples = {job.key: [] for job in jobs}
     draw = random.Random(seed)
     try:
@@ -98,7 +104,7 @@ def interleaved(
 
 
 def _round(
-    jobs: Iterable[Job], samples: Samples, notes: list[str], moved: Moved
+    jobs: Iterable[TimedJob], samples: Samples, notes: list[str], moved: Moved
 ) -> dict[Any, Sample]:
     found: dict[Any, Sample] = {}
     for job in jobs:
@@ -115,3 +121,124 @@ def _round(
 def middle(items: Sequence[Item], seconds: Callable[[Item], float]) -> Item:
     """The one of median duration, the faster of two."""
     return sorted(items, key=seconds)[(len(items) - 1) // 2]
+
+
+class TimingExecutor:
+    """Gives another executor one chunk at a time; `calls`: of each call, the chunks' seconds."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.undivided = inner.undivided if isinstance(inner, Divides) else inner.name
+        self.calls: list[tuple[float, ...]] = []
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError."""
+        return self.divide(texts, [False] * len(texts), tokenizer, spans)[0]
+
+    def divide(
+        self,
+        texts: Sequence[str],
+        divisible: Sequence[bool],
+        tokenizer: TokenizerAdapter,
+        spans: bool = False,
+    ) -> Divided:
+        """One row per text, divided where the other executor does that. Raises EngineError."""
+        rows: list[Rows] = []
+        divided: list[bool] = []
+        seconds: list[float] = []
+        for k, (text, may) in enumerate(zip(texts, divisible, strict=True)):
+            start = time.perf_counter()
+            try:
+                row, flags = mending.run(self._inner, [text], [may], tokenizer, spans)
+            except EngineError as error:
+                error.row = k
+                raise
+            seconds.append(time.perf_counter() - start)
+            rows.append(row)
+            divided += map(bool, flags)
+        self.calls.append(tuple(seconds))
+        return Rows.joined(rows), divided
+
+
+def encode_job(
+    key: Any,
+    subject: Subject,
+    method: ComparedMethod,
+    executor: Executor,
+    *texts: str,
+    batch: bool = False,
+) -> TimedJob:
+    """Encodes a text, or with `batch` several in one call; compares the ids with the tokenizer's
+    own, outside of the time. The time is per text, the report that of the first. Raises OptionError
+    for an option that the method's strategy does not have."""
+    encoder = tokpar.Encoder(
+        subject.adapter,
+        strategy=method.strategy,
+        executor=executor,
+        allow_approximate=True,
+        **method.options,
+    )
+    calls = executor.calls if isinstance(executor, TimingExecutor) else []
+
+    def call() -> Sample:
+        own = [subject.own_ids(text) for text in texts]
+        calls.clear()
+        start = time.perf_counter()
+        found = encoder.encode_batch(texts) if batch else [encoder.encode(texts[0])]
+        seconds = (time.perf_counter() - start) / len(texts)
+        share = statistics.fmean(
+            shared_ids(encoding.ids, ids) for encoding, ids in zip(found, own, strict=True)
+        )
+        lossless = all(encoding.lossless for encoding in found)
+        return Sample(seconds, share, found[0].report, lossless, tuple(calls))
+
+    return TimedJob(key, sum(map(len, texts)), call)
+
+
+@dataclass(frozen=True, eq=False)
+class LongText:
+    """What stays while one long text is taken apart or one thing is swept. `factor`: from one place
+    of a sweep to the next, but for workers and batch, which double."""
+
+    dataset: str
+    text: str
+    subject: Subject
+    methods: Sequence[ComparedMethod]
+    executor: str
+    workers: int
+    opened: Opened
+    factor: int = 4
+
+    def job(self, method: ComparedMethod, place: int, text: str, workers: int) -> TimedJob:
+        """The key is (method, place)."""
+        pool = self.opened.executor(self.executor, workers, self.subject, len(text))
+        return encode_job((method.name, place), self.subject, method, pool, text)
+
+
+def shared_ids(ids: IdArray, own: IdArray) -> float:
+    """Share of the longer sequence that stands in both, in step: [1, 2, 9, 4, 5, 6, 7] and
+    [1, 2, 3, 4, 5, 6, 7] -> 6 / 7. Where they part, the nearest RUN equal ids within WINDOW end the
+    difference; without them all that follows counts as wrong. 1.0 only for equal sequences."""
+    i = j = shared = 0
+    while True:
+        same = first_difference(ids[i:], own[j:])
+        shared, i, j = shared + same, i + same, j + same
+        step = _in_step_again(ids[i : i + WINDOW], own[j : j + WINDOW])
+        if step is None:
+            longer = max(len(ids), len(own))
+            return shared / longer if longer else 1.0
+        i, j = i + step[0], j + step[1]
+
+
+def _in_step_again(left: IdArray, right: IdArray) -> tuple[int, int] | None:
+    """How many ids to leave out on either side, as few as possible together."""
+    places: dict[bytes, int] = {}
+    for place in range(len(right) - RUN, -1, -1):
+        places[right[place : place + RUN].tobytes()] = place
+    found = (
+        (place, places[key])
+        for place in range(len(left) - RUN + 1)
+        if (key := left[place : place + RUN].tobytes()) in places
+    )
+    return min(found, key=sum, default=None)

@@ -15,17 +15,9 @@ from itertools import cycle
 from typing import Any
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
-from tokpar.bench.tables import (
-    STAGES,
-    SWEPT,
-    grouped,
-    milliseconds,
-    share,
-    stages_of,
-    varied,
-)
+from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar.bench.subjects import SERIAL
+from tokpar.bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 WIDTH, HEIGHT = 5.2, 3.6  # inches
@@ -50,18 +42,15 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tokpar",
     "legend.frameon": False,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
 }
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure: `name` is that of its files, `part` the experiment it belongs to, `about` what it
-    shows, in words. `inline` is the SVG without a ground, in the colour of the text around it."""
+    """`name`: of its files. `part`: the experiment it belongs to. `about`: what it shows, in words.
+    `inline`: the SVG without a ground, in the colour of the text around it."""
 
     name: str
     part: str
@@ -71,7 +60,7 @@ class Picture:
     inline: str
 
 
-def pictures(results: Results) -> list[Picture]:
+def pictures(results: BenchResults) -> list[Picture]:
     """A picture for each table that is better seen."""
     compared = [row for row in results.methods if row.part == "methods"]
     by_engine = "tokenizer", "engine"
@@ -103,7 +92,8 @@ def _picture(
     names = (rows[0].dataset, tokenizer) if part == "methods" else (tokenizer, rows[0].engine)
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
-    name = "-".join(slug(each) for each in (part, *names))
+    slugs = (re.sub(r"\W+", "-", each).strip("-").lower() for each in names)
+    name = "-".join([part, *(slug or "x" for slug in slugs)])
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         # the SVG's reader has fonts of its own; a PNG shows a box
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -119,13 +109,8 @@ def _picture(
     return Picture(name, part, about, svg.getvalue(), png.getvalue(), inline(bare.getvalue(), name))
 
 
-def slug(name: str) -> str:
-    """A part of a file's name: "leval.jsonl" -> "leval-jsonl"."""
-    return re.sub(r"\W+", "-", name).strip("-").lower() or "x"
-
-
 def plain(text: str) -> str:
-    """Text in which matplotlib sees no formula, and that an SVG can hold."""
+    """In which matplotlib sees no formula, and that an SVG can hold."""
     return in_xml(text).replace("$", r"\$")
 
 
@@ -136,8 +121,7 @@ def in_xml(text: str) -> str:
 
 def inline(svg: str, name: str) -> str:
     """An SVG to stand in a page: only its <svg> element, ids of its own, the ink as around it."""
-    element = svg[svg.index("<svg") :]
-    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    element = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     element = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", element)
     return element.replace(INK, "currentColor").strip()
 
@@ -145,26 +129,25 @@ def inline(svg: str, name: str) -> str:
 def _draw_methods(axes: Any, rows: Sequence[MethodRow]) -> None:
     labels = [plain(", ".join([row.method, *_more(row, rows)])) for row in rows]
     middles = [1000 * row.seconds.median for row in rows]
-    wrong = [row.texts_equal < 1 for row in rows]
     colours = [
-        WRONG if bad else GREY if row.method == SERIAL_NAME else COLOURS[0]
-        for row, bad in zip(rows, wrong, strict=True)
+        WRONG if row.texts_equal < 1 else GREY if row.method == SERIAL.name else COLOURS[0]
+        for row in rows
     ]
-    hatches = ["//" if bad else "" for bad in wrong]
+    hatches = ["//" if colour == WRONG else "" for colour in colours]
     axes.barh(labels, middles, 0.7, color=colours, hatch=hatches, edgecolor="#ffffff", linewidth=0)
     look = {"fmt": "none", "ecolor": GREY, "elinewidth": 1.2, "capsize": 2}
     axes.errorbar(middles, labels, xerr=_quartiles(rows), **look)
     ends = [1000 * row.seconds.upper for row in rows]
     for place, row in enumerate(rows):
         said = f"{milliseconds(row.seconds.median)} ms"
-        if wrong[place]:
+        if row.texts_equal < 1:
             said += f", {share(100 * row.texts_equal, 1)}% equal"
         beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(said, (ends[place], place), **beside, fontsize=8)
     axes.set_xlim(0, 1.5 * max(ends))
     _bars(axes, 1.2 + 0.26 * len(rows))
     axes.set_xlabel("milliseconds per text, median and quartiles")
-    if any(wrong):
+    if WRONG in colours:
         corner = {"xycoords": "axes fraction", "ha": "right", "va": "bottom"}
         said = "hatched: ids of some texts are wrong"
         axes.annotate(said, (1, 0.01), **corner, fontsize=8)
@@ -211,11 +194,10 @@ def _draw_projection(axes: Any, rows: Sequence[ProjectionRow]) -> None:
         if real:
             axes.plot(*zip(*real, strict=True), marker, color=colour, markersize=6)
     axes.axhline(1, color=GREY, linestyle="--", linewidth=1, label="own call")
-    workers = sorted({row.workers for row in rows})
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers (lines: projected, marks: measured)")
     axes.set_ylabel("times the own call's speed")
-    _places(axes, workers, [str(count) for count in workers])
+    _places(axes, sorted({row.workers for row in rows}))
 
 
 def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
@@ -227,7 +209,7 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
         if found[0].x == ANY:
             axes.axhline(middles[0], color=GREY, linestyle="--", linewidth=1.2, label="own call")
             continue
-        own = method == SERIAL_NAME
+        own = method == SERIAL.name
         colour, marker = (GREY, "x") if own else next(looks)
         axes.errorbar(
             [row.x for row in found],
@@ -240,8 +222,7 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
             linestyle="--" if own else "-",
             label="own call" if own else plain(method),
         )
-    places = sorted({row.x for row in rows} - {ANY})
-    _places(axes, places, [f"{place:,}" for place in places], fontsize=8)
+    _places(axes, sorted({row.x for row in rows} - {ANY}), fontsize=8)
     if rows[0].sweep == "length":
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:,g}")
@@ -251,19 +232,17 @@ def _draw_sweep(axes: Any, rows: Sequence[SweepRow]) -> None:
     axes.set_ylabel("milliseconds per text")
 
 
-def _quartiles(rows: Sequence[MethodRow] | Sequence[SweepRow]) -> list[list[float]]:
+def _quartiles(rows: Sequence[MethodRow | SweepRow]) -> list[list[float]]:
     """How far the quartiles are from the medians, milliseconds: the lower ones, the upper ones."""
-    spreads = [row.seconds for row in rows]
-    return [
-        [1000 * (spread.median - spread.lower) for spread in spreads],
-        [1000 * (spread.upper - spread.median) for spread in spreads],
-    ]
+    below = [1000 * (row.seconds.median - row.seconds.lower) for row in rows]
+    above = [1000 * (row.seconds.upper - row.seconds.median) for row in rows]
+    return [below, above]
 
 
-def _places(axes: Any, places: Sequence[int], labels: Sequence[str], **look: Any) -> None:
+def _places(axes: Any, places: Sequence[int], **look: Any) -> None:
     """Doubling places, and the legend below, where it hides nothing."""
     axes.set_xscale("log", base=2)
-    axes.set_xticks(places, labels, **look)
+    axes.set_xticks(places, [f"{place:,}" for place in places], **look)
     axes.minorticks_off()
     axes.margins(x=0.07)
     axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=8)

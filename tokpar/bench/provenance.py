@@ -16,19 +16,8 @@ from tokpar.bench.datasets import Dataset
 from tokpar.bench.subjects import DEFAULT, Subject
 from tokpar.executors.workers import cpu_count
 
-PACKAGES = (
-    "tokpar",
-    "numpy",
-    "tokenizers",
-    "tiktoken",
-    "regex",
-    "pluggy",
-    "transformers",
-    "sentencepiece",
-    "fastokens",
-    "gigatoken",
-    "tokie",
-)
+OURS = ("tokpar", "numpy", "tokenizers", "tiktoken", "regex", "pluggy")
+OTHERS = ("transformers", "sentencepiece", "fastokens", "gigatoken", "tokie")
 
 
 def provenance(
@@ -36,6 +25,8 @@ def provenance(
 ) -> dict[str, Any]:
     """Everything one needs to judge the figures, or to make them again."""
     physical, memory = _from_psutil()
+    installed = {str(each.metadata["Name"]).lower() for each in metadata.distributions()}
+    packages = [name for name in (*OURS, *OTHERS) if name in installed]
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": " ".join(command),
@@ -44,7 +35,7 @@ def provenance(
         "memory_bytes": memory,
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": versions(),
+        "packages": {name: metadata.version(name) for name in packages},
         "plugins": {
             plugin.name: f"{plugin.owner} {plugin.version}"
             for plugin in tokpar.plugins()
@@ -63,12 +54,6 @@ def processor() -> str:
         return platform.processor()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
-
-
-def versions() -> dict[str, str]:
-    """Of those packages that are installed."""
-    installed = {str(each.metadata["Name"]).lower() for each in metadata.distributions()}
-    return {name: metadata.version(name) for name in PACKAGES if name in installed}
 
 
 def _from_psutil() -> tuple[dict[str, int | None], int | None]:

@@ -36,27 +36,33 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class MethodRow:
-    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
-    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: per text, the mean
-    over the texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round.
-    `stages`: seconds per text of the round of median duration."""
+class Measured:
+    """What was encoded by what, in so many seconds per text."""
 
-    part: str
     dataset: str
-    texts: int
     code_points: int
     tokenizer: str
     engine: str
+    method: str
+    seconds: Spread
+
+
+@dataclass(frozen=True)
+class MethodRow(Measured):
+    """One method on all texts of a dataset. `texts_equal`: share of the texts whose ids are all the
+    tokenizer's own; `ids_equal`: of the ids, mean over the texts. `seconds`: the mean over the
+    texts, spread over the rounds. `chunks` ... `redundant`: of all texts, last round. `stages`:
+    seconds per text of the round of median duration."""
+
+    part: str
+    texts: int
     executor: str
     workers: int
-    method: str
     strategy: str
     options: Mapping[str, Any]
     lossless: bool
     texts_equal: float
     ids_equal: float
-    seconds: Spread
     chunks: int
     retries: int
     repairs: int
@@ -65,22 +71,14 @@ class MethodRow:
 
 
 @dataclass(frozen=True)
-class StageRow:
-    """Where the time of one encode goes when one worker takes chunk after chunk.
+class StageRow(Measured):
+    """Where the time of one encode goes when one worker takes chunk after chunk. `stages`: seconds,
+    "rest" is what no stage accounts for. `work` and `span`: sum and most of the chunk times. `own`:
+    the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the share of the stage
+    tokenize, by number of workers; "all": without end."""
 
-    `stages`: seconds, "rest" is what no stage accounts for. `work` and `span`: sum and most of
-    the chunk times. `own`: the tokenizer's own call. `amdahl`: speed-up by Amdahl's law with the
-    share of the stage tokenize, by number of workers; "all": without end.
-    """
-
-    dataset: str
-    code_points: int
-    tokenizer: str
-    engine: str
-    method: str
     equal: bool
     chunks: int
-    seconds: Spread
     stages: Mapping[str, float]
     work: float
     span: float
@@ -108,23 +106,17 @@ class ProjectionRow:
 
 
 @dataclass(frozen=True)
-class SweepRow:
+class SweepRow(Measured):
     """One point of a sweep: `sweep` is length, chunk, workers or batch, `x` its value (code points
-    or a count; 0 where the method does not depend on it). `seconds`: per text."""
+    or a count; 0 where the method does not depend on it)."""
 
     sweep: str
-    dataset: str
-    code_points: int
-    tokenizer: str
-    engine: str
-    method: str
     x: int
     equal: bool
-    seconds: Spread
 
 
 @dataclass
-class Results:
+class BenchResults:
     """Everything of one run; `complete` is False after an interrupt."""
 
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -140,13 +132,12 @@ class Results:
     def rows(self) -> int:
         return sum(len(getattr(self, name)) for name in _ROWS)
 
-    def add(self, row: Row) -> None:
-        """The row to the list of its kind."""
+    def add(self, row: AnyRow) -> None:
         kind = next(name for name, shape in _ROWS.items() if isinstance(row, shape))
         getattr(self, kind).append(row)
 
 
-Row = MethodRow | StageRow | ProjectionRow | SweepRow
+AnyRow = MethodRow | StageRow | ProjectionRow | SweepRow
 _ROWS: dict[str, type[Any]] = {
     "methods": MethodRow,
     "stages": StageRow,
@@ -156,12 +147,12 @@ _ROWS: dict[str, type[Any]] = {
 _SPREADS = ("seconds", "own", "measured")
 
 
-def to_json(results: Results) -> dict[str, Any]:
+def to_json(results: BenchResults) -> dict[str, Any]:
     """A value that `json.dumps` takes and `from_json` reads."""
     return {"format": FORMAT, "version": VERSION, **asdict(results)}
 
 
-def from_json(value: Any) -> Results:
+def from_json(value: Any) -> BenchResults:
     """The results again, equal to those written. Raises FileFormatError."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise FileFormatError(f'expected results with "format": "{FORMAT}"')
@@ -171,7 +162,7 @@ def from_json(value: Any) -> Results:
         content = {name: value[name] for name in ("provenance", "settings", "notes", "complete")}
         for name, shape in _ROWS.items():
             content[name] = [_row(shape, row) for row in value[name]]
-        return Results(**content)
+        return BenchResults(**content)
     except (KeyError, TypeError) as error:
         raise FileFormatError(f"expected all fields of {FORMAT} {VERSION}: {error!r}") from error
 

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 
 from tokpar.bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar.bench.datasets import Dataset
-from tokpar.bench.measuring import Experiment
-from tokpar.bench.methods import SERIAL_NAME, Method, chosen, compared, retried
+from tokpar.bench.measuring import Experiment, LongText
 from tokpar.bench.paper_tables import PAPER_METHODS
-from tokpar.bench.repeats import LongText
 from tokpar.bench.stages import stages
-from tokpar.bench.subjects import Opened, Subject, suits
+from tokpar.bench.subjects import (
+    SERIAL,
+    ComparedMethod,
+    Opened,
+    Subject,
+    chosen,
+    compared,
+    retried,
+    suits,
+)
 from tokpar.bench.tables import grouped
 from tokpar.errors import UnknownNameError
 
@@ -53,7 +60,7 @@ def experiments(
     first = datasets[0]
 
     def comparisons(
-        part: str, texts: Iterable[Dataset], of: Sequence[Method]
+        part: str, texts: Iterable[Dataset], of: Sequence[ComparedMethod]
     ) -> Iterable[Experiment]:
         for dataset in texts if part in settings.parts else ():
             for engines in grouped(subjects, "source"):
@@ -83,11 +90,11 @@ def _long_texts(
     settings: Settings,
     dataset: Dataset,
     subjects: Iterable[Subject],
-    methods: Iterable[Method],
+    methods: Iterable[ComparedMethod],
     opened: Opened,
 ) -> list[LongText]:
     """Of each subject that an executor suits."""
-    names = set(settings.methods or FEW) - {SERIAL_NAME}
+    names = set(settings.methods or FEW) - {SERIAL.name}
     few = [method for method in methods if method.name in names]
     text = "".join(dataset.texts)[: settings.chars]
     factor = 8 if settings.quick else 4

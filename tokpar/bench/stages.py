@@ -1,8 +1,6 @@
 """Where the time of one encode goes, what Amdahl's law makes of it, and what a schedule of the
-measured chunk times does, beside real runs on one and two workers.
-
-Work is the sum of the chunk times, span the longest; everything else of an encode is serial.
-"""
+measured chunk times does, beside real runs on one and two workers. Everything but the chunk times
+is serial."""
 
 from __future__ import annotations
 
@@ -10,11 +8,17 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokpar.bench.comparing import stage_means
-from tokpar.bench.measuring import Experiment, Sample, Samples, middle
-from tokpar.bench.methods import SERIAL
-from tokpar.bench.records import ProjectionRow, Row, Spread, StageRow
-from tokpar.bench.repeats import LongText, TimingExecutor, encode_job
-from tokpar.bench.subjects import suits
+from tokpar.bench.measuring import (
+    Experiment,
+    LongText,
+    Sample,
+    Samples,
+    TimingExecutor,
+    encode_job,
+    middle,
+)
+from tokpar.bench.records import AnyRow, ProjectionRow, Spread, StageRow
+from tokpar.bench.subjects import SERIAL, suits
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
 from tokpar.sizes import fit_for
@@ -58,7 +62,7 @@ def stages(long: LongText) -> Experiment:
             if n <= cpu_count()
         ]
 
-    def rows(samples: Samples) -> Iterator[Row]:
+    def rows(samples: Samples) -> Iterator[AnyRow]:
         own = samples.get((SERIAL.name, OWN))
         for method in long.methods:
             alone = samples.get((method.name, ALONE))

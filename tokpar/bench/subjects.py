@@ -1,23 +1,94 @@
-"""Tokenizers, engines and executors, opened for the time of a run."""
+"""What is compared: methods, each under one name; and tokenizers, engines and executors, opened for
+the time of a run."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.errors import OptionError, TokparError
+from tokpar.errors import OptionError, TokparError, UnknownNameError
 from tokpar.interfaces import Executor, TokenizerAdapter
 from tokpar.kernels import IdArray
 from tokpar.registry import registry
 from tokpar.sizes import fitting_executor
 
 DEFAULT = "default"
+PAPER = {"acceptance": "paper"}
+
+
+@dataclass(frozen=True)
+class ComparedMethod:
+    """A strategy with options, under the name that tables give it."""
+
+    name: str
+    strategy: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_options(self, **options: Any) -> ComparedMethod:
+        """The same with other values of those options that its strategy has."""
+        known = inspect.signature(registry().strategy(self.strategy).build).parameters
+        fitting = {name: value for name, value in options.items() if name in known}
+        return replace(self, options={**self.options, **fitting})
+
+
+SERIAL = ComparedMethod("serial", "serial")
+"""The tokenizer's own call on the whole text, which all others are compared with."""
+
+
+def compared(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
+    """The published methods as published, then hardened, then those of plugins with their defaults.
+    Sizes in code points; `auto` is tuned, the published blocks have their own overlap."""
+    size = {"chunk_chars": chunk_chars}
+    both = {**size, "overlap_chars": overlap_chars}
+    own = [
+        SERIAL,
+        ComparedMethod("delimiter-comma", "delimiter", {**size, "delimiter": ","}),
+        ComparedMethod("delimiter-period", "delimiter", {**size, "delimiter": "."}),
+        ComparedMethod("delimiter-space", "delimiter", {**size, "delimiter": " "}),
+        ComparedMethod("overlap-longest", "overlap", {**both, "match": "longest"}),
+        ComparedMethod("overlap-window", "overlap", {**both, "match": "window"}),
+        ComparedMethod("recursive-paper", "recursive", {**PAPER, "depth": 3}),
+        ComparedMethod("blocks-paper", "blocks", {**size, **PAPER}),
+        ComparedMethod("lopt-paper", "lopt", {**both, **PAPER, "on_failure": "restart"}),
+        ComparedMethod("lopt", "lopt", both),
+        ComparedMethod("recursive", "recursive", {"depth": 3}),
+        ComparedMethod("blocks", "blocks", size),
+        ComparedMethod("cut", "cut", size),
+        ComparedMethod("auto", "auto"),
+    ]
+    others = {record.name for record in registry().strategies()} - {each.strategy for each in own}
+    return own + [ComparedMethod(name, name) for name in sorted(others)]
+
+
+def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
+    """Both ways of failing, for repetitive texts."""
+    both = {"chunk_chars": chunk_chars, "overlap_chars": overlap_chars}
+    return [
+        SERIAL,
+        ComparedMethod("lopt-paper-restart", "lopt", {**both, **PAPER, "on_failure": "restart"}),
+        ComparedMethod("lopt-paper-repair", "lopt", {**both, **PAPER, "on_failure": "repair"}),
+        ComparedMethod("lopt-restart", "lopt", {**both, "on_failure": "restart"}),
+        ComparedMethod("lopt-repair", "lopt", {**both, "on_failure": "repair"}),
+        ComparedMethod("auto", "auto"),
+    ]
+
+
+def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
+    """Those of these names, in the order of `methods`, and always `serial`; all for None. Raises
+    UnknownNameError."""
+    known = [method.name for method in methods]
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError("method", name, known)
+    wanted = known if names is None else [SERIAL.name, *names]
+    return [method for method in methods if method.name in wanted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +149,12 @@ class Opened(ExitStack):
             content = json.loads(Path(source).read_text(encoding="utf-8"))
         except ValueError:
             return source  # what is wrong with it, `load` says best
-        if not isinstance(content, dict) or not (
-            content.get("truncation") or content.get("padding")
-        ):
+        shortens = ("truncation", "padding")
+        if not isinstance(content, dict) or not any(map(content.get, shortens)):
             return source
         directory = self.enter_context(tempfile.TemporaryDirectory())
         copy = Path(directory) / Path(source).name
-        copy.write_text(json.dumps(content | {"truncation": None, "padding": None}), "utf-8")
+        copy.write_text(json.dumps(content | dict.fromkeys(shortens)), "utf-8")
         return str(copy)
 
 

@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from tokpar.bench.comparing import ANY
-from tokpar.bench.methods import SERIAL_NAME
-from tokpar.bench.records import MethodRow, ProjectionRow, Results, StageRow, SweepRow
+from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
 from tokpar.bench.stages import WORKERS
+from tokpar.bench.subjects import SERIAL
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")
@@ -118,14 +118,17 @@ RETRIES: Column = ("retries", lambda row: f"{row.retries:,}")
 REPAIRS: Column = ("repairs", lambda row: f"{row.repairs:,}")
 
 
-def median_of(row: MethodRow | StageRow) -> str:
-    """Milliseconds."""
-    return milliseconds(row.seconds.median)
+def milliseconds_of(name: str) -> Callable[[Any], str]:
+    """The cell of an attribute in seconds, such as "seconds.median"."""
+    return lambda row: milliseconds(attrgetter(name)(row))
+
+
+MEDIAN = milliseconds_of("seconds.median")
 
 
 def speed(rows: Sequence[MethodRow]) -> Column:
     """The median of the own call in the row's engine over the row's."""
-    own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL_NAME}
+    own = {row.engine: row.seconds.median for row in rows if row.method == SERIAL.name}
 
     def against_own(row: MethodRow) -> str:
         return times(own[row.engine] / row.seconds.median) if row.engine in own else ""
@@ -140,7 +143,7 @@ def varied(rows: Iterable[Any], *names: str) -> list[Column]:
 
 
 def _methods(rows: Sequence[MethodRow]) -> Table:
-    methods = [row for row in rows if row.method != SERIAL_NAME]
+    methods = [row for row in rows if row.method != SERIAL.name]
     five = {"min": "least", "q1": "lower", "median": "median", "q3": "upper", "max": "most"}
     return filled(
         "methods",
@@ -151,16 +154,12 @@ def _methods(rows: Sequence[MethodRow]) -> Table:
             *varied(methods, "engine", "executor"),
             TEXTS_EQUAL,
             ("ids equal", lambda row: share(row.ids_equal, 6)),
-            *((short, partial(_of_spread, name=name)) for short, name in five.items()),
+            *((short, milliseconds_of(f"seconds.{name}")) for short, name in five.items()),
             speed(rows),
         ],
         f"Milliseconds per text over {rows[0].seconds.count} rounds. Equal: the share whose ids "
         "are the tokenizer's own. Speed: the own call's median over the method's.",
     )
-
-
-def _of_spread(row: MethodRow, name: str) -> str:
-    return milliseconds(getattr(row.seconds, name))
 
 
 def _stages(rows: Sequence[StageRow]) -> Table:
@@ -173,7 +172,7 @@ def _stages(rows: Sequence[StageRow]) -> Table:
             *varied(rows, "engine"),
             ("chunks", lambda row: f"{row.chunks:,}"),
             *((stage, partial(stage_share, stage=stage)) for stage in stages_of(rows)),
-            ("ms", median_of),
+            ("ms", MEDIAN),
             *((f"A({n})", partial(_amdahl, workers=str(n))) for n in (*WORKERS, "all")),
         ],
         "One worker, chunk after chunk. Matching is part of merge. A(n): speed-up on n workers by "
@@ -194,9 +193,9 @@ def _projection(rows: Sequence[ProjectionRow]) -> Table:
         [
             METHOD,
             ("workers", lambda row: str(row.workers)),
-            ("in order", lambda row: milliseconds(row.projected)),
-            ("longest first", lambda row: milliseconds(row.longest_first)),
-            ("bound", lambda row: milliseconds(row.bound)),
+            ("in order", milliseconds_of("projected")),
+            ("longest first", milliseconds_of("longest_first")),
+            ("bound", milliseconds_of("bound")),
             ("speed", lambda row: times(row.speedup)),
             ("measured", lambda row: milliseconds(row.measured.median) if row.measured else "-"),
             ("error", lambda row: "-" if row.error is None else f"{row.error:+.1f}%"),
@@ -217,7 +216,7 @@ def _retries(rows: Sequence[MethodRow]) -> Table:
             RETRIES,
             REPAIRS,
             ("redundant", lambda row: times(row.redundant / row.code_points)),
-            ("ms", median_of),
+            ("ms", MEDIAN),
             speed(rows),
         ],
         "Retries: how often everything was encoded again; repairs: seams mended; redundant: code "
@@ -245,7 +244,7 @@ def _sweep(rows: Sequence[SweepRow]) -> Table:
 
 
 def tables(
-    results: Results,
+    results: BenchResults,
     methods: Callable[[Sequence[MethodRow]], Table] = _methods,
     stages: Callable[[Sequence[StageRow]], Table] = _stages,
     retries: Callable[[Sequence[MethodRow]], Table] = _retries,

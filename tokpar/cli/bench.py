@@ -30,7 +30,7 @@ from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar.bench.datasets import Dataset
-    from tokpar.bench.records import Results
+    from tokpar.bench.records import BenchResults
     from tokpar.bench.tables import Table
 
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if results.complete or arguments.read is not None else INTERRUPTED
 
 
-def read_results(path: Path) -> Results:
+def read_results(path: Path) -> BenchResults:
     """Raises OSError, FileFormatError."""
     from tokpar.bench.records import from_json
 
@@ -109,11 +109,11 @@ def read_results(path: Path) -> Results:
         raise FileFormatError(f"{path}: {error}") from error
 
 
-def measured(arguments: argparse.Namespace) -> Results:
+def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
     from tokpar.bench.measuring import run as run_experiments
     from tokpar.bench.provenance import provenance
-    from tokpar.bench.records import Results
+    from tokpar.bench.records import BenchResults
     from tokpar.bench.schedule import PARTS, Settings, experiments, unsuited
     from tokpar.bench.subjects import Opened
     from tokpar.cli.progress import bar_of
@@ -133,7 +133,7 @@ def measured(arguments: argparse.Namespace) -> Results:
         quick=arguments.quick,
     )
     datasets = datasets_of(arguments)
-    results = Results(settings=asdict(settings))
+    results = BenchResults(settings=asdict(settings))
     with Opened() as opened:
         sources = arguments.tokenizer or ["default"]
         subjects = opened.subjects(sources, arguments.engine or ["auto"], results.notes)
@@ -192,7 +192,7 @@ def _names(given: str | None) -> tuple[str, ...] | None:
     return None if given is None else tuple(name.strip() for name in given.split(","))
 
 
-def _draw(out: Path, results: Results, tables: list[Table]) -> None:
+def _draw(out: Path, results: BenchResults, tables: list[Table]) -> None:
     from tokpar.bench.html_page import page
     from tokpar.bench.plots import pictures
 
@@ -203,7 +203,7 @@ def _draw(out: Path, results: Results, tables: list[Table]) -> None:
     (out / "report.html").write_text(page(results, tables, drawn), encoding="utf-8")
 
 
-def _say(arguments: argparse.Namespace, results: Results) -> None:
+def _say(arguments: argparse.Namespace, results: BenchResults) -> None:
     """Notes, an interrupt and where the files are, on stderr."""
     said = [] if arguments.quiet else [f"note: {note}" for note in results.notes]
     if not results.complete:

@@ -14,12 +14,10 @@ _Token = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """joined[first:last] stands where serial[other_first:other_last] should.
-
-    `start`, `stop`: what both cover, UTF-8 bytes of the text; -1 where tokens are not located.
-    `seams`: those inside, else the nearest.
-    """
+class DifferingRange:
+    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: what
+    both cover, UTF-8 bytes of the text; -1 where tokens are not located. `seams`: those inside,
+    else the nearest."""
 
     first: int
     last: int
@@ -32,29 +30,27 @@ class Difference:
 
 def differences(
     joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
-) -> tuple[Difference, ...]:
-    """All differences, ascending; `seams`: (ids before it, byte offset) of each.
-
-    Tokens are the same if id and place are; not `exact`: if the places touch, since engines place
-    the tokens of a chunk's first word in more than one way. Without places there is one
-    difference, all between the ids that both begin and end with.
-    """
-    if joined[1] is None or serial[1] is None:
-        return (_middle(joined[0], serial[0], [token for token, _ in seams]),)
+) -> tuple[DifferingRange, ...]:
+    """All differences, ascending; `seams`: (ids before it, byte offset) of each. Tokens are
+    the same if id and place are; not `exact`: if the places touch, since engines place the tokens
+    of a chunk's first word in more than one way. Without places: all between the ids that both
+    begin and end with, as one."""
+    (ids, spans), (serial_ids, serial_spans) = joined, serial
+    if spans is None or serial_spans is None:
+        return (_middle(ids, serial_ids, [token for token, _ in seams]),)
     places = [offset for _, offset in seams]
-    left, right = _tokens(*joined), _tokens(*serial)
+    left, right = _tokens(ids, spans), _tokens(serial_ids, serial_spans)
     found = []
     for first, last, other_first, other_last in _unequal(left, right, exact):
         covered = [*left[first:last], *right[other_first:other_last]]
         start, stop = min(token[0] for token in covered), max(token[1] for token in covered)
         laid_to = _nearest(places, start, stop)
-        found.append(Difference(first, last, other_first, other_last, start, stop, laid_to))
+        found.append(DifferingRange(first, last, other_first, other_last, start, stop, laid_to))
     return tuple(found)
 
 
-def _tokens(ids: IdArray, spans: SpanArray | None) -> list[_Token]:
-    assert spans is not None
-    return list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), ids.tolist(), strict=True))
+def _tokens(ids: IdArray, spans: SpanArray) -> list[_Token]:
+    return list(zip(*spans.T.tolist(), ids.tolist(), strict=True))
 
 
 def _unequal(
@@ -83,14 +79,12 @@ def _same(one: _Token, other: _Token, exact: bool) -> bool:
     return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
 
 
-def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> Difference:
+def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
     """What is left when equal ids in front and at the end are taken away."""
-    least = min(len(joined), len(serial))
     front = first_difference(joined, serial)
-    rest = least - front
-    back = first_difference(joined[len(joined) - rest :][::-1], serial[len(serial) - rest :][::-1])
+    back = first_difference(joined[front:][::-1], serial[front:][::-1])
     last, other_last = len(joined) - back, len(serial) - back
-    return Difference(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
+    return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
 
 
 def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import re
 from importlib import resources
 from typing import Any
 
-from tokpar.explain.rows import Row, Token
+from tokpar.explain.rows import Row
 from tokpar.explain.seam import Explained, explain_seam
 from tokpar.explain.trace import Trace
 
@@ -21,12 +21,13 @@ MOST_DETAILED = 3000
 def page(trace: Trace, name: str, around: int, proofs: str = "proofs") -> str:
     """The page for a text called `name`; links to theorems begin with `proofs`."""
     style, script = _part("page.css"), _part("page.js")
+    written = json.dumps(data(trace, around, proofs), separators=(",", ":"))
     parts = {
         "policy": _policy(style, script),
         "title": html.escape(f"Seams of {name}"),
         "style": style,
         "script": script,
-        "data": _in_script(data(trace, around, proofs)),
+        "data": written.replace("<", "\\u003c"),  # so nothing in it ends the <script>
     }
     return re.sub(r"{(\w+)}", lambda match: parts[match[1]], _part("page.html"))
 
@@ -51,13 +52,7 @@ def data(trace: Trace, around: int, proofs: str) -> dict[str, Any]:
         "regions": report.serial_regions,
         "first": ordered[0] if ordered else -1,
         "seams": [
-            (
-                seam.position,
-                *trace.place(seam.position),
-                seam.rule or "",
-                seam.theorem,
-                trace.rank(n),
-            )
+            (at := seam.position, *trace.place(at), seam.rule or "", seam.theorem, trace.rank(n))
             for n, seam in enumerate(trace.seams)
         ],
         "meanings": meanings,
@@ -108,12 +103,11 @@ def _detail(seam: Explained, meaning: int) -> dict[str, Any]:
 
 
 def _row(row: Row) -> list[Any]:
-    return [[_token(token) for token in row.tokens], row.total, row.seam]
-
-
-def _token(token: Token) -> list[Any]:
-    flags = token.kept + 2 * token.matched + 4 * token.differs + 8 * token.shared
-    return [token.number, token.id, token.text, token.start, token.stop, flags]
+    tokens = []
+    for each in row.tokens:
+        flags = each.kept + 2 * each.matched + 4 * each.differs + 8 * each.shared
+        tokens.append([each.number, each.id, each.text, each.start, each.stop, flags])
+    return [tokens, row.total, row.seam]
 
 
 def _part(name: str) -> str:
@@ -127,8 +121,3 @@ def _policy(style: str, script: str) -> str:
         digest = hashlib.sha256(content.encode("utf-8")).digest()
         allowed.append(f"{kind} 'sha256-{base64.b64encode(digest).decode('ascii')}'")
     return "; ".join(allowed)
-
-
-def _in_script(value: object) -> str:
-    """JSON that may stand inside <script>: ASCII, and without "<" nothing in it ends it."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

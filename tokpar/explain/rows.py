@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokpar.explain.differences import Difference
+from tokpar.explain.differences import DifferingRange
 from tokpar.explain.trace import Trace
 from tokpar.explain.words import shown
 from tokpar.interfaces import Decodes
@@ -16,11 +16,9 @@ TOKENS_AROUND = 12
 @dataclass(frozen=True, slots=True)
 class Token:
     """One token of a row. `number`: in its chunk or in all ids. `text`: as it is shown. `start`,
-    `stop`: the code points it touches, -1 if not known.
-
-    `kept`: the result has it. `matched`: the other chunk found it at the same place. `differs`: not
-    the same in the joined and the serial ids. `shared`: it touches what both chunks tokenized.
-    """
+    `stop`: the code points it touches, -1 if not known. `kept`: the result has it. `matched`: the
+    other chunk found it at the same place. `differs`: not the same in the joined and the serial
+    ids. `shared`: it touches what both chunks tokenized."""
 
     number: int
     id: int
@@ -83,22 +81,19 @@ def token_at(
         first, last = trace.touched(start, stop)
         covered = trace.text[first:last].encode("utf-8", "surrogatepass")
         base = int(trace.starts[first])
-        part = covered[start - base : stop - base]
-        text = text or part.decode("utf-8", "surrogateescape")
+        text = text or covered[start - base : stop - base].decode("utf-8", "surrogateescape")
     shared = first < both[1] and last > both[0]
     return Token(number, id_, shown(text), first, last, kept, matched, differs, shared)
 
 
 def _decoded(trace: Trace, id_: int) -> str:
-    if not isinstance(trace.tokenizer, Decodes):
-        return ""
     try:
-        return trace.tokenizer.decode([id_])
+        return trace.tokenizer.decode([id_]) if isinstance(trace.tokenizer, Decodes) else ""
     except LookupError:
         return ""
 
 
-def unequal(trace: Trace, difference: Difference) -> Unequal:
+def unequal(trace: Trace, difference: DifferingRange) -> Unequal:
     """A difference, with the tokens of both sides."""
 
     def row(first: int, last: int, ids: IdArray, spans: SpanArray | None) -> Row:
@@ -122,5 +117,8 @@ def _tokens(row: Row) -> str:
         return "no token"
     names = " ".join(token.text or f"#{token.id}" for token in row.tokens)
     more = " ..." if row.total > len(row.tokens) else ""
-    count = "1 token" if row.total == 1 else f"{row.total:,} tokens"
-    return f"{count} ({names}{more})"
+    return f"{counted(row.total)} ({names}{more})"
+
+
+def counted(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens:,} tokens"

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, token_at, unequal
+from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, counted, token_at, unequal
 from tokpar.explain.trace import Kept, Mask, Trace
 from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
-from tokpar.kernels import IdArray, IntArray, SpanArray, equal_tokens
+from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
 
 AROUND = 40
@@ -104,7 +104,7 @@ class _View:
         """Numbers, in both pieces, of the tokens both found at the same place of the overlap."""
         left, right = self.spans
         if left is None or right is None or self.shared[0] == self.shared[1]:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return NO_INTS, NO_INTS
         start, stop = (int(self.trace.starts[place]) for place in self.shared)
         first = int(np.searchsorted(left[:, 1], start, side="right"))
         last = int(np.searchsorted(right[:, 0], stop))
@@ -115,13 +115,12 @@ class _View:
     def _joint(self) -> tuple[int, int]:
         """Where the kept tokens of the left chunk end and those of the right one begin, UTF-8
         bytes; the seam's place where that is not known."""
-        here = int(self.trace.starts[self.seam.position])
+        stop = start = int(self.trace.starts[self.seam.position])
         left, right = self.spans
-        if left is None or right is None:
-            return here, here
-        (first, last), (behind, end) = self.kept
-        stop = int(left[last - 1, 1]) if last > first else here
-        start = int(right[behind, 0]) if end > behind else here
+        if left is not None and right is not None:
+            (first, last), (behind, end) = self.kept
+            stop = int(left[last - 1, 1]) if last > first else stop
+            start = int(right[behind, 0]) if end > behind else start
         return stop, start
 
     def _windows(self) -> list[tuple[int, int]]:
@@ -154,20 +153,20 @@ class _View:
         ids, token = self.trace.encoding.ids, max(0, self.seam.token)
         reach = 4 * self.around + 8
         first, last = max(0, token - reach), min(len(ids), token + reach)
-        spans, differs = self.trace.joined_spans, self.trace.unequal[0]
-        return self._whole_row(ids, spans, (first, last), differs, token)
+        spans, part = self.trace.joined_spans, (first, last)
+        return self._whole_row(ids, spans, part, self.trace.unequal[0], token)
 
     def serial_row(self) -> Row:
-        ids, edges = self.trace.serial, self.trace.serial_edges
+        ids, spans = self.trace.serial, self.trace.serial_spans
         first, last, seam = 0, len(ids), -1
-        if edges is not None:
-            first = int(np.searchsorted(edges[1], self.windows[0][0]))
-            last = int(np.searchsorted(edges[0], self.windows[-1][1], side="right"))
+        if spans is not None:
+            starts, stops = spans.T
+            first = int(stops.searchsorted(self.windows[0][0]))
+            last = int(starts.searchsorted(self.windows[-1][1], side="right"))
             here = int(self.trace.starts[self.seam.position])
-            before = int(np.searchsorted(edges[1], here, side="right"))
-            seam = before if before == len(ids) or edges[0][before] >= here else -1
-        spans, differs = self.trace.serial_spans, self.trace.unequal[1]
-        return self._whole_row(ids, spans, (first, last), differs, seam)
+            before = int(stops.searchsorted(here, side="right"))
+            seam = before if before == len(ids) or starts[before] >= here else -1
+        return self._whole_row(ids, spans, (first, last), self.trace.unequal[1], seam)
 
     def _whole_row(
         self, ids: IdArray, spans: SpanArray | None, part: Kept, differs: Mask, seam: int
@@ -179,8 +178,8 @@ class _View:
         return Row(tuple(tokens), len(ids), seam)
 
     def _near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
-        """The numbers, of those in [first, last), of the tokens that touch a window; of tokens
-        that are not located, those that stand around an edge."""
+        """Of the tokens in [first, last), those that touch a window; if not located, those that
+        stand around an edge."""
         if spans is None:
             return list(range(max(first, edge - TOKENS_AROUND), min(last, edge + TOKENS_AROUND)))
         part = spans[first:last]
@@ -191,27 +190,22 @@ class _View:
 
     def stretches(self, start: int, stop: int) -> tuple[Stretch, ...]:
         """The text of [start, stop), in parts where the overlap begins or ends."""
-        inner = [place for place in self.shared if start < place < stop]
-        edges = [start, *sorted(set(inner)), stop]
+        edges = sorted({start, stop, *(place for place in self.shared if start < place < stop)})
         return tuple(
             Stretch(shown(self.trace.text[a:b]), self.shared[0] <= a and b <= self.shared[1])
             for a, b in pairwise(edges)
-            if a < b
         )
 
     def words(self, differs: bool) -> tuple[str, ...]:
         """What else there is to say: the match, what is lost or doubled, what cannot be shown."""
         start, stop = self.shared
-        said = []
+        said = ["The chunks do not overlap: their ids stand one after the other."]
         if start < stop:
-            count = len(self.matched[0])
-            found = "1 token" if count == 1 else f"{count:,} tokens"
-            said.append(
+            found = counted(len(self.matched[0]))
+            said = [
                 f"Both chunks tokenized code points {start:,} to {stop:,} and found {found} in "
                 "common at the same places."
-            )
-        else:
-            said.append("The chunks do not overlap: their ids stand one after the other.")
+            ]
         if differs:
             said += self._lost()
         if any(spans is None for spans in (*self.spans, self.trace.joined_spans)):

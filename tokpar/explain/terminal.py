@@ -54,17 +54,13 @@ def lines(seam: Explained, paint: Paint) -> Iterator[str]:
         (f"serial, {seam.serial_row.total:,} ids", seam.serial_row),
     )
     for label, row in rows:
-        yield f"  {label}{_from(row)}"
+        start = row.tokens[0].start if row.tokens else -1
+        yield f"  {label}, shown from code point {start:,}" if start >= 0 else f"  {label}"
         yield f"    {_row(row, paint)}"
     for difference in seam.differences:
         yield from _wrapped(difference.words)
     if seam.more_differences:
         yield f"  and {seam.more_differences:,} more differences"
-
-
-def _from(row: Row) -> str:
-    located = row.tokens and row.tokens[0].start >= 0
-    return f", shown from code point {row.tokens[0].start:,}" if located else ""
 
 
 def _range(places: tuple[int, int]) -> str:

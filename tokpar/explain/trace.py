@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.explain.differences import Difference, differences
+from tokpar.explain.differences import DifferingRange, differences
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.loading import DEFAULT_TOKENIZER
@@ -29,17 +28,12 @@ from tokpar.types import Chunk, Piece, Seam, Split
 Mask = NDArray[np.bool_]
 Kept = tuple[int, int]
 
-_GIVE_SIZE = f"{TOO_SHORT}; give a chunk size to see seams"
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """An encode of `text` and the serial ids, both before special tokens, truncation and padding.
-
     `pieces[k]` is what `chunks[k]` alone gave; `kept[k]` = (first, last) of its ids that the result
-    has. Seam n is the one between chunks n and n + 1. `strategy` with its `options`, as they were
-    asked for.
-    """
+    has. Seam n is the one between chunks n and n + 1. `options` as they were asked for."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -87,16 +81,9 @@ class Trace:
 
     @cached_property
     def serial_spans(self) -> SpanArray | None:
-        """The same of the serial ids."""
-        return _located(Piece(self.serial), self.text, self.tokenizer).spans
-
-    @cached_property
-    def serial_edges(self) -> tuple[IntArray, IntArray] | None:
-        """Starts and stops of the serial tokens, each in one piece of memory to be searched."""
-        if self.serial_spans is None:
-            return None
-        starts, stops = np.ascontiguousarray(self.serial_spans.T)
-        return starts, stops
+        """The same of the serial ids; each column in one piece of memory, to be searched."""
+        spans = _located(Piece(self.serial), self.text, self.tokenizer).spans
+        return None if spans is None else np.asfortranarray(spans)
 
     @cached_property
     def joined_spans(self) -> SpanArray | None:
@@ -110,7 +97,7 @@ class Trace:
         return np.concatenate(known) if len(known) == len(self.kept) else None
 
     @cached_property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[DifferingRange, ...]:
         """Where joined and serial ids differ, in order; each with the seams it is laid to."""
         if self.equal:
             return ()
@@ -122,13 +109,13 @@ class Trace:
         )
 
     @cached_property
-    def differing(self) -> Mapping[int, Sequence[Difference]]:
+    def differing(self) -> Mapping[int, Sequence[DifferingRange]]:
         """The seams that a difference is laid to, and which."""
-        found: defaultdict[int, list[Difference]] = defaultdict(list)
+        found: dict[int, list[DifferingRange]] = {}
         for each in self.differences:
             for n in each.seams:
-                found[n].append(each)
-        return dict(found)
+                found.setdefault(n, []).append(each)
+        return found
 
     @cached_property
     def unequal(self) -> tuple[Mask, Mask]:
@@ -166,10 +153,8 @@ def trace(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Trace:
-    """Encode `text` as `tokpar.encode` would, one chunk after the other, and serially.
-
-    Raises what `tokpar.encode` raises.
-    """
+    """Encode `text` as `tokpar.encode` would, one chunk after the other, and serially. Raises what
+    `tokpar.encode` raises."""
     with Encoder(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
     ) as encoder:  # which checks names, options and consent
@@ -191,22 +176,14 @@ def trace(
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
         serial = in_one_call(text, adapter, encoding.report, finish=False).ids
     elif encoding.report.why == TOO_SHORT:
-        encoding = replace(encoding, report=replace(encoding.report, why=_GIVE_SIZE))
-    located = (
+        why = f"{TOO_SHORT}; give a chunk size to see seams"
+        encoding = replace(encoding, report=replace(encoding.report, why=why))
+    located = tuple(
         _located(piece, text[chunk.start : chunk.stop], adapter)
         for chunk, piece in zip(chunks, pieces, strict=True)
     )
-    return Trace(
-        text,
-        adapter,
-        parts.name,
-        options,
-        encoding,
-        serial,
-        tuple(chunks),
-        tuple(located),
-        tuple(kept),
-    )
+    made = encoding, serial, tuple(chunks), located, tuple(kept)
+    return Trace(text, adapter, parts.name, options, *made)
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:

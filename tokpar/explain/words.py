@@ -77,7 +77,7 @@ _SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED, *DIFFERS})
 def rule_sentence(seam: Seam, strategy: str) -> str:
     """What licenses the seam, or what the strategy rests on instead."""
     if seam.rule is None:
-        return " ".join([UNCERTIFIED, *CLAIMS.get(strategy, ("",))[:1]]).strip()
+        return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
     if "absorbed" in dict(seam.witness):
         return ABSORBED
     return RULES[seam.rule]
@@ -92,8 +92,7 @@ def proof_page(seam: Seam, strategy: str) -> str:
     """The name of the page in proofs/, or nothing: theorem 20 -> "theorem-20.md"."""
     if seam.rule is None:
         return CLAIMS[strategy][1] if strategy in CLAIMS else ""
-    number = seam.theorem.rstrip("'")
-    return f"theorem-{number}.md"
+    return "theorem-" + seam.theorem.rstrip("'") + ".md"
 
 
 def shown(text: str) -> str:
