@@ -5,11 +5,17 @@ from __future__ import annotations
 from tokpar.facts.pattern import Atom
 from tokpar.facts.tables import load_atoms
 
-
 _CATEGORIES = {
     **dict.fromkeys(("space", "newline", "tab", "space_control", "space_Z", "ascii_control"), "C"),
-    **{"quote": "P", "slash": "P", "low_block": "S", "ascii_punct": "P", "ascii_symbol": "S"},
-    **{"ascii_lower": "Ll", "ascii_upper": "Lu", "ascii_digit": "N", "cjk": "Lo"},
+    "quote": "P",
+    "slash": "P",
+    "low_block": "S",
+    "ascii_punct": "P",
+    "ascii_symbol": "S",
+    "ascii_lower": "Ll",
+    "ascii_upper": "Lu",
+    "ascii_digit": "N",
+    "cjk": "Lo",
 }
 
 
@@ -20,7 +26,7 @@ def stored_atoms() -> tuple[Atom, ...]:
 
 
 def _category(name: str) -> str:
-    """"kana_Lo" and "Lo" say it, "ascii_s" and "ascii_S" are letters, others are listed."""
+    """ "kana_Lo" and "Lo" say it, "ascii_s" and "ascii_S" are letters, others are listed."""
     kind = name.rpartition("_")[2]
     if name.startswith("ascii_") and len(kind) == 1:
         return "Ll" if kind.islower() else "Lu"
