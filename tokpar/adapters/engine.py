@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapters.common import raise_panic
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.hf_lines import numbers
-from tokpar.adapters.panics import raise_panic
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
@@ -83,7 +83,17 @@ def load_engine(
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
-    outcome = TRUSTED if trust else _agreement(engine, adapter, file)
+    outcome, own = TRUSTED, f"or take the ids of {engine.name} as they are: trust=True"
+    if not trust:
+        outcome = require_agreement(
+            adapter,
+            file.reference,
+            key=file.key,
+            engine=release(engine.name),
+            library=release(file.library),
+            advice=f"{_advice(file.path)}; {own}",
+            slices=certified_slices,
+        )
     adapter.facts = replace(adapter.facts, agreement=outcome)
     return adapter
 
@@ -209,18 +219,6 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"
         ) from error
-
-
-def _agreement(engine: Engine, adapter: EngineTokenizer, file: JsonFile | RankFile) -> str:
-    return require_agreement(
-        adapter,
-        file.reference,
-        key=file.key,
-        engine=release(engine.name),
-        library=release(file.library),
-        advice=f"{_advice(file.path)}; or take the ids of {engine.name} as they are: trust=True",
-        slices=certified_slices,
-    )
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:

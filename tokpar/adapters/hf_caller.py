@@ -6,15 +6,14 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from tokpar.adapters.panics import refusing
-from tokpar.adapters.settings import path_of
+from tokpar.adapters.common import path_of, refusing
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
@@ -68,12 +67,6 @@ class Caller:
             return True
         cuts = self.own.truncation is not None and not self.truncation
         return not cuts and (self.padding or self.own.padding is None)
-
-    def again(self) -> Caller:
-        """The same, with the engine that the transformers tokenizer has now."""
-        if self.wrapper is None:
-            return self
-        return replace(self, own=self.wrapper.backend_tokenizer)
 
     def state(self) -> tuple[object, ...]:
         """What ids depend on, as far as the caller can change it; compared with ==. Of a model that

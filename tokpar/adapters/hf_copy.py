@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
+from tokpar.adapters.common import is_panic
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
-from tokpar.adapters.panics import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
@@ -52,12 +52,13 @@ def facts_of_copy(
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=CUSTOM, bulky=True), None
     facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
-    why = unknown or facts.unprovable
+    random = _RANDOM if _is_random(caller.own.model) else None
+    tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(
         facts,
         bulky=True,
-        unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
-        tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
+        unprovable=unknown or facts.unprovable or random,
+        tokens=tokens if facts.undivided is None else None,
     )
     return facts, token_lengths(config) if facts.tiles else None
 
@@ -87,10 +88,6 @@ def _config(tokenizer: Any) -> Json | None:
             {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
         ],
     }
-
-
-def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
-    return token_bytes(tokenizer.get_vocab(with_added_tokens=False))
 
 
 def finish_like(caller: Caller, copy: Any) -> Finish:

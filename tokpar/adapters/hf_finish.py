@@ -26,10 +26,6 @@ Around = tuple[tuple[int, ...], tuple[int, ...]]
 OTHER_IDS = "these ids are not those of the text"
 
 
-def _no_ids() -> IdArray:
-    return np.empty(0, dtype=np.uint32)
-
-
 class NativeRefusesError(Exception):
     """The native call fails on this text; ask it to get its own error."""
 
@@ -74,8 +70,8 @@ class Finish:
     `unknown` is the reason why this is not what the tokenizer does, or None.
     """
 
-    prefix: IdArray = field(default_factory=_no_ids)
-    suffix: IdArray = field(default_factory=_no_ids)
+    prefix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
+    suffix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
     truncation: Truncation | None = None
     padding: Padding | None = None
     unknown: str | None = None
@@ -245,13 +241,8 @@ def _template(stage: Json) -> Around | str:
     places = [i for i, piece in enumerate(pieces) if "Sequence" in piece]
     if len(places) != 1 or pieces[places[0]]["Sequence"]["id"] != "A":
         return "the post-processor's template does not hold the text exactly once"
-    before, after = pieces[: places[0]], pieces[places[0] + 1 :]
-    return _special_ids(before, stage), _special_ids(after, stage)
-
-
-def _special_ids(pieces: Sequence[Json], stage: Json) -> tuple[int, ...]:
-    return tuple(
-        special_id
-        for piece in pieces
-        for special_id in stage["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
+    before, after = (
+        tuple(id_ for p in part for id_ in stage["special_tokens"][p["SpecialToken"]["id"]]["ids"])
+        for part in (pieces[: places[0]], pieces[places[0] + 1 :])
     )
+    return before, after

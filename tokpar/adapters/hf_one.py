@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from tokpar.adapters.common import FINISHING, bert_file, flags, path_of, raise_panic, refusing
 from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
-from tokpar.adapters.panics import raise_panic, refusing
 from tokpar.adapters.pure import FileTokenizer
-from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernels import IdArray, SpanArray, concatenate_ids, offsets_of
+from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts, Rows
 
@@ -54,12 +53,6 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     return HuggingFaceOneTokenizer(source if path is None else _from_file(path), finishing)
 
 
-def _from_file(path: Path) -> Any:
-    path.read_bytes()  # its own error for a file that is not there names no path
-    with refusing(path):
-        return Tokenizer.from_file(str(path))
-
-
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
     """The adapter that `HuggingFaceOneTokenizer.spec` describes. Raises EngineError if the library
     does not read the file as it wrote it."""
@@ -68,6 +61,12 @@ def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
         raise EngineError("this tokenizer is not the same when it is written and read again")
     own.truncation = own.padding = None
     return HuggingFaceOneTokenizer(own)
+
+
+def _from_file(path: Path) -> Any:
+    path.read_bytes()  # its own error for a file that is not there names no path
+    with refusing(path):
+        return Tokenizer.from_file(str(path))
 
 
 def _of_config(config: Mapping[str, Any]) -> Any:
@@ -123,8 +122,8 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         except BaseException as error:
             raise_panic(error, "the tokenizer", texts)
             raise
-        arrays = [encoding.ids_array for encoding in encodings]
-        return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
+        ids = bytearray().join([encoding.ids_array for encoding in encodings])
+        return Rows(np.frombuffer(ids, dtype=np.uint32), offsets_of(map(len, encodings)))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
@@ -195,7 +194,15 @@ def known(own: Any) -> Known:
     """What is known of this object, found again by its identity: nothing else makes two of them
     equal, and what is learned here cannot change."""
     config = config_of(own)
-    facts = _facts(config)
+    facts = facts_from_json(config)
+    # the regexes of the known families are scanned by code of the library's own, tested to cut as
+    # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
+    facts = replace(
+        facts,
+        unprovable=facts.unprovable or _added_reason(facts),
+        undivided=facts.undivided or _FAST,
+        releases_gil=True,
+    )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),
         facts,
@@ -213,22 +220,6 @@ def _written(own: Any) -> str:
 def config_of(own: Any) -> dict[str, Any]:
     """The same as a parsed file, in format 1.0."""
     return as_format_one(json.loads(_written(own)))
-
-
-def _facts(config: Mapping[str, Any]) -> Facts:
-    """What proofs may use, of a file in format 1.0.
-
-    The regexes of the known families are scanned by code of the library's own, which it has for no
-    other regex; that it cuts as Oniguruma does where the tables go is tested code point by code
-    point (tests/test_adapter_hf_one.py).
-    """
-    facts = facts_from_json(config)
-    return replace(
-        facts,
-        unprovable=facts.unprovable or _added_reason(facts),
-        undivided=facts.undivided or _FAST,
-        releases_gil=True,
-    )
 
 
 def _added_reason(facts: Facts) -> str | None:

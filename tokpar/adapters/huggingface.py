@@ -19,12 +19,11 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
+from tokpar.adapters.common import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
-from tokpar.adapters.panics import is_panic, raise_panic
 from tokpar.adapters.segments import SegmentMemo, separator_of
-from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
@@ -120,8 +119,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         pieces = []
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
-            ids = id_array(encoding.ids)
-            pieces.append(Piece(ids, self._spans(ids, text, encoding)))
+            ids, known = id_array(encoding.ids), self._lengths
+            spans = (
+                known.spans(ids, text) if known else _offsets(encoding, text, self._chunks.model)
+            )
+            pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
 
     @property
@@ -153,16 +155,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         LookupError also where those are wrong.
         """
         if self._lengths is not None:
-            return self._spans(ids, text, None)
+            return self._lengths.spans(ids, text)
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
-        return self._spans(ids, text, encoding)
-
-    def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
-        if self._lengths is None:
-            return _offsets(encoding, text, self._chunks.model)
-        return self._lengths.spans(ids, text)
+        return _offsets(encoding, text, self._chunks.model)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
@@ -180,9 +177,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Itself, or a new adapter if the caller has changed the tokenizer."""
-        if self.caller.fixed:
+        caller = self.caller
+        if caller.fixed:
             return self
-        caller = self.caller.again()
+        if caller.wrapper is not None:
+            caller = replace(caller, own=caller.wrapper.backend_tokenizer)
         same = caller.own is self.caller.own and same_model(caller.own.model, self._chunks.model)
         if same and caller.state() == self._state:
             return self
