@@ -1,8 +1,4 @@
-"""Where two arrays of ids differ, in words; and the smallest texts for which something fails.
-
-Hypothesis' own shrinking starts from choices it made; a text may also come from a corpus or a list.
-All that is asked of `fails` is that it answers.
-"""
+"""Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
 
 from __future__ import annotations
 

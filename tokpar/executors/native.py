@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import Pooled, ThreadPool, blocks
+from tokpar.executors.threads import Pooled, blocks
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
@@ -34,7 +34,7 @@ class NativeExecutor(Pooled):
         super().__init__(workers)
         self._single = self._workers < cpu_count()
         if not self._single:
-            self._pool = ThreadPool(WAVES_AT_A_TIME)
+            self._threads = WAVES_AT_A_TIME
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError; OptionError without `encode_many`."""
@@ -53,7 +53,7 @@ class NativeExecutor(Pooled):
         # Enough to keep every worker busy, but no more than a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
-        return Rows.joined(self._pool.run(encode_wave, waves))
+        return Rows.joined(self.run(encode_wave, waves))
 
 
 class MemoExecutor(NativeExecutor):

@@ -57,7 +57,7 @@ class ProcessExecutor(Pooled):
                 crew.give_back(worker)
 
         try:
-            done = self._pool.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
+            done = self.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
         except PASSING:
             self._crews.pop(os.getpid(), None)
             crew.kill()

@@ -74,8 +74,11 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
     """The texts cut, and their offsets trimmed; spans in code points. Raises OptionError for
     truncation="only_second" where something must go, LookupError where offsets are not known."""
     numbers = Rows(np.arange(len(rows.ids), dtype=np.uint32), rows.offsets)
+    around, limit, cut_to = len(frame.prefix) + len(frame.suffix), call.max_length, None
+    if call.truncation is not None and limit is not None and limit >= around:  # else nothing is cut
+        cut_to = Truncation(limit - around, call.truncation, call.truncation_side, 0)
     try:
-        numbers = Finish(truncation=_truncation(call, frame)).rows(numbers)
+        numbers = Finish(truncation=cut_to).rows(numbers)
     except NativeRefusesError:
         raise OptionError(
             "truncation='only_second' cannot cut a single text: use 'only_first'"
@@ -91,14 +94,6 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
         blanks = frame.blanks.count(piece.ids, piece.spans, text)
         places.append(trimmed(piece.spans, *blanks, frame.trims))
     return Rows(cut.ids, cut.offsets, np.concatenate(places))
-
-
-def _truncation(call: Call, frame: Frame) -> Truncation | None:
-    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
-    around = len(frame.prefix) + len(frame.suffix)
-    if call.truncation is None or call.max_length is None or call.max_length < around:
-        return None
-    return Truncation(call.max_length - around, call.truncation, call.truncation_side, 0)
 
 
 def trimmed(
