@@ -69,9 +69,9 @@ class Caller:
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:
-        """What ids depend on, as far as the caller can change it; compared with ==. Of a model that
-        is trained again in place some tokens are looked at, most of them the last ones: what a
-        trainer finds least often differs first. See `same_model` for another model."""
+        """What ids depend on, as far as the caller can change it; compared with ==. A model trained
+        again in place shows in some tokens, mostly the last: what a trainer finds least often
+        differs first. See `same_model` for another model."""
         own, model = self.own, self.own.model
         size = own.get_vocab_size(False)
         return (
@@ -115,18 +115,14 @@ def id_array(ids: list[int]) -> IdArray:
 
 
 def same_model(one: Any, other: Any) -> bool:
-    """Whether the two are the same object of the engine. `tokenizer.model` is a new Python object
-    at each call, which holds a pointer to that.
-
-    Where the pointer cannot be read, models that hold the same are taken for one.
-    """
+    """Whether the two hold a pointer to one object of the engine: `tokenizer.model` is a new Python
+    object at each call. Where it cannot be read, models that hold the same are taken for one."""
     if _pointers_tell():
         return _body(one) == _body(other)
     return bool(one.__getstate__() == other.__getstate__())
 
 
 def _body(model: Any) -> bytes:
-    """What the object holds behind its header."""
     header = object.__basicsize__
     return ctypes.string_at(id(model) + header, type(model).__basicsize__ - header)
 

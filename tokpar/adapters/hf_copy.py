@@ -64,12 +64,8 @@ def facts_of_copy(
 
 
 def _config(tokenizer: Any) -> Json | None:
-    """What `tokenizer.json` would say but for merges, scores and what comes after the model; None
-    if a component is written in Python.
-
-    The library would write that file itself, but without one of two tokens of one id, and with
-    memory for all ids up to the greatest.
-    """
+    """`tokenizer.json` without merges, scores and what follows the model; None if a component is
+    written in Python. The library's own has one token for each id and takes memory for all ids."""
     try:
         parts = {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
@@ -108,11 +104,8 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `copy` finds other added tokens, or None.
-
-    A token that was added twice with different flags works by some of the old and some of the new
-    ones, which no copy and no file reproduces. That is looked for by trying each token.
-    """
+    """Why `copy` finds other added tokens, or None. Each is tried: one that was added twice works
+    by some of its old and some of its new flags, which no copy and no file reproduces."""
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
@@ -146,8 +139,8 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
-    """Whether two tokens are the same in the normalized text. Which one is found there differs from
-    one object to the next, even of the same file: tokenizers keeps them in a hash map."""
+    """Whether two tokens are the same in normalized text, where a hash map of the engine decides
+    which one is found: another one in the next object, even of the same file."""
     contents = [token.content for token in added if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -155,11 +148,8 @@ def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
 
 
 def _still_special(own: Any, added_id: int, token: Any) -> bool:
-    """A token that is special no more may still be left out: the engine keeps what was special.
-
-    Its decoder tells, unless the token is searched in another form than its own; then it must be
-    seen to be found.
-    """
+    """Whether a token that is special no more may be left out: the engine keeps what was. Its
+    decoder tells; one that is searched in another form than its own must be seen to be found."""
     if token.special:
         return False
     searched = token.content

@@ -40,8 +40,7 @@ class Truncation:
     stride: int
 
     def kept(self, lengths: IntArray) -> IntArray:
-        """How many ids are kept of texts of so many. Raises NativeRefusesError where the native
-        call fails."""
+        """How many ids are kept of texts of so many. Raises NativeRefusesError."""
         refuses = self.strategy == "only_second" or self.stride >= self.limit
         if self.limit and refuses and (lengths > self.limit).any():
             raise NativeRefusesError
@@ -65,10 +64,8 @@ class Padding:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Truncation, then `prefix` and `suffix` (uint32), then padding.
-
-    `unknown` is the reason why this is not what the tokenizer does, or None.
-    """
+    """Truncation, then `prefix` and `suffix` (uint32), then padding. `unknown`: why this is not
+    what the tokenizer does, or None."""
 
     prefix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
     suffix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
@@ -142,8 +139,7 @@ class FinishingAdapter(ABC):
 
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object. Raises what that raises, and
-        EngineError on a panic."""
+        """The caller's own call and errors; EngineError on a panic."""
 
     @abstractmethod
     def whole_batch(self, texts: Sequence[str]) -> Rows:
@@ -161,12 +157,8 @@ class FinishingAdapter(ABC):
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where
-        the settings say so.
-
-        Raises what the native call raises when it cannot cut. Where finishing is not understood
-        (`facts.unprovable` tells why) the native call answers, and ids that are not those of the
-        texts raise LookupError.
-        """
+        the settings say so. Where that is not understood (`facts.unprovable`) or fails, the native
+        call answers, or raises; LookupError for ids that are not those of the texts."""
         try:
             return self._finish.rows(rows)
         except NativeRefusesError:

@@ -54,8 +54,8 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
-    """The adapter that `HuggingFaceOneTokenizer.spec` describes. Raises EngineError if the library
-    does not read the file as it wrote it."""
+    """The adapter that `HuggingFaceOneTokenizer.spec` describes. EngineError if it reads back as
+    another one."""
     own = _of_config(config)
     if known(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
@@ -126,11 +126,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         return Rows(np.frombuffer(ids, dtype=np.uint32), offsets_of(map(len, encodings)))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
-
-        The library tells no offsets. Where tokens do not tile the text `tokpar.pure` finds them,
-        which is slow; LookupError where it does not know such a tokenizer, or has other ids.
-        """
+        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids. The
+        library tells no offsets: where tokens do not tile the text `tokpar.pure` finds them, which
+        is slow; LookupError where it does not know such a tokenizer, or has other ids."""
         if self._known.lengths is None:
             return self._pure.locate(ids, text)
         return self._known.lengths.spans(ids, text)
@@ -148,8 +146,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
-        text: str = self._own.decode(some, skip_special_tokens=False)
-        return text
+        return str(self._own.decode(some, skip_special_tokens=False))
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
@@ -191,8 +188,7 @@ class Known:
 
 @lru_cache(maxsize=MOST_KEPT)
 def known(own: Any) -> Known:
-    """What is known of this object, found again by its identity: nothing else makes two of them
-    equal, and what is learned here cannot change."""
+    """What is known of this object, found again by its identity; none of it can change."""
     config = config_of(own)
     facts = facts_from_json(config)
     # the regexes of the known families are scanned by code of the library's own, tested to cut as
@@ -213,8 +209,7 @@ def known(own: Any) -> Known:
 
 def _written(own: Any) -> str:
     """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
-    text: str = own.__reduce__()[1][0]
-    return text
+    return str(own.__reduce__()[1][0])
 
 
 def config_of(own: Any) -> dict[str, Any]:

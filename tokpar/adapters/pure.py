@@ -225,23 +225,19 @@ class FileTokenizer(_InPython):
         return before, after
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Ids of whole texts, cut, with special tokens, and padded to the longest if the file says
-        so."""
+        """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
         return Rows.of(self._finish.batch([rows[k].tolist() for k in range(len(rows))]))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these are not the ids of `text`.
-
-        Where tokens do not tile the text, spans are in whole code points: the tokens of one
-        character share a span, and a normalizer may leave gaps.
-        """
+        """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
+        tile the text they are in whole code points: the tokens of one character share a span, and
+        a normalizer may leave gaps."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)
         if not np.array_equal(found[:, 0], ids):
             raise LookupError("these are not the ids of this text")
-        spans: SpanArray = byte_starts(text)[found[:, 1:]]
-        return spans
+        return byte_starts(text)[found[:, 1:]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids` by the file's decoder, added tokens included; tokens joined by spaces

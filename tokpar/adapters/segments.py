@@ -55,7 +55,7 @@ class SegmentMemo:
 
     def encode(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
         """The ids of texts, each cut at every certified space; None for a text of a wave in which
-        too much is new, or one segment fails: as it is, it tells which one."""
+        too much is new, or one segment fails."""
         found: list[IdArray | None] = []
         for wave in _waves(texts):
             divided = [segments_of(text) for text in wave]
@@ -107,7 +107,6 @@ class SegmentMemo:
         return found
 
     def _apart(self, ids: IdArray, count: int) -> list[bytes]:
-        """The ids between the separators."""
         edges = np.flatnonzero(ids == self._separator.id)
         if len(edges) != count - 1:
             raise EngineError(
@@ -151,13 +150,12 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
-    """An added token that can stand between any texts in which no added token occurs, without
-    making one of them appear, or disappear, over its edges."""
+    """An added token that can stand between texts without added tokens and makes none over its
+    edges appear, or disappear."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
-        if flagged or not token.content:
-            continue
-        if not any(can_overlap(token.content, other) for other in contents):
+        apart = not any(can_overlap(token.content, other) for other in contents)
+        if token.content and not flagged and apart:
             return token
     return None

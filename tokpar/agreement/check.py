@@ -113,9 +113,9 @@ class Comparison:
         return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
 
     def _divided(self, text: str) -> int:
-        """How many texts, so long that engines divide them by themselves, were compared: one if the
-        reference can be cut, else none. Its ids are those of the slices by the adapter, which was
-        found to agree on texts of that size; the reference would take seconds."""
+        """How many texts that engines divide by themselves were compared: one if the reference can
+        be cut, else none. The adapter, which agrees on texts of their size, encodes the slices; the
+        reference would take seconds."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
 
@@ -127,8 +127,8 @@ class Comparison:
         return 1
 
     def _apart(self) -> int:
-        """How many code points, which Unicode 13 does not assign, have other ids: what an
-        engine makes of them depends on the Unicode that it knows, so they are counted only."""
+        """How many code points that Unicode 13 does not assign have other ids: that depends on the
+        Unicode that an engine knows."""
         lines = unassigned()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])
@@ -147,8 +147,7 @@ class Comparison:
         expected: Sequence[Outcome] = (),
         got: Sequence[Outcome] = (),
     ) -> None:
-        """`right` and `call`: how the two get the ids of a text alone. `expected`, `got`: what they
-        give, where it is known."""
+        """`right`, `call`: the ids of a text alone; `expected`, `got`: theirs, where known."""
         for k, text in enumerate(texts):
             wanted = expected[k] if expected else outcome(right, text)
             found = got[k] if got else outcome(call, text)

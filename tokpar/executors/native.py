@@ -8,6 +8,7 @@ other into arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
@@ -43,13 +44,9 @@ class NativeExecutor(Pooled):
                 f"executor 'native' needs a batch call, which {tokenizer.name} does not have; "
                 "use executor='threads', 'processes' or 'serial'"
             )
-        engine = tokenizer
+        encode_wave = partial(_encode_wave, texts, tokenizer, spans)
         if not facts_of(tokenizer).bulky and not self._single:
-            return _encode_wave(texts, range(len(texts)), engine, spans)
-
-        def encode_wave(wave: range) -> Rows:
-            return _encode_wave(texts, wave, engine, spans)
-
+            return encode_wave(range(len(texts)))
         # Enough to keep every worker busy, but no more than a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
@@ -80,7 +77,7 @@ class MemoExecutor(NativeExecutor):
         return rows, [k in found for k in range(len(texts))]
 
 
-def _encode_wave(texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool) -> Rows:
+def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:
     part = texts if len(wave) == len(texts) else texts[wave.start : wave.stop]
     try:
         rows = engine.encode_many(part, spans)

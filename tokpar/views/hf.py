@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
 _MIRRORED = (
-    "__call__",
-    "encode",
-    "_encode_plus",
-    "_batch_encode_plus",
-    "_get_padding_truncation_strategies",
-    "set_truncation_and_padding",
-    "_convert_encoding",
-    "_switch_to_input_mode",
+    *("__call__", "encode", "_encode_plus", "_batch_encode_plus", "_convert_encoding"),
+    *("_get_padding_truncation_strategies", "set_truncation_and_padding", "_switch_to_input_mode"),
 )
 
 
@@ -75,11 +69,10 @@ def _call(name: str) -> Callable[..., Any]:
 
 
 class HfView(View):
-    """See the module and docs/views.md. Thread-safe.
+    """See the module and docs/views.md. Thread-safe. Raises OptionError.
 
     `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
-    and adds no special tokens; texts below `smallest_split` code points are not worth that. Raises
-    OptionError.
+    and adds no special tokens; texts below `smallest_split` code points are not worth that.
     """
 
     _original = "the transformers tokenizer"
@@ -197,7 +190,6 @@ class HfView(View):
         return caller.own if caller.wrapper is None else caller.wrapper
 
     def _now(self) -> Source:
-        """What is known of the tokenizer as it is now."""
         adapter, known = self._tokenizer(), self._known
         if known is None or known.adapter is not adapter:
             known = self._known = Source(adapter)

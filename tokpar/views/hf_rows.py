@@ -138,8 +138,7 @@ def column(
 def _laid(
     rows: Rows, call: Call, pad: int, prefix: IdArray, middle: Any, suffix: IdArray
 ) -> list[IntArray]:
-    """For each row its share of `middle`, or that number for each id, with `prefix` and `suffix`,
-    padded with `pad`."""
+    """For each row its share of `middle`, or that number for each id, surrounded and padded."""
     length = call.max_length if call.padding == "max_length" else None
     rule = Padding(length, call.multiple or 0, call.padding_side, pad)
     finish = Finish(prefix, suffix, padding=None if call.padding is None else rule)
@@ -149,10 +148,8 @@ def _laid(
 
 class Blanks:
     """The spaces that tokens begin and end with, which a post-processor takes out of the offsets.
-
-    The engine counts them in a token's own text. That is the vocabulary's but for an added token
-    that takes white space beside it: its text is what it was found as, " <mask>".
-    """
+    They are counted in the token's text: the vocabulary's, or for an added token that takes white
+    space beside it what it was found as, " <mask>"."""
 
     def __init__(self, own: Tokenizer) -> None:
         self._own = own
@@ -172,7 +169,6 @@ class Blanks:
         return counts[:, 0], counts[:, 1]
 
     def _known(self, id_: int) -> str:
-        """The text of a token that is the same wherever it stands."""
         if id_ in self._unsure:
             raise LookupError(f"no offsets: the engine alone knows which text id {id_} stands for")
         token = self._added.get(id_)
@@ -200,8 +196,7 @@ class Blanks:
 
 
 def _unsure(own: Tokenizer) -> frozenset[int]:
-    """Ids under which a model gives the text itself: unknown pieces of a Unigram, and words that
-    share an id."""
+    """Ids whose text only the engine knows: unknown pieces of a Unigram, words that share an id."""
     kind = type(own.model).__name__
     if kind == "BPE":
         return frozenset()
