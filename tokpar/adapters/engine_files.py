@@ -25,7 +25,6 @@ from tokpar.types import AddedToken, Facts, Rows
 if TYPE_CHECKING:
     from tokpar.adapters.hf_lines import FileAdapter
 
-_NOTHING: IdArray = np.empty(0, dtype=np.uint32)
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 
 
@@ -109,9 +108,8 @@ class RankFile:
         if hidden is not None:
             raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
-        self.decode = adapter.decode
-        self.locate = adapter.locate
-        self.around = _NOTHING, _NOTHING
+        self.decode, self.locate = adapter.decode, adapter.locate
+        self.around = np.empty(0, np.uint32), np.empty(0, np.uint32)
 
     @property
     def key(self) -> tuple[bytes | str, ...]:

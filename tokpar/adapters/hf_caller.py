@@ -40,10 +40,9 @@ class Caller:
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""
-        if self.wrapper is None:
-            ids: list[int] = self.own.encode(text, add_special_tokens=self.add_special_tokens).ids
-        else:
-            ids = self.wrapper.encode(text, add_special_tokens=self.add_special_tokens)
+        native = self.own if self.wrapper is None else self.wrapper
+        found = native.encode(text, add_special_tokens=self.add_special_tokens)
+        ids: list[int] = found.ids if self.wrapper is None else found
         return ids
 
     def batch(self, texts: Sequence[str]) -> list[IdArray]:

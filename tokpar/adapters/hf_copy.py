@@ -127,8 +127,8 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 
 def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
-    """Texts with each token: between letters, as far as truncation shows it, and alone, where a
-    normalizer that puts something in front leaves it as it is searched."""
+    """Texts with each token: between letters, as far as truncation shows it, and alone, as it is
+    searched also where a normalizer puts something in front."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -204,11 +204,9 @@ def written(tokenizer: Any) -> str:
 
 
 def same_as(config: str) -> Tokenizer:
-    """The tokenizer that wrote `config`. EngineError if it does not come back.
-
-    The library prints the scores of a Unigram model exactly and reads many of them one unit in the
-    last place off, which decides between ways to divide a text that score alike.
-    """
+    """The tokenizer that wrote `config`. EngineError if it does not come back: the library reads
+    many scores of a Unigram model one unit in the last place off, which can decide between ways to
+    divide a text."""
     tokenizer = Tokenizer.from_str(config)
     if tokenizer.to_str() == config:
         return tokenizer

@@ -176,15 +176,14 @@ class FinishingAdapter(ABC):
 
 def parsed(component: Any) -> Json | None:
     """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
-    found: Json | None = None if component is None else json.loads(component.__getstate__())
-    return found
+    return None if component is None else dict(json.loads(component.__getstate__()))
 
 
 def finish_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
-    """How `own`, of tokenizers below 1.0, finishes a text; without `truncation` or `padding` its
-    own are left out."""
+    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
+    or without."""
     return finish_from(
         around_of(parsed(own.post_processor)),
         add_special_tokens,

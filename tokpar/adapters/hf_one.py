@@ -35,8 +35,7 @@ _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
-"""Tokenizer objects that are kept with what is known of them; weak references to them cannot be
-made."""
+"""Tokenizer objects, to which weak references cannot be made, kept with what is known of them."""
 # a million spaces: 2 ms, and 200 ms to find places inside them; random letters: as long either way
 _FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
 
@@ -177,8 +176,7 @@ def _finish(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What follows from the JSON of a tokenizer. `around`: see `around_of`. `lengths`: bytes of
-    each token where tokens tile the text."""
+    """What follows from the JSON of a tokenizer. `lengths`: of tokens that tile the text."""
 
     digest: str
     facts: Facts
@@ -218,8 +216,8 @@ def config_of(own: Any) -> dict[str, Any]:
 
 
 def _added_reason(facts: Facts) -> str | None:
-    """Why it is not certain where added tokens are found; None if it is. In several ways 1.0.0rc3
-    does not find flagged tokens as 0.23 does (docs/findings.md), and no proof follows it there."""
+    """Why it is not certain where added tokens are found; None if it is. 1.0.0rc3 finds flagged
+    tokens in other places than 0.23 (docs/findings.md), and no proof follows it there."""
     for token in facts.added_tokens:
         if token.lstrip or token.rstrip or token.single_word:
             return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"

@@ -86,9 +86,8 @@ def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTo
 
 def _decodes_bytes(config: Mapping[str, Any]) -> bool:
     """Decoding gives the bytes of the tokens, of the added ones too: none looks like bytes."""
-    decoder = config.get("decoder")
     added = config.get("added_tokens") or []
-    return kind(decoder) == "ByteLevel" and all(
+    return kind(config.get("decoder")) == "ByteLevel" and all(
         content.isascii() or not byte_alphabet().keys() >= set(content)
         for content in (str(token.get("content")) for token in added if isinstance(token, Mapping))
     )

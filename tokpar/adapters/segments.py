@@ -23,10 +23,8 @@ MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
 LONGEST_KEPT = 64
 """Code points; longer segments hardly come again, and are 2 % of such a text."""
-
 PER_TEXT = 64
 """Segments to a text of the batch call."""
-
 WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
 # because all but the engine's batch call holds the GIL
 MOST_NEW = 0.7
@@ -87,7 +85,7 @@ class SegmentMemo:
         return known  # type: ignore[return-value]
 
     def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
-        """The ids of each segment, uint32 in the machine's byte order; None for those not known."""
+        """The ids of each segment, uint32 in the machine's byte order; None if not known."""
         return list(map(self._known.get, segments))
 
     def learned(self, segments: Sequence[str], texts: int) -> dict[str, bytes]:

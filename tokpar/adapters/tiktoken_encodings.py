@@ -56,8 +56,7 @@ class EncodingAdapter:
 
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
-        text: str = self.encoding.decode([int(id_) for id_ in ids])
-        return text
+        return str(self.encoding.decode([int(id_) for id_ in ids]))
 
 
 class OwnEncoding(EncodingAdapter):
