@@ -24,7 +24,7 @@ from tokpar.executors import workers as workers_module
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import ThreadExecutor, ThreadPool, blocks, dealt
+from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.executors.workers import worker_count
 from tokpar.interfaces import Executor
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
@@ -384,14 +384,14 @@ def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
             raise ValueError
         time.sleep(0.02)
 
-    pool = ThreadPool(2)
+    pool = Pooled(2)
     with pytest.raises(ValueError, match=r"^$"):
         pool.run(job, range(100))
     pool.close()
     assert len(begun) < 100
 
 
-class ClosedMeanwhile(ThreadPool):
+class ClosedMeanwhile(Pooled):
     """Somebody closes it each time that a pool is about to be used."""
 
     closings = 0
@@ -412,7 +412,7 @@ def test_a_pool_that_is_closed_while_work_is_handed_out_does_all_of_it() -> None
 
 
 def test_a_pool_that_cannot_start_threads_says_so() -> None:
-    pool = ThreadPool(2)
+    pool = Pooled(2)
     pool._pool().shutdown()  # as the end of the interpreter does, behind the back of the pool
     with pytest.raises(RuntimeError, match="after shutdown"):
         pool.run(abs, [1, 2])
@@ -446,7 +446,7 @@ def closed_all_the_time(close: Callable[[], None], use: Callable[[], None]) -> l
 
 
 def test_a_pool_may_be_closed_while_other_threads_use_it() -> None:
-    pool = ThreadPool(2)
+    pool = Pooled(2)
 
     def use() -> None:
         assert pool.run(abs, range(300)) == list(range(300))

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tokpar.adapters.common import raise_panic
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.hf_lines import numbers
-from tokpar.adapters.panics import raise_panic
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
@@ -83,14 +83,23 @@ def load_engine(
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
-    outcome = TRUSTED if trust else _agreement(engine, adapter, file)
+    outcome, own = TRUSTED, f"or take the ids of {engine.name} as they are: trust=True"
+    if not trust:
+        outcome = require_agreement(
+            adapter,
+            file.reference,
+            key=file.key,
+            engine=release(engine.name),
+            library=release(file.library),
+            advice=f"{_advice(file.path)}; {own}",
+            slices=certified_slices,
+        )
     adapter.facts = replace(adapter.facts, agreement=outcome)
     return adapter
 
 
 def engine_module(engine: Engine) -> Any:
-    """The imported package. EngineError, which says how to install it, if it is missing or older
-    than the oldest that is known to work."""
+    """The imported package. EngineError, which says how to install it, if missing or too old."""
     name, install = engine.name, f"pip install '{engine.name}>={engine.least}'"
     try:
         found = metadata.version(name)
@@ -123,19 +132,17 @@ class EngineTokenizer:
         """The engine and the name of the file: "gigatoken:deepseek"."""
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
         self.facts = replace(known, releases_gil=True, bulky=False)
-        """What proofs may use: without `cut` that it is not known how the engine scans a text."""
+        """What proofs may use: nothing without `cut`."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
     def check_text(self, text: str) -> None:
-        """Raises what tiktoken raises for a disallowed special token, and what the engine raises
-        for a lone surrogate."""
+        """Raises tiktoken's error for a disallowed special token, the engine's for a surrogate."""
         self._file.check_text(text)
         if has_surrogate(text):
             self._calls.encode(text)
 
     def encode(self, text: str) -> IdArray:
-        """The engine's own call; uint32, (n,). Raises what that raises, and EngineError on a
-        panic."""
+        """The engine's own call; uint32, (n,). Raises its errors, and EngineError on a panic."""
         try:
             return self._calls.encode(text)
         except BaseException as error:
@@ -162,8 +169,7 @@ class EngineTokenizer:
         return ids if self._plain else self._file.finish(Rows.of([ids]))[0]
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Ids of whole texts, cut, with special tokens, and padded to the longest, as the file
-        says."""
+        """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
         return self._file.finish(rows)
 
     @property
@@ -173,7 +179,7 @@ class EngineTokenizer:
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
-        tile the text it is the library of the file that tells, which encodes the text again."""
+        tile the text, the file's library encodes it again."""
         return self._file.locate(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -209,18 +215,6 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"
         ) from error
-
-
-def _agreement(engine: Engine, adapter: EngineTokenizer, file: JsonFile | RankFile) -> str:
-    return require_agreement(
-        adapter,
-        file.reference,
-        key=file.key,
-        engine=release(engine.name),
-        library=release(file.library),
-        advice=f"{_advice(file.path)}; or take the ids of {engine.name} as they are: trust=True",
-        slices=certified_slices,
-    )
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar.adapters import hf_lines, tiktoken
+from tokpar.adapters.common import FINISHING, flags
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
-from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
@@ -25,7 +25,6 @@ from tokpar.types import AddedToken, Facts, Rows
 if TYPE_CHECKING:
     from tokpar.adapters.hf_lines import FileAdapter
 
-_NOTHING: IdArray = np.empty(0, dtype=np.uint32)
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 
 
@@ -42,12 +41,13 @@ class JsonFile:
         self.config = read_config(path)
         finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
-            self._finish = _finish(self.config, finishing)
+            finish = _finish(self.config, finishing)
             self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
         except (AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
+        self.finish, self.around = finish.rows, finish.around
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -75,13 +75,6 @@ class JsonFile:
     def check_text(self, text: str) -> None:
         """Every text may be encoded."""
 
-    def finish(self, rows: Rows) -> Rows:
-        return self._finish.rows(rows)
-
-    @property
-    def around(self) -> tuple[IdArray, IdArray] | None:
-        return self._finish.around
-
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
@@ -94,9 +87,7 @@ class JsonFile:
     def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
 
-    @cached_property
-    def _own(self) -> FileAdapter:
-        return self.reference()
+    _own = cached_property(reference)
 
 
 class RankFile:
@@ -117,9 +108,8 @@ class RankFile:
         if hidden is not None:
             raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
-        self.decode = adapter.decode
-        self.locate = adapter.locate
-        self.around = _NOTHING, _NOTHING
+        self.decode, self.locate = adapter.decode, adapter.locate
+        self.around = np.empty(0, np.uint32), np.empty(0, np.uint32)
 
     @property
     def key(self) -> tuple[bytes | str, ...]:

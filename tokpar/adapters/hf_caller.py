@@ -6,15 +6,14 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from tokpar.adapters.panics import refusing
-from tokpar.adapters.settings import path_of
+from tokpar.adapters.common import path_of, refusing
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
@@ -41,10 +40,9 @@ class Caller:
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""
-        if self.wrapper is None:
-            ids: list[int] = self.own.encode(text, add_special_tokens=self.add_special_tokens).ids
-        else:
-            ids = self.wrapper.encode(text, add_special_tokens=self.add_special_tokens)
+        native = self.own if self.wrapper is None else self.wrapper
+        found = native.encode(text, add_special_tokens=self.add_special_tokens)
+        ids: list[int] = found.ids if self.wrapper is None else found
         return ids
 
     def batch(self, texts: Sequence[str]) -> list[IdArray]:
@@ -69,16 +67,10 @@ class Caller:
         cuts = self.own.truncation is not None and not self.truncation
         return not cuts and (self.padding or self.own.padding is None)
 
-    def again(self) -> Caller:
-        """The same, with the engine that the transformers tokenizer has now."""
-        if self.wrapper is None:
-            return self
-        return replace(self, own=self.wrapper.backend_tokenizer)
-
     def state(self) -> tuple[object, ...]:
-        """What ids depend on, as far as the caller can change it; compared with ==. Of a model that
-        is trained again in place some tokens are looked at, most of them the last ones: what a
-        trainer finds least often differs first. See `same_model` for another model."""
+        """What ids depend on, as far as the caller can change it; compared with ==. A model trained
+        again in place shows in some tokens, mostly the last: what a trainer finds least often
+        differs first. See `same_model` for another model."""
         own, model = self.own, self.own.model
         size = own.get_vocab_size(False)
         return (
@@ -122,18 +114,14 @@ def id_array(ids: list[int]) -> IdArray:
 
 
 def same_model(one: Any, other: Any) -> bool:
-    """Whether the two are the same object of the engine. `tokenizer.model` is a new Python object
-    at each call, which holds a pointer to that.
-
-    Where the pointer cannot be read, models that hold the same are taken for one.
-    """
+    """Whether the two hold a pointer to one object of the engine: `tokenizer.model` is a new Python
+    object at each call. Where it cannot be read, models that hold the same are taken for one."""
     if _pointers_tell():
         return _body(one) == _body(other)
     return bool(one.__getstate__() == other.__getstate__())
 
 
 def _body(model: Any) -> bytes:
-    """What the object holds behind its header."""
     header = object.__basicsize__
     return ctypes.string_at(id(model) + header, type(model).__basicsize__ - header)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
+from tokpar.adapters.common import is_panic
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
-from tokpar.adapters.panics import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
@@ -52,23 +52,20 @@ def facts_of_copy(
         model = type(caller.own.model).__name__
         return Facts(engine=ENGINE, model=model, unprovable=CUSTOM, bulky=True), None
     facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
-    why = unknown or facts.unprovable
+    random = _RANDOM if _is_random(caller.own.model) else None
+    tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(
         facts,
         bulky=True,
-        unprovable=why or (_RANDOM if _is_random(caller.own.model) else None),
-        tokens=cache(partial(_model_tokens, copy)) if facts.undivided is None else None,
+        unprovable=unknown or facts.unprovable or random,
+        tokens=tokens if facts.undivided is None else None,
     )
     return facts, token_lengths(config) if facts.tiles else None
 
 
 def _config(tokenizer: Any) -> Json | None:
-    """What `tokenizer.json` would say but for merges, scores and what comes after the model; None
-    if a component is written in Python.
-
-    The library would write that file itself, but without one of two tokens of one id, and with
-    memory for all ids up to the greatest.
-    """
+    """`tokenizer.json` without merges, scores and what follows the model; None if a component is
+    written in Python. The library's own has one token for each id and takes memory for all ids."""
     try:
         parts = {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
@@ -89,10 +86,6 @@ def _config(tokenizer: Any) -> Json | None:
     }
 
 
-def _model_tokens(tokenizer: Any) -> frozenset[bytes]:
-    return token_bytes(tokenizer.get_vocab(with_added_tokens=False))
-
-
 def finish_like(caller: Caller, copy: Any) -> Finish:
     """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
     own = caller.own
@@ -111,11 +104,8 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `copy` finds other added tokens, or None.
-
-    A token that was added twice with different flags works by some of the old and some of the new
-    ones, which no copy and no file reproduces. That is looked for by trying each token.
-    """
+    """Why `copy` finds other added tokens, or None. Each is tried: one that was added twice works
+    by some of its old and some of its new flags, which no copy and no file reproduces."""
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
@@ -137,8 +127,8 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 
 def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
-    """Texts with each token: between letters, as far as truncation shows it, and alone, where a
-    normalizer that puts something in front leaves it as it is searched."""
+    """Texts with each token: between letters, as far as truncation shows it, and alone, as it is
+    searched also where a normalizer puts something in front."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -149,8 +139,8 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
-    """Whether two tokens are the same in the normalized text. Which one is found there differs from
-    one object to the next, even of the same file: tokenizers keeps them in a hash map."""
+    """Whether two tokens are the same in normalized text, where a hash map of the engine decides
+    which one is found: another one in the next object, even of the same file."""
     contents = [token.content for token in added if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -158,11 +148,8 @@ def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
 
 
 def _still_special(own: Any, added_id: int, token: Any) -> bool:
-    """A token that is special no more may still be left out: the engine keeps what was special.
-
-    Its decoder tells, unless the token is searched in another form than its own; then it must be
-    seen to be found.
-    """
+    """Whether a token that is special no more may be left out: the engine keeps what was. Its
+    decoder tells; one that is searched in another form than its own must be seen to be found."""
     if token.special:
         return False
     searched = token.content
@@ -217,11 +204,9 @@ def written(tokenizer: Any) -> str:
 
 
 def same_as(config: str) -> Tokenizer:
-    """The tokenizer that wrote `config`. EngineError if it does not come back.
-
-    The library prints the scores of a Unigram model exactly and reads many of them one unit in the
-    last place off, which decides between ways to divide a text that score alike.
-    """
+    """The tokenizer that wrote `config`. EngineError if it does not come back: the library reads
+    many scores of a Unigram model one unit in the last place off, which can decide between ways to
+    divide a text."""
     tokenizer = Tokenizer.from_str(config)
     if tokenizer.to_str() == config:
         return tokenizer

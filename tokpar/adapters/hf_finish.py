@@ -26,10 +26,6 @@ Around = tuple[tuple[int, ...], tuple[int, ...]]
 OTHER_IDS = "these ids are not those of the text"
 
 
-def _no_ids() -> IdArray:
-    return np.empty(0, dtype=np.uint32)
-
-
 class NativeRefusesError(Exception):
     """The native call fails on this text; ask it to get its own error."""
 
@@ -44,8 +40,7 @@ class Truncation:
     stride: int
 
     def kept(self, lengths: IntArray) -> IntArray:
-        """How many ids are kept of texts of so many. Raises NativeRefusesError where the native
-        call fails."""
+        """How many ids are kept of texts of so many. Raises NativeRefusesError."""
         refuses = self.strategy == "only_second" or self.stride >= self.limit
         if self.limit and refuses and (lengths > self.limit).any():
             raise NativeRefusesError
@@ -69,13 +64,11 @@ class Padding:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Truncation, then `prefix` and `suffix` (uint32), then padding.
+    """Truncation, then `prefix` and `suffix` (uint32), then padding. `unknown`: why this is not
+    what the tokenizer does, or None."""
 
-    `unknown` is the reason why this is not what the tokenizer does, or None.
-    """
-
-    prefix: IdArray = field(default_factory=_no_ids)
-    suffix: IdArray = field(default_factory=_no_ids)
+    prefix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
+    suffix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
     truncation: Truncation | None = None
     padding: Padding | None = None
     unknown: str | None = None
@@ -146,8 +139,7 @@ class FinishingAdapter(ABC):
 
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object. Raises what that raises, and
-        EngineError on a panic."""
+        """The caller's own call and errors; EngineError on a panic."""
 
     @abstractmethod
     def whole_batch(self, texts: Sequence[str]) -> Rows:
@@ -165,12 +157,8 @@ class FinishingAdapter(ABC):
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where
-        the settings say so.
-
-        Raises what the native call raises when it cannot cut. Where finishing is not understood
-        (`facts.unprovable` tells why) the native call answers, and ids that are not those of the
-        texts raise LookupError.
-        """
+        the settings say so. Where that is not understood (`facts.unprovable`) or fails, the native
+        call answers, or raises; LookupError for ids that are not those of the texts."""
         try:
             return self._finish.rows(rows)
         except NativeRefusesError:
@@ -188,15 +176,14 @@ class FinishingAdapter(ABC):
 
 def parsed(component: Any) -> Json | None:
     """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
-    found: Json | None = None if component is None else json.loads(component.__getstate__())
-    return found
+    return None if component is None else dict(json.loads(component.__getstate__()))
 
 
 def finish_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
-    """How `own`, of tokenizers below 1.0, finishes a text; without `truncation` or `padding` its
-    own are left out."""
+    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
+    or without."""
     return finish_from(
         around_of(parsed(own.post_processor)),
         add_special_tokens,
@@ -245,13 +232,8 @@ def _template(stage: Json) -> Around | str:
     places = [i for i, piece in enumerate(pieces) if "Sequence" in piece]
     if len(places) != 1 or pieces[places[0]]["Sequence"]["id"] != "A":
         return "the post-processor's template does not hold the text exactly once"
-    before, after = pieces[: places[0]], pieces[places[0] + 1 :]
-    return _special_ids(before, stage), _special_ids(after, stage)
-
-
-def _special_ids(pieces: Sequence[Json], stage: Json) -> tuple[int, ...]:
-    return tuple(
-        special_id
-        for piece in pieces
-        for special_id in stage["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
+    before, after = (
+        tuple(id_ for p in part for id_ in stage["special_tokens"][p["SpecialToken"]["id"]]["ids"])
+        for part in (pieces[: places[0]], pieces[places[0] + 1 :])
     )
+    return before, after

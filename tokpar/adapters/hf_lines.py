@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tokpar.adapters.settings import path_of
+from tokpar.adapters.common import path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import VERSION
 
@@ -44,7 +44,16 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     """
     path = path_of(source, ".json", ".txt")
     if path is not None:
-        return _of_file(path, settings)
+        try:
+            return _adapter(path, settings)
+        except FileFormatError as error:
+            old = (installed() or (0,)) < (1,)
+            if old and path.suffix == ".json" and _version(path) == VERSION:
+                raise FileFormatError(
+                    f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "
+                    f"{_INSTALL_ONE}; or load it with engine='pure'"
+                ) from error
+            raise
     own = getattr(sys.modules.get("tokenizers"), "Tokenizer", None)  # None: then no object is of it
     if own is None or not isinstance(getattr(source, "backend_tokenizer", source), own):
         return None
@@ -81,19 +90,6 @@ def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
         elif owner is not None and not owner.__module__.startswith("transformers.tokenization_"):
             found[name] = f"the class {owner.__qualname__} has its own {name}"
     return found
-
-
-def _of_file(path: Path, settings: dict[str, Any]) -> FileAdapter | None:
-    try:
-        return _adapter(path, settings)
-    except FileFormatError as error:
-        old = (installed() or (0,)) < (1,)
-        if old and path.suffix == ".json" and _version(path) == VERSION:
-            raise FileFormatError(
-                f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: {_INSTALL_ONE}; "
-                "or load it with engine='pure'"
-            ) from error
-        raise
 
 
 def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:

@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from tokpar.adapters.common import FINISHING, bert_file, flags, path_of, raise_panic, refusing
 from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
-from tokpar.adapters.panics import raise_panic, refusing
 from tokpar.adapters.pure import FileTokenizer
-from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernels import IdArray, SpanArray, concatenate_ids, offsets_of
+from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.types import Facts, Rows
 
@@ -36,8 +35,7 @@ _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
 
 MOST_KEPT = 4
-"""Tokenizer objects that are kept with what is known of them; weak references to them cannot be
-made."""
+"""Tokenizer objects, to which weak references cannot be made, kept with what is known of them."""
 # a million spaces: 2 ms, and 200 ms to find places inside them; random letters: as long either way
 _FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
 
@@ -54,20 +52,20 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     return HuggingFaceOneTokenizer(source if path is None else _from_file(path), finishing)
 
 
-def _from_file(path: Path) -> Any:
-    path.read_bytes()  # its own error for a file that is not there names no path
-    with refusing(path):
-        return Tokenizer.from_file(str(path))
-
-
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
-    """The adapter that `HuggingFaceOneTokenizer.spec` describes. Raises EngineError if the library
-    does not read the file as it wrote it."""
+    """The adapter that `HuggingFaceOneTokenizer.spec` describes. EngineError if it reads back as
+    another one."""
     own = _of_config(config)
     if known(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")
     own.truncation = own.padding = None
     return HuggingFaceOneTokenizer(own)
+
+
+def _from_file(path: Path) -> Any:
+    path.read_bytes()  # its own error for a file that is not there names no path
+    with refusing(path):
+        return Tokenizer.from_file(str(path))
 
 
 def _of_config(config: Mapping[str, Any]) -> Any:
@@ -123,15 +121,13 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         except BaseException as error:
             raise_panic(error, "the tokenizer", texts)
             raise
-        arrays = [encoding.ids_array for encoding in encodings]
-        return Rows(concatenate_ids(arrays), offsets_of(map(len, arrays)))
+        ids = bytearray().join([encoding.ids_array for encoding in encodings])
+        return Rows(np.frombuffer(ids, dtype=np.uint32), offsets_of(map(len, encodings)))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
-
-        The library tells no offsets. Where tokens do not tile the text `tokpar.pure` finds them,
-        which is slow; LookupError where it does not know such a tokenizer, or has other ids.
-        """
+        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids. The
+        library tells no offsets: where tokens do not tile the text `tokpar.pure` finds them, which
+        is slow; LookupError where it does not know such a tokenizer, or has other ids."""
         if self._known.lengths is None:
             return self._pure.locate(ids, text)
         return self._known.lengths.spans(ids, text)
@@ -149,8 +145,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
     def decode(self, ids: Sequence[int]) -> str:
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
-        text: str = self._own.decode(some, skip_special_tokens=False)
-        return text
+        return str(self._own.decode(some, skip_special_tokens=False))
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
@@ -181,8 +176,7 @@ def _finish(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What follows from the JSON of a tokenizer. `around`: see `around_of`. `lengths`: bytes of
-    each token where tokens tile the text."""
+    """What follows from the JSON of a tokenizer. `lengths`: of tokens that tile the text."""
 
     digest: str
     facts: Facts
@@ -192,10 +186,17 @@ class Known:
 
 @lru_cache(maxsize=MOST_KEPT)
 def known(own: Any) -> Known:
-    """What is known of this object, found again by its identity: nothing else makes two of them
-    equal, and what is learned here cannot change."""
+    """What is known of this object, found again by its identity; none of it can change."""
     config = config_of(own)
-    facts = _facts(config)
+    facts = facts_from_json(config)
+    # the regexes of the known families are scanned by code of the library's own, tested to cut as
+    # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
+    facts = replace(
+        facts,
+        unprovable=facts.unprovable or _added_reason(facts),
+        undivided=facts.undivided or _FAST,
+        releases_gil=True,
+    )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),
         facts,
@@ -206,8 +207,7 @@ def known(own: Any) -> Known:
 
 def _written(own: Any) -> str:
     """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
-    text: str = own.__reduce__()[1][0]
-    return text
+    return str(own.__reduce__()[1][0])
 
 
 def config_of(own: Any) -> dict[str, Any]:
@@ -215,25 +215,9 @@ def config_of(own: Any) -> dict[str, Any]:
     return as_format_one(json.loads(_written(own)))
 
 
-def _facts(config: Mapping[str, Any]) -> Facts:
-    """What proofs may use, of a file in format 1.0.
-
-    The regexes of the known families are scanned by code of the library's own, which it has for no
-    other regex; that it cuts as Oniguruma does where the tables go is tested code point by code
-    point (tests/test_adapter_hf_one.py).
-    """
-    facts = facts_from_json(config)
-    return replace(
-        facts,
-        unprovable=facts.unprovable or _added_reason(facts),
-        undivided=facts.undivided or _FAST,
-        releases_gil=True,
-    )
-
-
 def _added_reason(facts: Facts) -> str | None:
-    """Why it is not certain where added tokens are found; None if it is. In several ways 1.0.0rc3
-    does not find flagged tokens as 0.23 does (docs/findings.md), and no proof follows it there."""
+    """Why it is not certain where added tokens are found; None if it is. 1.0.0rc3 finds flagged
+    tokens in other places than 0.23 (docs/findings.md), and no proof follows it there."""
     for token in facts.added_tokens:
         if token.lstrip or token.rstrip or token.single_word:
             return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"

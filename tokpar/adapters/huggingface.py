@@ -19,12 +19,11 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
+from tokpar.adapters.common import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
-from tokpar.adapters.panics import is_panic, raise_panic
 from tokpar.adapters.segments import SegmentMemo, separator_of
-from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
@@ -48,8 +47,7 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
-    """The adapter that `HuggingFaceTokenizer.spec` describes. Raises EngineError if the library
-    does not read its own file as it wrote it."""
+    """The adapter that `HuggingFaceTokenizer.spec` describes. EngineError: see `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
     return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
@@ -120,8 +118,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         pieces = []
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
-            ids = id_array(encoding.ids)
-            pieces.append(Piece(ids, self._spans(ids, text, encoding)))
+            ids, known = id_array(encoding.ids), self._lengths
+            spans = (
+                known.spans(ids, text) if known else _offsets(encoding, text, self._chunks.model)
+            )
+            pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
 
     @property
@@ -135,8 +136,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         return self._segments.encode(texts, workers)
 
     def encode_whole(self, text: str) -> IdArray:
-        """The caller's own call on the caller's own object, unless that cuts or pads where it
-        should not. Raises what that raises, and EngineError on a panic."""
+        """The caller's own call, unless that cuts or pads where it should not."""
         if not self._own_call:
             return self._finish.rows(Rows.of([self.encode(text)]))[0]
         try:
@@ -146,23 +146,15 @@ class HuggingFaceTokenizer(FinishingAdapter):
             raise
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids.
-
-        Where tokens do not tile the text, spans are those of the engine, in whole code points: the
-        tokens of one multi-byte character share a span, and a normalizer may leave gaps.
-        LookupError also where those are wrong.
-        """
+        """UTF-8 byte spans of the ids of `encode(text)`; LookupError for other ids, and where the
+        engine's are wrong. Where tokens do not tile the text they are the engine's, in whole
+        code points: tokens of one character share a span, and a normalizer may leave gaps."""
         if self._lengths is not None:
-            return self._spans(ids, text, None)
+            return self._lengths.spans(ids, text)
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
-        return self._spans(ids, text, encoding)
-
-    def _spans(self, ids: IdArray, text: str, encoding: Any) -> SpanArray:
-        if self._lengths is None:
-            return _offsets(encoding, text, self._chunks.model)
-        return self._lengths.spans(ids, text)
+        return _offsets(encoding, text, self._chunks.model)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
@@ -175,14 +167,15 @@ class HuggingFaceTokenizer(FinishingAdapter):
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         native = self.caller.wrapper or self.caller.own
         some = np.asarray(ids, dtype=np.int64).tolist()
-        text: str = native.decode(some, skip_special_tokens=False)
-        return text
+        return str(native.decode(some, skip_special_tokens=False))
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Itself, or a new adapter if the caller has changed the tokenizer."""
-        if self.caller.fixed:
+        caller = self.caller
+        if caller.fixed:
             return self
-        caller = self.caller.again()
+        if caller.wrapper is not None:
+            caller = replace(caller, own=caller.wrapper.backend_tokenizer)
         same = caller.own is self.caller.own and same_model(caller.own.model, self._chunks.model)
         if same and caller.state() == self._state:
             return self
@@ -212,9 +205,8 @@ class HuggingFaceTokenizer(FinishingAdapter):
         )
 
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
-        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. Raises
-        OptionError for a tokenizer with components written in Python, with two tokens of one id, or
-        whose finishing is not understood."""
+        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. OptionError
+        for components in Python, two tokens of one id, or finishing that is not understood."""
         if self._finish.unknown is not None:
             raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
         return from_json, {
@@ -225,7 +217,6 @@ class HuggingFaceTokenizer(FinishingAdapter):
 
 
 def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
-    """Ids of each text, on all cores."""
     encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
     return [id_array(encoding.ids) for encoding in encodings]
 

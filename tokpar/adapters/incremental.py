@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokpar.adapters.common import flags
 from tokpar.adapters.pure import PureTokenizer, load_vocabulary
-from tokpar.adapters.settings import flags
 from tokpar.pure.eager import EagerBPE
 from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import dictionary_of
@@ -18,13 +18,12 @@ from tokpar.pure.vocabulary import Vocabulary
 
 
 def load(source: object, *, engine: str | None = None, **settings: Any) -> PrefixTokenizer | None:
-    """An adapter of a `Vocabulary`, or of a path that ends in ``.json`` (byte-level BPE) or
-    ``.tiktoken``; None for anything else, or if another `engine` than "incremental" is asked for.
+    """An adapter of what `adapters.pure.load_vocabulary` takes, with its settings and errors; None
+    for anything else, or if another `engine` than "incremental" is asked for. OptionError names a
+    merge that does not make the bytes of its parts.
 
-    Settings and errors are those of `tokpar.adapters.pure.load`; FileFormatError names what is not
-    byte-level BPE, OptionError a merge that does not make the bytes of its parts. One setting more:
-    `properize` (False) gives improper merges a proper order first, as the paper does, and refuses
-    those that have none with an OptionError that names them; the ids are the same with and without.
+    One setting more: `properize` (False) gives improper merges a proper order first, as the paper
+    does, and refuses those that have none with an OptionError; the ids are the same either way.
     """
     if engine not in (None, "incremental"):
         return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.adapters.common import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.tables import recognise
@@ -86,9 +86,8 @@ def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTo
 
 def _decodes_bytes(config: Mapping[str, Any]) -> bool:
     """Decoding gives the bytes of the tokens, of the added ones too: none looks like bytes."""
-    decoder = config.get("decoder")
     added = config.get("added_tokens") or []
-    return kind(decoder) == "ByteLevel" and all(
+    return kind(config.get("decoder")) == "ByteLevel" and all(
         content.isascii() or not byte_alphabet().keys() >= set(content)
         for content in (str(token.get("content")) for token in added if isinstance(token, Mapping))
     )
@@ -142,9 +141,6 @@ class PureTokenizer(_InPython):
     @cached_property
     def facts(self) -> Facts:
         """What proofs may use."""
-        return self._facts()
-
-    def _facts(self) -> Facts:
         vocabulary = self.vocabulary
         family = recognise(ENGINE, vocabulary.patterns)
         tiles = vocabulary.keep_gaps or family is not None
@@ -228,23 +224,19 @@ class FileTokenizer(_InPython):
         return before, after
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Ids of whole texts, cut, with special tokens, and padded to the longest if the file says
-        so."""
+        """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
         return Rows.of(self._finish.batch([rows[k].tolist() for k in range(len(rows))]))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these are not the ids of `text`.
-
-        Where tokens do not tile the text, spans are in whole code points: the tokens of one
-        character share a span, and a normalizer may leave gaps.
-        """
+        """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
+        tile the text they are in whole code points: the tokens of one character share a span, and
+        a normalizer may leave gaps."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)
         if not np.array_equal(found[:, 0], ids):
             raise LookupError("these are not the ids of this text")
-        spans: SpanArray = byte_starts(text)[found[:, 1:]]
-        return spans
+        return byte_starts(text)[found[:, 1:]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids` by the file's decoder, added tokens included; tokens joined by spaces

@@ -23,10 +23,8 @@ MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
 LONGEST_KEPT = 64
 """Code points; longer segments hardly come again, and are 2 % of such a text."""
-
 PER_TEXT = 64
 """Segments to a text of the batch call."""
-
 WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
 # because all but the engine's batch call holds the GIL
 MOST_NEW = 0.7
@@ -55,7 +53,7 @@ class SegmentMemo:
 
     def encode(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
         """The ids of texts, each cut at every certified space; None for a text of a wave in which
-        too much is new, or one segment fails: as it is, it tells which one."""
+        too much is new, or one segment fails."""
         found: list[IdArray | None] = []
         for wave in _waves(texts):
             divided = [segments_of(text) for text in wave]
@@ -87,7 +85,7 @@ class SegmentMemo:
         return known  # type: ignore[return-value]
 
     def recalled(self, segments: Sequence[str]) -> list[bytes | None]:
-        """The ids of each segment, uint32 in the machine's byte order; None for those not known."""
+        """The ids of each segment, uint32 in the machine's byte order; None if not known."""
         return list(map(self._known.get, segments))
 
     def learned(self, segments: Sequence[str], texts: int) -> dict[str, bytes]:
@@ -107,7 +105,6 @@ class SegmentMemo:
         return found
 
     def _apart(self, ids: IdArray, count: int) -> list[bytes]:
-        """The ids between the separators."""
         edges = np.flatnonzero(ids == self._separator.id)
         if len(edges) != count - 1:
             raise EngineError(
@@ -151,13 +148,12 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
-    """An added token that can stand between any texts in which no added token occurs, without
-    making one of them appear, or disappear, over its edges."""
+    """An added token that can stand between texts without added tokens and makes none over its
+    edges appear, or disappear."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
-        if flagged or not token.content:
-            continue
-        if not any(can_overlap(token.content, other) for other in contents):
+        apart = not any(can_overlap(token.content, other) for other in contents)
+        if token.content and not flagged and apart:
             return token
     return None

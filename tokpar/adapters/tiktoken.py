@@ -18,8 +18,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.panics import is_panic
-from tokpar.adapters.settings import check_names, path_of
+from tokpar.adapters.common import check_names, is_panic, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
@@ -71,7 +70,6 @@ def load(
 def _adapter(
     encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials
 ) -> TiktokenTokenizer | OwnEncoding:
-    """The adapter of an encoding that is or is not one of tiktoken's own class."""
     why = own_encode(encoding)
     if why is None:
         return TiktokenTokenizer(encoding, allowed, disallowed)
@@ -165,17 +163,14 @@ class TiktokenTokenizer(EncodingAdapter):
                 raise_disallowed_special_token(match.group())
 
     def encode(self, text: str) -> IdArray:
-        """Ids of `text` with the allowed special tokens; uint32, (n,), read-only.
-
-        Raises EngineError when tiktoken's regex gives up or panics.
-        """
+        """Ids of `text` with the allowed special tokens; uint32, (n,), read-only. EngineError when
+        tiktoken's regex gives up or panics."""
         # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
         with _engine_errors(text):
             return self._whole(text, self._encodings.for_text(text))
 
     def encode_whole(self, text: str) -> IdArray:
-        """`Encoding.encode` with the caller's settings. Raises what that raises, and EngineError
-        when tiktoken's regex gives up or panics."""
+        """`Encoding.encode` with the caller's settings. Raises as that and `encode` do."""
         self.check_text(text)
         with _engine_errors(text):
             return self._whole(text, self.encoding)
@@ -203,8 +198,7 @@ class TiktokenTokenizer(EncodingAdapter):
         return twin
 
     def attached(self, source: object) -> TiktokenTokenizer | OwnEncoding:
-        """The adapter again, of the encoding it was loaded from; another one if a call of that was
-        replaced since."""
+        """The adapter of the encoding again; another one if a call of that was replaced since."""
         assert isinstance(source, tiktoken.Encoding)
         if own_encode(source) is not None:
             return _adapter(source, self._allowed, self._disallowed)
@@ -214,8 +208,7 @@ class TiktokenTokenizer(EncodingAdapter):
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
-        """How to build it again in another process, ranks included: by name alone tiktoken might
-        want to download them there."""
+        """How to build it in another process, where tiktoken might have to download the ranks."""
         return rebuild, {
             "encoding": arguments_of(self.encoding),
             # sorted, so that a pickle of it is the same in every process
@@ -252,7 +245,6 @@ class TiktokenTokenizer(EncodingAdapter):
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:
-    """The special tokens that a setting stands for."""
     if isinstance(value, str) and value == "all":
         return frozenset(everything)
     if isinstance(value, str) or not all(isinstance(token, str) for token in value):
@@ -261,11 +253,8 @@ def _names(setting: str, value: Specials, everything: Collection[str]) -> frozen
 
 
 def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None:
-    """Why it is not known which special token is matched where; None if it is.
-
-    Of two that start at one place tiktoken takes the first of a hash table, also if that one is not
-    allowed: then none is matched there. No other pair can hide one another.
-    """
+    """Why it is not known which special token is matched where; None if it is. Of two that start at
+    one place tiktoken takes the first of a hash table; if that is not allowed, none is matched."""
     ordered = sorted(specials)
     for i, short in enumerate(ordered):
         for long in ordered[i + 1 :]:

@@ -13,16 +13,8 @@ from tokpar.kernels import IdArray
 from tokpar.types import Facts
 
 # What the ids of tiktoken's own `encode` come from, besides the methods named "encode...".
-_SOURCES = frozenset(
-    {
-        "_core_bpe",
-        "_mergeable_ranks",
-        "_pat_str",
-        "_special_tokens",
-        "special_tokens_set",
-        "__getattribute__",
-    }
-)
+_DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
+_SOURCES = frozenset({*_DATA, "__getattribute__"})
 # Another encoding takes about as long to build (0.1 s) as the locks cost on this many code points.
 PAYS_AFTER = 6_000_000
 
@@ -64,16 +56,13 @@ class EncodingAdapter:
 
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
-        text: str = self.encoding.decode([int(id_) for id_ in ids])
-        return text
+        return str(self.encoding.decode([int(id_) for id_ in ids]))
 
 
 class OwnEncoding(EncodingAdapter):
     """The adapter of an encoding of a derived class, or with a call replaced: nothing is known of
-    its ids, and each text is encoded by one call of its own `encode`.
-
-    `why`: what is its own about it; `settings`: those of its `encode` that are not left at their
-    defaults, which it may not even take."""
+    its ids, and each text is encoded by one call of its own `encode`. `why`: what is its own;
+    `settings`: those of `encode` that differ from its defaults, which it may not even take."""
 
     def __init__(self, encoding: tiktoken.Encoding, why: str, settings: dict[str, Any]) -> None:
         super().__init__(encoding)
@@ -105,11 +94,8 @@ class ThreadEncodings(threading.local):
         self._used = 0
 
     def for_text(self, text: str) -> tiktoken.Encoding:
-        """The encoding that the calling thread should use for `text`, its next one.
-
-        The main thread, which is the first user as a rule, keeps the caller's, and so does every
-        thread if that is of a class derived from `Encoding`.
-        """
+        """The encoding for the calling thread's next text. The main thread, the first user as a
+        rule, keeps the caller's, and so does every thread if that is of a derived class."""
         if self._own is not None:
             return self._own
         used = self._used

@@ -7,6 +7,7 @@ An approximation of the BPE that its vocabulary was made for, and an exact token
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from tokpar.adapters.pure import PureTokenizer, load_vocabulary
@@ -21,11 +22,8 @@ UNDIVIDED = (
 
 
 def load(source: object, *, engine: str | None = None, **settings: Any) -> TreeTokenizer | None:
-    """An adapter of a `Vocabulary`, or of a path that ends in ``.json`` (byte-level BPE) or
-    ``.tiktoken``; None for anything else, or if another `engine` than "tokentree" is asked for.
-
-    Settings and errors are those of `tokpar.adapters.pure.load`.
-    """
+    """An adapter of what `adapters.pure.load_vocabulary` takes, with its settings and errors; None
+    for anything else, or if another `engine` than "tokentree" is asked for."""
     if engine not in (None, "tokentree"):
         return None
     vocabulary = load_vocabulary(source, settings)
@@ -39,7 +37,8 @@ class TreeTokenizer(PureTokenizer):
         super().__init__(vocabulary, "tokentree", TokenTree(vocabulary.tokens))
         self.name += " (approximates BPE)"
 
-    def _facts(self) -> Facts:
+    @cached_property
+    def facts(self) -> Facts:
         """Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 asks nothing of
         what happens to one pre-token."""
-        return replace(super()._facts(), model="TokenTree", undivided=UNDIVIDED, tokens=None)
+        return replace(super().facts, model="TokenTree", undivided=UNDIVIDED, tokens=None)

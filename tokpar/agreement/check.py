@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import metadata
 from unicodedata import unidata_version
 
@@ -76,10 +75,6 @@ def require_agreement(
     if found is None or found.keys() != {TEXTS, APART}:
         found = Comparison(adapter, reference(), engine, library, advice, slices).run()
         cache.remember(name, found)
-    return _said(found, library)
-
-
-def _said(found: Mapping[str, int], library: str) -> str:
     said = f"same ids as {library} on {found[TEXTS]:,} texts"
     if not found[APART]:
         return said
@@ -106,8 +101,10 @@ class Comparison:
         expected = outcomes(reference, short)
         self._compare(short, reference.encode, adapter.encode, expected)
         if isinstance(adapter, EncodesMany):
-            got = outcomes(adapter, short)
-            self._compare(short, reference.encode, partial(_alone, adapter), expected, got)
+            got, many = outcomes(adapter, short), adapter.encode_many
+            self._compare(
+                short, reference.encode, lambda text: many([text], False)[0], expected, got
+            )
         if isinstance(adapter, EncodesWhole) and isinstance(reference, EncodesWhole):
             self._compare(hostile_texts(), reference.encode_whole, adapter.encode_whole)
         long = long_texts(short)
@@ -116,21 +113,22 @@ class Comparison:
         return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
 
     def _divided(self, text: str) -> int:
-        """How many texts, so long that engines divide them by themselves, were compared: one if the
-        reference can be cut, else none. Its ids are those of the slices by the adapter, which was
-        found to agree on texts of that size; the reference would take seconds."""
+        """How many texts that engines divide by themselves were compared: one if the reference can
+        be cut, else none. The adapter, which agrees on texts of their size, encodes the slices; the
+        reference would take seconds."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
-        self._compare([text], self._by_slices, self.adapter.encode)
+
+        def by_slices(text: str) -> IdArray:
+            slices = self.slices(self.reference, text)
+            return np.concatenate([self.adapter.encode(one) for one in slices])
+
+        self._compare([text], by_slices, self.adapter.encode)
         return 1
 
-    def _by_slices(self, text: str) -> IdArray:
-        slices = self.slices(self.reference, text)
-        return np.concatenate([self.adapter.encode(one) for one in slices])
-
     def _apart(self) -> int:
-        """How many code points, which Unicode 13 does not assign, have other ids: what an
-        engine makes of them depends on the Unicode that it knows, so they are counted only."""
+        """How many code points that Unicode 13 does not assign have other ids: that depends on the
+        Unicode that an engine knows."""
         lines = unassigned()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])
@@ -149,8 +147,7 @@ class Comparison:
         expected: Sequence[Outcome] = (),
         got: Sequence[Outcome] = (),
     ) -> None:
-        """`right` and `call`: how the two get the ids of a text alone. `expected`, `got`: what they
-        give, where it is known."""
+        """`right`, `call`: the ids of a text alone; `expected`, `got`: theirs, where known."""
         for k, text in enumerate(texts):
             wanted = expected[k] if expected else outcome(right, text)
             found = got[k] if got else outcome(call, text)
@@ -207,10 +204,6 @@ def outcome(call: Call, text: str) -> Outcome:
         raise
     except BaseException as error:
         return error
-
-
-def _alone(adapter: EncodesMany, text: str) -> IdArray:
-    return adapter.encode_many([text], False)[0]
 
 
 def same(expected: Outcome, got: Outcome) -> bool:

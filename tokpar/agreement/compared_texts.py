@@ -89,8 +89,7 @@ def long_texts(some: Sequence[str]) -> tuple[str, ...]:
 
 
 def mixed(some: Sequence[str], length: int) -> str:
-    """A text of `length` code points that is made of others, in an order of chance that is always
-    the same."""
+    """A text of `length` code points made of others, in an order of chance, always the same."""
     texts = list(some) * (1 + length // max(1, sum(map(len, some))))
     Random(SEED).shuffle(texts)
     return "".join(texts)[:length]
@@ -123,8 +122,7 @@ def _newer() -> frozenset[int]:
 
 
 def shuffled(words: Iterable[str]) -> tuple[str, ...]:
-    """All the words, in an order of chance that is always the same, with nothing between them: the
-    end of one and the start of another may be a token, too."""
+    """All the words with nothing between them, in an order of chance that is always the same."""
     ordered = sorted(set(words))
     Random(SEED).shuffle(ordered)
     return _joined(ordered, TOKENS_TOGETHER)
@@ -146,8 +144,7 @@ def contracted(words: frozenset[str]) -> tuple[str, ...]:
 
 
 def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
-    """One text for each content: between everything that a flag may ask about, and characters that
-    normalization, or the end of a word, is about."""
+    """Each content between all that a flag, normalization or the end of a word is about."""
     edges = ("", *SEPARATORS, *COMBINING)
     return tuple("".join(f"b{one}{content}{one}b" for one in edges) for content in contents)
 
@@ -161,8 +158,7 @@ def all_words(tokenizer: TokenizerAdapter) -> set[str]:
 
 
 def words_by_id(tokenizer: TokenizerAdapter) -> set[str]:
-    """What the ids decode to, up to the largest of the fixed texts; nothing where tokens are
-    listed, or ids do not decode."""
+    """What all ids up to the largest of the fixed texts are; nothing where tokens are listed."""
     return set() if facts_of(tokenizer).tokens is not None else _decoded(tokenizer, up_to=True)
 
 
@@ -187,8 +183,7 @@ def _joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str
 
 
 def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
-    """Contents of the added tokens; where something is normalized also what may become one or no
-    longer be one by that: "é" -> "é", "e\u0301", "É"."""
+    """Contents of the added tokens, and what normalization may change: "é" -> "e\u0301", "É"."""
     facts = facts_of(tokenizer)
     for content in filter(None, (token.content for token in facts.added_tokens)):
         yield content
@@ -198,8 +193,7 @@ def added_contents(tokenizer: TokenizerAdapter) -> Iterator[str]:
 
 
 def vocabulary_words(tokenizer: TokenizerAdapter) -> tuple[str, ...]:
-    """Tokens that are whole text, the longest and some of all lengths; of a tokenizer that does not
-    list them those that the fixed texts are made of."""
+    """The longest tokens that are whole text, and some of all lengths."""
     return some_words(all_words(tokenizer))
 
 
@@ -212,8 +206,8 @@ def some_words(everything: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def competing(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts in which two tokens share characters, so that one of them is made at the cost of the
-    other: ("ab", "bc") -> "abc". Several of them to a text, "\0" between."""
+    """Texts in which two tokens share characters, so that only one is made: ("ab", "bc") -> "abc".
+    Several of them to a text, "\0" between."""
     shared = [
         left + right[size:]
         for left in words
@@ -235,7 +229,6 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def separated(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The tokens one after the other with one character between, which makes places to cut whose
-    right side is a token: ("ab", " the") and "1" -> "ab1 the"."""
+    """The tokens with one character between: ("ab", " the") and "1" -> "ab1 the"."""
     rows = (_joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
     return tuple(chain.from_iterable(rows))

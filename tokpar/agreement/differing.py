@@ -1,8 +1,4 @@
-"""Where two arrays of ids differ, in words; and the smallest texts for which something fails.
-
-Hypothesis' own shrinking starts from choices it made; a text may also come from a corpus or a list.
-All that is asked of `fails` is that it answers.
-"""
+"""Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
 
 from __future__ import annotations
 
@@ -74,9 +70,8 @@ def shown(text: str, most: int = 200) -> str:
 
 
 def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECONDS) -> Items:
-    """`items` without every slice it can do without: fewer of them, in the same order, and no
-    single one can be left out. Halves first, so long ones take few calls. Best so far when
-    `seconds` have passed."""
+    """`items` without every slice it can do without, halves first: no single one can be left out.
+    Best so far when `seconds` have passed."""
     end = time.monotonic() + seconds
     size = max(1, len(items) // 2)
     while size and items:

@@ -8,10 +8,11 @@ other into arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import Pooled, ThreadPool, blocks
+from tokpar.executors.threads import Pooled, blocks
 from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
@@ -34,7 +35,7 @@ class NativeExecutor(Pooled):
         super().__init__(workers)
         self._single = self._workers < cpu_count()
         if not self._single:
-            self._pool = ThreadPool(WAVES_AT_A_TIME)
+            self._threads = WAVES_AT_A_TIME
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError; OptionError without `encode_many`."""
@@ -43,17 +44,13 @@ class NativeExecutor(Pooled):
                 f"executor 'native' needs a batch call, which {tokenizer.name} does not have; "
                 "use executor='threads', 'processes' or 'serial'"
             )
-        engine = tokenizer
+        encode_wave = partial(_encode_wave, texts, tokenizer, spans)
         if not facts_of(tokenizer).bulky and not self._single:
-            return _encode_wave(texts, range(len(texts)), engine, spans)
-
-        def encode_wave(wave: range) -> Rows:
-            return _encode_wave(texts, wave, engine, spans)
-
+            return encode_wave(range(len(texts)))
         # Enough to keep every worker busy, but no more than a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
-        return Rows.joined(self._pool.run(encode_wave, waves))
+        return Rows.joined(self.run(encode_wave, waves))
 
 
 class MemoExecutor(NativeExecutor):
@@ -80,7 +77,7 @@ class MemoExecutor(NativeExecutor):
         return rows, [k in found for k in range(len(texts))]
 
 
-def _encode_wave(texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool) -> Rows:
+def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:
     part = texts if len(wave) == len(texts) else texts[wave.start : wave.stop]
     try:
         rows = engine.encode_many(part, spans)

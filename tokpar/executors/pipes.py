@@ -92,8 +92,8 @@ class WorkerProcess:
         self.kill()
 
     def abandon(self, idle: bool) -> None:
-        """Let go of a process that is the parent's. Streams that were in use when this process was
-        forked are left alone: they hold half a message, or a lock."""
+        """Let go of a process that is the parent's. Streams in use at the fork are left alone: they
+        hold half a message, or a lock."""
         self.alive = False
         self._process.returncode = 0
         if idle:

@@ -26,11 +26,9 @@ _tokens = count()
 
 
 class ProcessExecutor(Pooled):
-    """`workers` processes, started at first use, kept until `close`; usable again afterwards.
-
-    After a fork the child starts workers of its own. For tokenizers with `spec()`, each of which
-    is built once per worker; the last few are kept.
-    """
+    """`workers` processes, started at first use, kept until `close`; usable again afterwards, and
+    in a forked child. For tokenizers with `spec()`, each of which is built once per worker; the
+    last few are kept."""
 
     name = "processes"
 
@@ -57,7 +55,7 @@ class ProcessExecutor(Pooled):
                 crew.give_back(worker)
 
         try:
-            done = self._pool.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
+            done = self.run(encode_block, dealt(texts, self._workers, LEAST_BLOCK_CHARS))
         except PASSING:
             self._crews.pop(os.getpid(), None)
             crew.kill()
@@ -174,13 +172,11 @@ class _Worker(WorkerProcess):
     def encode(self, spec: _Spec, texts: Sequence[str], first: int, spans: bool) -> Rows:
         """Rows of texts, the first of which has this number. Raises DeadWorkerError."""
         if spec.token not in self._known:
-            self._ask("build", spec.token, spec.pickled)
+            self.send(("build", spec.token, spec.pickled))
+            self.receive()
             _remember(self._known, spec.token, True)
-        return Rows(*self._ask("encode", spec.token, list(texts), first, spans))
-
-    def _ask(self, *request: Any) -> Any:
-        self.send(request)
-        return self.receive()
+        self.send(("encode", spec.token, list(texts), first, spans))
+        return Rows(*self.receive())
 
 
 class _Tokenizers:

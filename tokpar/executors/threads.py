@@ -41,16 +41,16 @@ def dealt(texts: Sequence[str], workers: int, least: int) -> list[range]:
     return blocks(texts, max(least, sum(map(len, texts)) // (4 * workers)))
 
 
-class ThreadPool:
-    """Threads that are started at first use and kept until `close`; usable again afterwards, and
-    by other threads meanwhile.
+class Pooled:
+    """An executor with `workers` threads, started at first use and kept until `close`; usable again
+    afterwards, and by other threads meanwhile. A context manager that closes.
 
     After a fork the child starts threads of its own: pools are kept by process id, and an
     inherited one, whose threads do not exist in the child, is never touched.
     """
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = self._threads = worker_count(workers)
         self._pools: dict[int, ThreadPoolExecutor] = {}
 
     def run(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
@@ -69,10 +69,16 @@ class ThreadPool:
             raise
 
     def close(self) -> None:
-        """Wait for what is running and end the threads."""
+        """Wait for what is running and end the threads; an engine's own are not ours to end."""
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
             pool.shutdown()
+
+    def __enter__(self: Own) -> Own:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _submitted(self, job: Callable[[Job], Result], each: Job) -> Future[Result]:
         """Another thread may close the pool between the two steps: then it is done by a new one.
@@ -93,25 +99,6 @@ class ThreadPool:
         return self._pools.setdefault(os.getpid(), fresh)  # no thread starts before a submit
 
 
-class Pooled:
-    """An executor with `workers` threads, started at first use, kept until `close`; usable again
-    afterwards. A context manager that closes."""
-
-    def __init__(self, workers: int | None = None) -> None:
-        self._workers = worker_count(workers)
-        self._pool = ThreadPool(self._workers)
-
-    def close(self) -> None:
-        """End the threads; an engine's own are not ours to end."""
-        self._pool.close()
-
-    def __enter__(self: Own) -> Own:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 class ThreadExecutor(Pooled):
     """Encodes on `workers` threads."""
 
@@ -125,4 +112,4 @@ class ThreadExecutor(Pooled):
             return encode_rows(texts[block.start : block.stop], tokenizer, spans, block.start)
 
         blocks = dealt(texts, self._workers, LEAST_BLOCK_CHARS)
-        return Rows.joined(self._pool.run(encode_block, blocks))
+        return Rows.joined(self.run(encode_block, blocks))

@@ -105,7 +105,7 @@ def vocabulary(model: Json) -> dict[str, int]:
 
 def _shared_id(model: Json) -> str | None:
     """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
-    names may merge in place of one that has the same ids: Lemma 3 needs one string for each id."""
+    names may merge instead of one with the same ids: Lemma 3 needs one string for each id."""
     tokens = vocabulary(model)
     if len(set(tokens.values())) == len(tokens):
         return None
@@ -115,8 +115,7 @@ def _shared_id(model: Json) -> str | None:
 
 
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
-    """Bytes of byte-level tokens; tokens that are not written in that alphabet, which merging
-    cannot make, as they are."""
+    """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
     code = byte_alphabet()
     return frozenset(
         bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
@@ -125,8 +124,7 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
 
 
 def token_lengths(config: Json) -> TokenLengths:
-    """UTF-8 bytes of text that each token stands for. For tokenizers whose facts say `tiles`; the
-    others have no such lengths."""
+    """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
     tokens, added = vocabulary(config["model"]), _added_tokens(config)
     return TokenLengths(
         chain(tokens.values(), (token.id for token in added)),
@@ -305,8 +303,8 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
 
 
 def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
-    """An added token shares its id with a token of another length: with one that was added too, or
-    that merging makes ("é" is byte E9)."""
+    """An added token shares its id with a token of another length: added too, or made by merging
+    ("é" is byte E9)."""
     wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)

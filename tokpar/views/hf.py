@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
 
 _MIRRORED = (
-    "__call__",
-    "encode",
-    "_encode_plus",
-    "_batch_encode_plus",
-    "_get_padding_truncation_strategies",
-    "set_truncation_and_padding",
-    "_convert_encoding",
-    "_switch_to_input_mode",
+    *("__call__", "encode", "_encode_plus", "_batch_encode_plus", "_convert_encoding"),
+    *("_get_padding_truncation_strategies", "set_truncation_and_padding", "_switch_to_input_mode"),
 )
 
 
@@ -64,12 +58,21 @@ def _read(name: str) -> property:
     return property(lambda self: getattr(self._now().original, name))
 
 
+def _call(name: str) -> Callable[..., Any]:
+    """A method of the tokenizer itself."""
+
+    def call(view: HfView, *given: Any, **named: Any) -> Any:
+        return getattr(view._now().original, name)(*given, **named)
+
+    call.__name__ = name
+    return call
+
+
 class HfView(View):
-    """See the module and docs/views.md. Thread-safe.
+    """See the module and docs/views.md. Thread-safe. Raises OptionError.
 
     `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
-    and adds no special tokens; texts below `smallest_split` code points are not worth that. Raises
-    OptionError.
+    and adds no special tokens; texts below `smallest_split` code points are not worth that.
     """
 
     _original = "the transformers tokenizer"
@@ -166,48 +169,11 @@ class HfView(View):
         columns = self(text, text_pair, add_special_tokens=add_special_tokens, **arguments)
         return columns["input_ids"]
 
-    def decode(
-        self,
-        token_ids: Any,
-        skip_special_tokens: bool = False,
-        clean_up_tokenization_spaces: bool | None = None,
-    ) -> Any:
-        """The tokenizer's own decoding."""
-        return self._now().original.decode(
-            token_ids,
-            skip_special_tokens=skip_special_tokens,
-            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
-        )
-
-    def batch_decode(
-        self,
-        sequences: Any,
-        skip_special_tokens: bool = False,
-        clean_up_tokenization_spaces: bool | None = None,
-    ) -> Any:
-        """The tokenizer's own decoding of several rows."""
-        return self._now().original.batch_decode(
-            sequences,
-            skip_special_tokens=skip_special_tokens,
-            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
-        )
-
-    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """The tokens of one id or of several."""
-        return self._now().original.convert_ids_to_tokens(ids, skip_special_tokens)
-
-    def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """The id of one token or of several."""
-        return self._now().original.convert_tokens_to_ids(tokens)
-
-    def get_vocab(self) -> dict[str, int]:
-        """Tokens and their ids, added tokens too."""
-        vocab: dict[str, int] = self._now().original.get_vocab()
-        return vocab
-
-    def num_special_tokens_to_add(self, pair: bool = False) -> int:
-        """How many special tokens a call puts around a text, or a pair."""
-        return int(self._now().original.num_special_tokens_to_add(pair))
+    decode, batch_decode = _call("decode"), _call("batch_decode")
+    convert_ids_to_tokens = _call("convert_ids_to_tokens")
+    convert_tokens_to_ids = _call("convert_tokens_to_ids")
+    get_vocab = _call("get_vocab")
+    num_special_tokens_to_add = _call("num_special_tokens_to_add")
 
     def __len__(self) -> int:
         return len(self._now().original)
@@ -224,7 +190,6 @@ class HfView(View):
         return caller.own if caller.wrapper is None else caller.wrapper
 
     def _now(self) -> Source:
-        """What is known of the tokenizer as it is now."""
         adapter, known = self._tokenizer(), self._known
         if known is None or known.adapter is not adapter:
             known = self._known = Source(adapter)

@@ -26,7 +26,7 @@ _NOT_OFFERED = {
 
 
 class Call:
-    """What to do with the ids of the texts, the defaults those of `original`, a transformers
+    """What to do with the ids of the texts; defaults are those of `original`, a transformers
     tokenizer or what stands for one. Raises OptionError.
 
     `truncation`, `padding`: None or the strategy's name. `max_length`: ids, special tokens counted.

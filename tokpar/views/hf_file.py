@@ -15,18 +15,15 @@ from tokpar.errors import OptionError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_NO_LIMIT = int(1e30)
-
 
 class FileTokenizer:
     """See above. Raises OptionError if the stored padding token is none of the added tokens:
     transformers would add it, and so encode other ids."""
 
-    model_max_length = _NO_LIMIT
+    model_max_length = int(1e30)
     is_fast = True
     bos_token = eos_token = unk_token = sep_token = cls_token = mask_token = None
-    bos_token_id = eos_token_id = unk_token_id = sep_token_id = None
-    cls_token_id = mask_token_id = None
+    bos_token_id = eos_token_id = unk_token_id = sep_token_id = cls_token_id = mask_token_id = None
 
     def __init__(self, own: Tokenizer) -> None:
         self._own = own
@@ -66,8 +63,7 @@ class FileTokenizer:
         return int(self._own.get_vocab_size(with_added_tokens=True))
 
     def get_vocab(self) -> dict[str, int]:
-        vocab: dict[str, int] = self._own.get_vocab(with_added_tokens=True)
-        return vocab
+        return dict(self._own.get_vocab(with_added_tokens=True))
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         return int(self._own.num_special_tokens_to_add(pair))

@@ -74,8 +74,11 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
     """The texts cut, and their offsets trimmed; spans in code points. Raises OptionError for
     truncation="only_second" where something must go, LookupError where offsets are not known."""
     numbers = Rows(np.arange(len(rows.ids), dtype=np.uint32), rows.offsets)
+    around, limit, cut_to = len(frame.prefix) + len(frame.suffix), call.max_length, None
+    if call.truncation is not None and limit is not None and limit >= around:  # else nothing is cut
+        cut_to = Truncation(limit - around, call.truncation, call.truncation_side, 0)
     try:
-        numbers = Finish(truncation=_truncation(call, frame)).rows(numbers)
+        numbers = Finish(truncation=cut_to).rows(numbers)
     except NativeRefusesError:
         raise OptionError(
             "truncation='only_second' cannot cut a single text: use 'only_first'"
@@ -91,14 +94,6 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
         blanks = frame.blanks.count(piece.ids, piece.spans, text)
         places.append(trimmed(piece.spans, *blanks, frame.trims))
     return Rows(cut.ids, cut.offsets, np.concatenate(places))
-
-
-def _truncation(call: Call, frame: Frame) -> Truncation | None:
-    """None also where `max_length` is below the number of special tokens: nothing is cut then."""
-    around = len(frame.prefix) + len(frame.suffix)
-    if call.truncation is None or call.max_length is None or call.max_length < around:
-        return None
-    return Truncation(call.max_length - around, call.truncation, call.truncation_side, 0)
 
 
 def trimmed(
@@ -143,8 +138,7 @@ def column(
 def _laid(
     rows: Rows, call: Call, pad: int, prefix: IdArray, middle: Any, suffix: IdArray
 ) -> list[IntArray]:
-    """For each row its share of `middle`, or that number for each id, with `prefix` and `suffix`,
-    padded with `pad`."""
+    """For each row its share of `middle`, or that number for each id, surrounded and padded."""
     length = call.max_length if call.padding == "max_length" else None
     rule = Padding(length, call.multiple or 0, call.padding_side, pad)
     finish = Finish(prefix, suffix, padding=None if call.padding is None else rule)
@@ -154,10 +148,8 @@ def _laid(
 
 class Blanks:
     """The spaces that tokens begin and end with, which a post-processor takes out of the offsets.
-
-    The engine counts them in a token's own text. That is the vocabulary's but for an added token
-    that takes white space beside it: its text is what it was found as, " <mask>".
-    """
+    They are counted in the token's text: the vocabulary's, or for an added token that takes white
+    space beside it what it was found as, " <mask>"."""
 
     def __init__(self, own: Tokenizer) -> None:
         self._own = own
@@ -177,7 +169,6 @@ class Blanks:
         return counts[:, 0], counts[:, 1]
 
     def _known(self, id_: int) -> str:
-        """The text of a token that is the same wherever it stands."""
         if id_ in self._unsure:
             raise LookupError(f"no offsets: the engine alone knows which text id {id_} stands for")
         token = self._added.get(id_)
@@ -205,8 +196,7 @@ class Blanks:
 
 
 def _unsure(own: Tokenizer) -> frozenset[int]:
-    """Ids under which a model gives the text itself: unknown pieces of a Unigram, and words that
-    share an id."""
+    """Ids whose text only the engine knows: unknown pieces of a Unigram, words that share an id."""
     kind = type(own.model).__name__
     if kind == "BPE":
         return frozenset()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache, partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import tiktoken
 
@@ -19,6 +19,21 @@ from tokpar.views.refusals import View
 
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def _own(
+    method: Callable[Concatenate[tiktoken.Encoding, Arguments], Result],
+) -> Callable[Concatenate[TiktokenView, Arguments], Result]:
+    """A method of the Encoding that the view passes on."""
+
+    @wraps(method)
+    def call(view: TiktokenView, /, *given: Arguments.args, **named: Arguments.kwargs) -> Result:
+        result: Result = getattr(view._encoding, method.__name__)(*given, **named)
+        return result
+
+    return call
 
 
 class TiktokenView(View):
@@ -113,42 +128,14 @@ class TiktokenView(View):
         """The id of one token, special or not. KeyError for others."""
         return int(self._encoding.encode_single_token(text_or_bytes))
 
-    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text; `errors` as for bytes.decode. KeyError for an id that is no token."""
-        return str(self._encoding.decode(tokens, errors=errors))
-
-    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of the tokens, joined."""
-        return bytes(self._encoding.decode_bytes(tokens))
-
-    def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one token, special or not."""
-        return bytes(self._encoding.decode_single_token_bytes(token))
-
-    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """The bytes of each token."""
-        return list(self._encoding.decode_tokens_bytes(tokens))
-
-    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text, and the character at which each token starts."""
-        text, offsets = self._encoding.decode_with_offsets(tokens)
-        return text, offsets
-
-    def decode_batch(
-        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
-    ) -> list[str]:
-        """The text of each row."""
-        return list(self._encoding.decode_batch(batch, errors=errors, num_threads=num_threads))
-
-    def decode_bytes_batch(
-        self, batch: Sequence[Sequence[int]], *, num_threads: int = 8
-    ) -> list[bytes]:
-        """The bytes of each row."""
-        return list(self._encoding.decode_bytes_batch(batch, num_threads=num_threads))
-
-    def token_byte_values(self) -> list[bytes]:
-        """The bytes of all tokens but the special ones."""
-        return list(self._encoding.token_byte_values())
+    decode = _own(tiktoken.Encoding.decode)
+    decode_bytes = _own(tiktoken.Encoding.decode_bytes)
+    decode_single_token_bytes = _own(tiktoken.Encoding.decode_single_token_bytes)
+    decode_tokens_bytes = _own(tiktoken.Encoding.decode_tokens_bytes)
+    decode_with_offsets = _own(tiktoken.Encoding.decode_with_offsets)
+    decode_batch = _own(tiktoken.Encoding.decode_batch)
+    decode_bytes_batch = _own(tiktoken.Encoding.decode_bytes_batch)
+    token_byte_values = _own(tiktoken.Encoding.token_byte_values)
 
     def is_special_token(self, token: int) -> bool:
         """True for the id of a special token."""

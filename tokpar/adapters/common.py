@@ -1,13 +1,14 @@
-"""Checks of the settings that `tokpar.load` passes on."""
+"""What adapters share: settings that `tokpar.load` passes on, panics of engines written in Rust."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 
 FINISHING = ("add_special_tokens", "truncation", "padding")
@@ -42,3 +43,25 @@ def bert_file(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
     such files only. OptionError, FileFormatError, FileNotFoundError."""
     finishing = flags(settings, (*FINISHING, "lowercase"))
     return bert_config(path, finishing.pop("lowercase", True)), finishing
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether Rust code panicked, which no `except Exception` sees."""
+    return type(error).__name__ == "PanicException"
+
+
+def raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None:
+    """Raises EngineError if `error` is a panic of the engine on these texts."""
+    if is_panic(error):
+        raise EngineError(f"{engine} panicked: {error}", 0, sum(map(len, texts))) from error
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """FileFormatError where the library cannot read a file, panics included."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise FileFormatError(f"{path} is not a tokenizer.json of Hugging Face: {error}") from error
