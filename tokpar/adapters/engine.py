@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tokpar.adapters.common import raise_panic
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.settings import raise_panic
 from tokpar.agreement import release, require_agreement
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.common import FINISHING, flags
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
+from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

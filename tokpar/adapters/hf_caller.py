@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models
 
-from tokpar.adapters.common import path_of, refusing
+from tokpar.adapters.settings import path_of, refusing
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")

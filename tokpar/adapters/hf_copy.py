@@ -11,10 +11,10 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-from tokpar.adapters.common import is_panic
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
+from tokpar.adapters.settings import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

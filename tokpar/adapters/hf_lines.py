@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tokpar.adapters.common import path_of
+from tokpar.adapters.settings import path_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import VERSION
 

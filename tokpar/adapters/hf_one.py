@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.common import FINISHING, bert_file, flags, path_of, raise_panic, refusing
 from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
 from tokpar.adapters.pure import FileTokenizer
+from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of, raise_panic, refusing
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.common import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.segments import SegmentMemo, separator_of
+from tokpar.adapters.settings import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of

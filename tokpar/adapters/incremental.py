@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokpar.adapters.common import flags
 from tokpar.adapters.pure import PureTokenizer, load_vocabulary
+from tokpar.adapters.settings import flags
 from tokpar.pure.eager import EagerBPE
 from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import dictionary_of

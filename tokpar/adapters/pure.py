@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.common import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.tables import recognise

@@ -18,7 +18,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
-from tokpar.adapters.common import check_names, is_panic, path_of
+from tokpar.adapters.settings import check_names, is_panic, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
