@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import chosen_profile
+from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
@@ -396,3 +397,16 @@ def test_what_it_refuses_is_a_file_format_error(tmp_path: Path) -> None:
     config["pre_tokenizer"]["pretokenizers"][-1]["add_prefix_space"] = True
     with pytest.raises(FileFormatError, match="add_prefix_space"):
         tokpar.load(written(tmp_path, config))
+
+
+def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_located() -> None:
+    stored = json.loads((ROOT / "tokpar" / "pure" / "classes.json").read_text(encoding="utf-8"))
+    found = punctuation_of_one()
+    assert ranges(found) == stored["punctuation_one"]
+    assert {"\u061d", "\u2e43"} <= {*found}
+    assert not {"\u166d", "\U000111c9"} & {*found}  # punctuation of 0.2x
+    adapter = load(PARTS["bert_part"])
+    assert adapter is not None
+    for start in range(0, len(found), 50):
+        text = " ".join(f"a{char}b \u166d" for char in found[start : start + 50])
+        adapter.locate(adapter.encode(text), text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,9 @@ from tokpar.kernels import IdArray, SpanArray
 from tokpar.overlap.acceptance import certified
 from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
-from tokpar.types import Chunk, Piece
+from tokpar.types import Chunk, Facts, Piece
 
+VOCAB = Path(__file__).parent / "vocab"
 MARKS = {"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}
 
 
@@ -116,3 +119,46 @@ def test_places_that_tokens_cannot_have_license_nothing(misplaced: Any, side: in
     overlap = overlap_of(text, chunks, (first, second), wrong)
     assert not overlap.placed
     assert all(len(found) == 0 for found in overlap.matched())
+
+
+@dataclass
+class LosesPlaces:
+    """A tokenizer that cannot locate the tokens of texts with an exclamation mark."""
+
+    inner: Any
+    name: str = "loses places"
+
+    @property
+    def facts(self) -> Facts:
+        return facts_of(self.inner)
+
+    def encode(self, text: str) -> IdArray:
+        ids: IdArray = self.inner.encode(text)
+        return ids
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        if "!" in text:
+            raise LookupError("these are not the ids of this text")
+        spans: SpanArray = self.inner.locate(ids, text)
+        return spans
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        ("recursive", {"depth": 3}),
+        ("blocks", {"chunk_chars": 40}),
+        ("lopt", {"chunk_chars": 60, "overlap_chars": 16}),
+    ],
+)
+@pytest.mark.parametrize("mark", ["", "!"])
+def test_a_tokenizer_that_cannot_locate_its_tokens_is_run_serially(
+    strategy: str, options: dict[str, Any], mark: str
+) -> None:
+    inner = tokpar.load(VOCAB / "bert_part.json", add_special_tokens=False)
+    tokenizer = LosesPlaces(inner)
+    text = "the man saw the dog and the man was in the house" * 9 + mark
+    encoding = tokpar.encode(text, tokenizer=tokenizer, strategy=strategy, **options)
+    assert encoding.ids.tolist() == inner.encode(text).tolist()
+    assert (encoding.report.plan == "serial") == bool(mark)
+    assert ("cannot tell where its tokens lie" in encoding.report.why) == bool(mark)

@@ -173,16 +173,22 @@ class Work:
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
         """Encode what is open; False if the tokenizer fails on a slice, but may not on the whole
-        text. Raises EngineError where no slice can differ from the whole."""
+        text, or cannot locate its tokens. Raises EngineError where no slice can differ from the
+        whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
         divisible = [chunk.divisible for chunk in fresh]
         spans = self.method.spans(self.tokenizer)
         try:
             rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, spans)
+        except LookupError as error:
+            if not spans:
+                raise
+            self.why = f"{self.tokenizer.name} cannot tell where its tokens lie: {error}"
+            return False
         except EngineError as error:
             apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
-            if apart or isinstance(error, WorkerError):
+            if isinstance(error, WorkerError) or (apart and not spans):
                 raise placed(error, fresh) from error.__cause__ or error
             self.why = str(placed(error, fresh))
             return False

@@ -29,6 +29,7 @@ from tokpar.facts.hf_facts import facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
+from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
@@ -135,7 +136,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
     @cached_property
     def _pure(self) -> FileTokenizer:
         try:
-            return FileTokenizer(config_of(self._own), self.name)
+            config = config_of(self._own)
+            stage = _with_its_punctuation(config.get("pre_tokenizer"))
+            return FileTokenizer({**config, "pre_tokenizer": stage}, self.name)
         except FileFormatError as error:
             raise LookupError(
                 f"tokenizers 1.x does not tell where tokens lie, and neither does engine='pure': "
@@ -157,6 +160,16 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object
         itself: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids when it reads its own 2.0."""
         return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
+
+
+def _with_its_punctuation(stage: Any) -> Any:
+    """A pre-tokenizer for `tokpar.pure`, which else divides at the punctuation of 0.2x."""
+    if not isinstance(stage, dict):
+        return stage
+    inner = stage.get("pretokenizers")
+    if isinstance(inner, list):
+        return {**stage, "pretokenizers": [_with_its_punctuation(each) for each in inner]}
+    return {**stage, PUNCTUATION: "punctuation_one"}
 
 
 def _finish(

@@ -12,6 +12,7 @@ chinese    what BertNormalizer(handle_chinese_chars) puts spaces around
 nonspacing what BertNormalizer(strip_accents) takes out
 mark       what StripAccents takes out
 punctuation, number, word   what Punctuation, Digits and Whitespace (``\\w``) look for
+punctuation_one   what Punctuation looks for in `tokenizers` 1.0, of a newer Unicode
 inert      characters that normalization forms leave as they are and never join or reorder, whatever
            Python's tables say, because the engine's know nothing of them
 lower      letters of recent Unicode versions, each with its lowercase

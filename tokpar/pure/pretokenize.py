@@ -200,13 +200,23 @@ def _fixed_length(stage: Json, where: str) -> Split:
     return Split(re.compile(rf"[\s\S]{{1,{length}}}"), "Isolated")
 
 
+PUNCTUATION = "tokpar punctuation"
+"""A key that no file has: the class that counts as punctuation, else that of tokenizers 0.2x."""
+
+
+def _punctuation(stage: Json) -> str:
+    return str(stage.get(PUNCTUATION, "punctuation"))
+
+
 def _kept(*wanted: str) -> Split:
     """Pieces are the matches, everything else is dropped."""
     return Split(re.compile("|".join(wanted)), "Removed", invert=True)
 
 
 _READERS: dict[str, Callable[[Json, str], Stage]] = {
-    "BertPreTokenizer": lambda *_: _kept(one_of("punctuation"), none_of("punctuation", "white")),
+    "BertPreTokenizer": lambda stage, _: _kept(
+        one_of(_punctuation(stage)), none_of(_punctuation(stage), "white")
+    ),
     "ByteLevel": _byte_level,
     "CharDelimiterSplit": lambda stage, where: Split(
         _literal(parts.character(stage, "delimiter", where)), "Removed"
@@ -218,7 +228,8 @@ _READERS: dict[str, Callable[[Json, str], Stage]] = {
     "FixedLength": _fixed_length,
     "Metaspace": _metaspace,
     "Punctuation": lambda stage, where: Split(
-        single("punctuation"), parts.chosen(stage, "behavior", BEHAVIORS, where, default="Isolated")
+        single(_punctuation(stage)),
+        parts.chosen(stage, "behavior", BEHAVIORS, where, default="Isolated"),
     ),
     "Split": _split,
     "Whitespace": lambda *_: _kept(one_of("word") + "+", none_of("word", "white")),
