@@ -167,7 +167,6 @@ def test_it_can_be_built_again_elsewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_its_facts_name_the_family(name: str) -> None:
-    pytest.importorskip("tokpar.facts.tables")
     facts = pure(name).facts
     assert (facts.engine, facts.model, facts.scheme) == ("regex", "BPE", "regex")
     assert facts.family is not None
@@ -179,7 +178,6 @@ def test_its_facts_name_the_family(name: str) -> None:
 
 
 def test_a_pattern_of_no_known_family_is_unprovable_by_name() -> None:
-    pytest.importorskip("tokpar.facts.tables")
     tokenizer = load(VOCAB / "cl100k_part.tiktoken", pat_str="[a-c]+|[^a-c]+")
     assert tokenizer is not None
     assert "[a-c]+|[^a-c]+" in str(tokenizer.facts.unprovable)

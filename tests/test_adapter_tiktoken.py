@@ -219,7 +219,6 @@ def test_a_panic_is_an_engine_error(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_facts_list_the_allowed_tokens_only() -> None:
-    pytest.importorskip("tokpar.facts.tables")
     facts = adapter(encoding(), allowed_special={"<|fim|>", "none"}).facts
     assert [(token.content, token.id) for token in facts.added_tokens] == [("<|fim|>", 300_002)]
     assert (facts.engine, facts.model, facts.scheme) == ("fancy-regex", "BPE", "regex")
@@ -233,7 +232,6 @@ def test_facts_list_the_allowed_tokens_only() -> None:
 
 
 def test_a_pattern_of_no_known_family_is_unprovable_by_name() -> None:
-    pytest.importorskip("tokpar.facts.tables")
     facts = adapter(small({}, pattern="[a-z]+")).facts
     assert "[a-z]+" in str(facts.unprovable)
     assert facts.family is None
@@ -244,7 +242,6 @@ def test_a_pattern_of_no_known_family_is_unprovable_by_name() -> None:
 def test_a_special_token_that_begins_another_is_unprovable_when_one_is_allowed(
     allowed: Any,
 ) -> None:
-    pytest.importorskip("tokpar.facts.tables")
     facts = adapter(encoding(), allowed_special=allowed, disallowed_special=()).facts
     assert "'<|end|>' is a prefix of '<|end|><|of|>'" in str(facts.unprovable)
 
@@ -261,7 +258,6 @@ def test_a_disallowed_token_can_hide_an_allowed_one_that_it_begins_with() -> Non
 
 
 def test_an_id_shared_by_tokens_of_different_length_does_not_tile() -> None:
-    pytest.importorskip("tokpar.facts.tables")
     known = KNOWN_ENCODINGS["cl100k_base"].pattern
     shared = small({"<long>": 300, "<s>": 300}, pattern=known)
     assert not adapter(shared, allowed_special="all").facts.tiles
