@@ -138,13 +138,16 @@ def surely_licensed(columns: Columns, placed: Mask, ground: Ground, judge: Judge
     )
     rows = np.flatnonzero(placed)
     rows = rows[local[columns.codes[rows]]] if len(rows) else rows
-    known: dict[tuple[int, str], bool] = {}
     at, codes = columns.positions[rows].tolist(), columns.codes[rows].tolist()
-    for k, position, code in zip(rows.tolist(), at, codes, strict=True):
-        alike = code, ground.text[position - 1 : position + 1]
-        if alike not in known:
-            known[alike] = _holds(judge.require_characters, columns.seam(k))
-        sure[k] = known[alike] and _holds(ground.require_added_safe, position)
+    alike = [(code, ground.text[p - 1 : p + 1]) for code, p in zip(codes, at, strict=True)]
+    first = dict(zip(reversed(alike), rows[::-1].tolist(), strict=True))
+    known = {key: _holds(judge.require_characters, columns.seam(k)) for key, k in first.items()}
+    sure[rows] = [known[key] for key in alike]
+    if ground.raw.contents or ground.normalized:
+        held = np.flatnonzero(sure)
+        sure[held] = [
+            _holds(ground.require_added_safe, p) for p in columns.positions[held].tolist()
+        ]
     return sure
 
 
