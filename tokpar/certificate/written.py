@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +51,10 @@ class Written:
         """Byte offsets of code points, int64; ascending, none outside the text."""
         if self.text.isascii() or not len(positions):
             return positions
-        return self._starts[positions]
-
-    @cached_property
-    def _starts(self) -> IntArray:
-        """Byte offset of each code point, and the end."""
-        first = (self.codes & 0xC0) != 0x80
-        return np.append(np.flatnonzero(first), len(self.codes))
+        edges = [0, *positions.tolist()]
+        steps = [len(self.text[start:stop].encode()) for start, stop in pairwise(edges)]
+        offsets: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
+        return offsets
 
     def position(self, byte: int) -> int:
         """The code point that begins at, or holds, a byte."""
