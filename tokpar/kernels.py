@@ -67,10 +67,11 @@ def has_surrogate(text: str) -> bool:
 
 
 def spans_from_lengths(lengths: IntArray) -> SpanArray:
-    """Spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]]."""
-    spans = np.empty((len(lengths), 2), dtype=np.int64)
-    np.cumsum(lengths, out=spans[:, 1])
-    spans[:, 0] = spans[:, 1] - lengths
+    """Spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]]. Read-only: the
+    end of each token and the start of the next are one number in memory."""
+    edges = offsets_of(lengths)
+    spans: SpanArray = np.ndarray((len(lengths), 2), edges.dtype, edges, strides=(8, 8))
+    spans.flags.writeable = False
     return spans
 
 

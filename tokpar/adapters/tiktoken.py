@@ -6,8 +6,7 @@ encoded without that check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -166,14 +165,20 @@ class TiktokenTokenizer(EncodingAdapter):
         """Ids of `text` with the allowed special tokens; uint32, (n,), read-only. EngineError when
         tiktoken's regex gives up or panics."""
         # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
-        with _engine_errors(text):
+        try:
             return self._whole(text, self._encodings.for_text(text))
+        except BaseException as error:
+            _raise_failure(error, text)
+            raise
 
     def encode_whole(self, text: str) -> IdArray:
         """`Encoding.encode` with the caller's settings. Raises as that and `encode` do."""
         self.check_text(text)
-        with _engine_errors(text):
+        try:
             return self._whole(text, self.encoding)
+        except BaseException as error:
+            _raise_failure(error, text)
+            raise
 
     def _whole(self, text: str, encoding: tiktoken.Encoding) -> IdArray:
         try:
@@ -265,13 +270,8 @@ def shadowed(specials: Mapping[str, int], allowed: frozenset[str]) -> str | None
     return None
 
 
-@contextmanager
-def _engine_errors(text: str) -> Iterator[None]:
+def _raise_failure(error: BaseException, text: str) -> None:
     """EngineError for a regex that gives up (ValueError) and for panics of the Rust code."""
-    try:
-        yield
-    except BaseException as error:
-        gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
-        if not gave_up and not is_panic(error):
-            raise
+    gave_up = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+    if gave_up or is_panic(error):
         raise EngineError(f"tiktoken failed: {error}", 0, len(text)) from error

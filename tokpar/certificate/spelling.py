@@ -15,7 +15,10 @@ from tokpar.interfaces import Decodes
 from tokpar.kernels import IdArray, IntArray
 
 UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
+Words = NDArray[np.uint64]
 _WORD = 8
+_BLOCK = 1 << 15
+"""Ids that are looked at together: the columns of so many stay in the processor's cache."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 _NO_BYTE = 0xFF  # of no UTF-8
 _MOST_IDS = 1 << 26
@@ -30,42 +33,63 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
     """
     if not len(ids):
         return not len(codes)
-    lengths = np.diff(edges)
-    if int(ids.max()) >= _MOST_IDS or int(lengths.min()) < 1:
+    most = int(ids.max())
+    if most >= _MOST_IDS or not (edges[1:] > edges[:-1]).all():
         return False
-    numbers = ids.astype(np.int64)  # once; numpy would do it for each look into a table
-    where = np.full(int(ids.max()) + 1, -1, dtype=np.int64)
-    where[numbers] = np.arange(len(ids))
+    where = np.full(most + 1, -1, dtype=np.int64)
+    for first in range(0, len(ids), _BLOCK):
+        block = ids[first : first + _BLOCK]
+        where[block] = np.arange(first, first + len(block))
     examples = where[where >= 0]
-    if not _alike(numbers, edges[:-1], lengths, examples, codes):
+    if not _alike(ids, edges, examples, codes):
         return False
     return _Examples(ids, edges, codes, tokenizer).decode(examples)
 
 
-def _alike(
-    ids: IntArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
-) -> bool:
+def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> bool:
     """Each id has the bytes of its example."""
     padded = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
-    words: NDArray[np.uint64] = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
-    table = np.zeros(int(ids.max()) + 1, dtype=np.int64)
-    table[ids[examples]] = lengths[examples]
-    if not np.array_equal(table.take(ids), lengths):
+    words: Words = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
+    numbers, starts = ids[examples].astype(np.int64), edges[examples]
+    left = edges[examples + 1] - starts
+    sizes = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    sizes[numbers] = left
+    tables: list[Words] = []  # the first eight bytes of each id, the next eight, and so on
+    while len(numbers):
+        tables.append(np.zeros(len(sizes), dtype=np.uint64))
+        tables[-1][numbers] = _masked(words, starts, left)
+        numbers, starts, left = _longer(numbers, starts, left)
+    return all(
+        _block_alike(ids[k : k + _BLOCK], edges[k : k + _BLOCK + 1], sizes, tables, words)
+        for k in range(0, len(ids), _BLOCK)
+    )
+
+
+def _block_alike(
+    ids: IdArray, edges: IntArray, sizes: IntArray, tables: list[Words], words: Words
+) -> bool:
+    numbers, starts = ids.astype(np.int64), edges[:-1]  # once; numpy would for each look-up
+    left = edges[1:] - starts
+    if not np.array_equal(sizes.take(numbers), left):
         return False
-    table = table.view(np.uint64)
-    while len(ids):
-        table[ids[examples]] = _masked(words, starts[examples], lengths[examples])
-        if not np.array_equal(table.take(ids), _masked(words, starts, lengths)):
+    for table in tables:
+        if not np.array_equal(table.take(numbers), _masked(words, starts, left)):
             return False
-        longer = np.flatnonzero(lengths > _WORD)
-        examples = np.searchsorted(longer, examples[lengths[examples] > _WORD])
-        ids, starts, lengths = ids[longer], starts[longer] + _WORD, lengths[longer] - _WORD
+        numbers, starts, left = _longer(numbers, starts, left)
     return True
 
 
-def _masked(words: NDArray[np.uint64], starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
+def _longer(
+    numbers: IntArray, starts: IntArray, left: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """What is left of those stretches that have more than eight bytes."""
+    some = np.flatnonzero(left > _WORD)
+    return numbers[some], starts[some] + _WORD, left[some] - _WORD
+
+
+def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
     """The first bytes, up to eight, of each stretch as one number."""
-    masked: NDArray[np.uint64] = words[starts] & _MASKS.take(lengths, mode="clip")
+    masked: Words = words[starts] & _MASKS.take(lengths, mode="clip")
     return masked
 
 
