@@ -184,6 +184,14 @@ def test_seams_in_the_wrong_order_are_not_joined() -> None:
     assert sound_joins(joins, chunks, pieces) == [joins[0], None]
 
 
+def test_joins_leave_out_no_ids_where_nothing_overlaps() -> None:
+    pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(2)]
+    count, chunks = len(pieces[0].ids), [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
+    for left, right, good in [(count, 0, True), (count - 1, 0, False), (count, 1, False)]:
+        join = Join(Seam(2, "K1", "20"), left, right)
+        assert sound_joins([join], chunks, pieces) == [join if good else None]
+
+
 def tiktoken_ids(text: str) -> Any:
     return tokpar.load(part("cl100k_part")).encode(text)
 

@@ -153,6 +153,14 @@ def test_an_overlap_of_two_pre_tokens_has_no_place_for_two_edges() -> None:
         assert (by_two_edges(overlap, 110, region, inside, 0) is not None) == good
 
 
+def test_no_region_holds_an_added_token() -> None:
+    own = Tokenizer.from_str(small("llama3").to_str())
+    own.add_tokens(["<x>"])
+    inside, text = inside_of(tokpar.load(own)), "aa<x>aa"
+    assert inside.region(text, 0, 7) is None
+    assert inside.region(text, 0, 2) is not None
+
+
 @dataclass(frozen=True)
 class Closing:
     """Knows of one part that it is not scanned as in the text."""

@@ -104,6 +104,13 @@ def test_digits_are_not_cut_where_a_space_is_put_before_each_piece() -> None:
     assert_lossless(prefixed(), "123456 a 123456", sizes=(1, 2, 3))
 
 
+def test_only_spaces_are_cuts_where_a_space_is_put_before_each_piece() -> None:
+    text = "ab, cd\n\nef!\n(gh 12"
+    places = [p for p in range(1, len(text)) if text[p] != " "]
+    assert all(refused(prefixed(), text, p) for p in places)
+    assert not all(refused(byte_level([]), text, p) for p in places)
+
+
 @pytest.mark.parametrize(("tokenizer", "text", "p"), CHANGED)
 def test_a_cut_that_what_is_done_before_splitting_makes_wrong(
     tokenizer: Tokenizer, text: str, p: int
