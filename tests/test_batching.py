@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import tokpar
 from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
+from tests.toy import Toy
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
@@ -153,6 +154,21 @@ def test_a_surrogate_in_a_row_is_the_engines_own_error_with_its_number(name: str
         ours = error_of(lambda: encoder.encode_batch(["a", WORDS * 300, "a\ud800", "b\udfff"]))
     assert type(ours) is type(own)
     assert "text 2 of the batch" in str(ours)
+
+
+def test_the_number_of_a_row_is_in_the_reason_of_an_error_of_its_encoding() -> None:
+    """The message of such an error is made of its parts."""
+
+    class Strict(Toy):
+        def check_text(self, text: str) -> None:
+            text.encode()
+
+    with tokpar.Encoder(Strict()) as encoder:
+        error = error_of(lambda: encoder.encode_batch(["a", "b", WORDS * 300 + "\ud800", "c"]))
+        alone = error_of(lambda: encoder.encode(WORDS * 300 + "\ud800"))
+    assert isinstance(error, UnicodeEncodeError)
+    assert error.reason == "surrogates not allowed, in text 2 of the batch"
+    assert "text" not in str(alone)
 
 
 def error_of(call: Callable[[], object]) -> Exception:

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.seams import assert_lossless
+from tokpar.facts.hf_facts import MISPLACED
 from tokpar.interfaces import facts_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.overlap.acceptance import certified
@@ -48,6 +49,7 @@ def test_no_chunks_are_joined_by_tokens_that_run_past_their_word(marks: dict[str
     assert "mark of words" in encoding.report.why
     with pytest.raises(LookupError, match="wrong places"):
         print(encoding.spans)
+    assert facts_of(tokpar.load(own)).unprovable == MISPLACED
 
 
 @given(st.text("ab é中", max_size=30), st.sampled_from(MARKS))

@@ -262,6 +262,11 @@ def test_models_that_are_random_or_score_whole_texts_are_unprovable() -> None:
     assert facts(bpe(dropout=0.0), byte_level()).unprovable is None
     assert "Metaspace" in str(facts(unigram(), byte_level()).unprovable)
     assert facts(models.WordLevel({"a": 0}, "a"), byte_level()).unprovable is None
+    for sampling in ({"alpha": 0.1}, {"nbest_size": 4}):
+        model = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["▁", -1.0]], **sampling}
+        metaspace = {"type": "Metaspace", "replacement": "▁"}
+        found = facts_from_json({"model": model, "pre_tokenizer": metaspace})
+        assert "sampling" in str(found.unprovable)
     config: dict[str, Any] = {"model": {"type": "New", "vocab": {}}, "pre_tokenizer": None}
     config["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁"}
     assert "the model New" in str(facts_from_json(config).unprovable)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import tiktoken
+from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.seams import part, plain_settings, serial
@@ -13,6 +15,7 @@ from tests.test_section_0 import byte_level
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
+from tokpar.interfaces import facts_of
 from tokpar.mending import Method, sound_joins
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.recursive import depth_for
@@ -181,6 +184,14 @@ def test_seams_in_the_wrong_order_are_not_joined() -> None:
     assert sound_joins(joins, chunks, pieces) == [joins[0], None]
 
 
+def test_joins_leave_out_no_ids_where_nothing_overlaps() -> None:
+    pieces = [Piece(tiktoken_ids("a b c d")) for _ in range(2)]
+    count, chunks = len(pieces[0].ids), [Chunk(0, 2, 0, 2), Chunk(2, 4, 2, 4)]
+    for left, right, good in [(count, 0, True), (count - 1, 0, False), (count, 1, False)]:
+        join = Join(Seam(2, "K1", "20"), left, right)
+        assert sound_joins([join], chunks, pieces) == [join if good else None]
+
+
 def tiktoken_ids(text: str) -> Any:
     return tokpar.load(part("cl100k_part")).encode(text)
 
@@ -224,6 +235,48 @@ def test_a_word_that_both_sides_see_licenses_a_seam_from_100_characters_on() -> 
 def test_a_common_word_counts_only_among_plain_characters(stranger: str) -> None:
     text = "the end of the beginning of the end " * 12
     assert whole_words(101, 201, text[:150] + stranger + text[150:]) is None
+
+
+@pytest.mark.parametrize("stranger", ["é", "中", "\u0301"])
+def test_a_character_behind_the_common_words_must_be_ascii(stranger: str) -> None:
+    """It may compose with the last one."""
+    text = "the end of the beginning of the end " * 12
+    assert whole_words(101, 221, text[:222] + stranger + text[222:]) is not None
+    assert whole_words(101, 221, text[:221] + stranger + text[221:]) is None
+
+
+def test_common_words_license_nothing_where_no_cut_is_certified() -> None:
+    adapter = tokpar.load(part("bert_part"), add_special_tokens=False)
+    text = "the end of the beginning of the end " * 12
+    adapter.facts = replace(facts_of(adapter), unprovable="not known")  # type: ignore[misc]
+    assert word_join(adapter, 101, 221, text) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "behind"),
+    [
+        (AddedToken("<w>", single_word=True, normalized=False), 0),
+        (AddedToken("<w>", normalized=True), 6),
+    ],
+)
+def test_common_words_are_no_licence_beside_added_tokens(token: AddedToken, behind: int) -> None:
+    """One may be found in a chunk and not in the text; of one in normalized text it is not
+    known."""
+    text = "the end of the beginning of the end " * 12
+    place = text.index(" ", 101) + 1
+    text, a = text[:place] + "<w>" + text[place:], place + 3 + behind
+    own = Tokenizer.from_str(part("bert_part").to_str())
+    plain = tokpar.load(own, add_special_tokens=False)
+    assert word_join(plain, a, 240, text) is not None
+    own.add_tokens([token])
+    assert word_join(tokpar.load(own, add_special_tokens=False), a, 240, text) is None
+
+
+def word_join(adapter: Any, a: int, b: int, text: str) -> Any:
+    left, right = Chunk(0, b, 0, a), Chunk(a, len(text), a, len(text))
+    rows = SerialExecutor().map([text[:b], text[a:]], adapter, True)
+    overlap = overlap_of(text, (left, right), (rows.piece(0), rows.piece(1)), adapter)
+    return by_word(overlap, Licences.of(text, adapter))
 
 
 def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:

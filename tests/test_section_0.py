@@ -65,6 +65,60 @@ def test_late_punctuation_does_not_separate_for_bert(text: str) -> None:
     assert_lossless(bert(), text)
 
 
+def test_digits_inside_an_added_token_are_no_run() -> None:
+    """Neither end of it is a digit, so its digits stay whole: only the place itself tells."""
+    tokenizer = byte_level([("1", "2")])
+    tokenizer.add_tokens([AddedToken("<123456>", normalized=False)])
+    text = "x <123456> 123456"
+    assert wrong_in_fact(tokenizer, text, 6)
+    assert refused(tokenizer, text, 6)
+    assert not refused(tokenizer, text, 14)
+    assert_lossless(tokenizer, text, sizes=(1, 2, 3, 4, 6))
+
+
+def prefixed() -> Tokenizer:
+    tokenizer = byte_level([("1", "2")])
+    split = pre_tokenizers.Split(Regex(LLAMA3), "isolated")
+    last = pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, last])
+    return tokenizer
+
+
+def normalized(normalizer: Any, *tokens: AddedToken) -> Tokenizer:
+    tokenizer = byte_level([("3", "4")])
+    tokenizer.normalizer = normalizer
+    tokenizer.add_tokens(list(tokens))
+    return tokenizer
+
+
+CHANGED = [
+    (normalized(normalizers.Replace("3", "33")), "123456", 3),
+    (normalized(normalizers.Strip()), "a b", 1),
+    (normalized(normalizers.Lowercase(), AddedToken("a b", normalized=True)), "xA By", 2),
+]
+
+
+def test_digits_are_not_cut_where_a_space_is_put_before_each_piece() -> None:
+    assert refused(prefixed(), "123456", 3)
+    assert finder(prefixed()).at_spaces is None
+    assert_lossless(prefixed(), "123456 a 123456", sizes=(1, 2, 3))
+
+
+def test_only_spaces_are_cuts_where_a_space_is_put_before_each_piece() -> None:
+    text = "ab, cd\n\nef!\n(gh 12"
+    places = [p for p in range(1, len(text)) if text[p] != " "]
+    assert all(refused(prefixed(), text, p) for p in places)
+    assert not all(refused(byte_level([]), text, p) for p in places)
+
+
+@pytest.mark.parametrize(("tokenizer", "text", "p"), CHANGED)
+def test_a_cut_that_what_is_done_before_splitting_makes_wrong(
+    tokenizer: Tokenizer, text: str, p: int
+) -> None:
+    assert wrong_in_fact(tokenizer, text, p)
+    assert refused(tokenizer, text, p)
+
+
 @pytest.mark.parametrize("word", ["\u200d", "\u0301", "\u203f"])
 def test_word_characters_of_single_word_are_the_engines(word: str) -> None:
     tokenizer = byte_level([])
