@@ -15,14 +15,7 @@ from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.executors.workers import worker_count
-from tokpar.interfaces import (
-    Decodes,
-    EncodesWhole,
-    Executor,
-    HasSpec,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method

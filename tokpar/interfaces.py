@@ -103,11 +103,7 @@ class Mends(Protocol):
     """A merger with a better idea than making one chunk of two that could not be joined."""
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Other chunks, without the seams in `failed` (i stands for the one between chunks i - 1
         and i); pieces of chunks that stay as they are will not be encoded again. None: start over

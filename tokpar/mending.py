@@ -29,13 +29,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import (
-    NO_INTS,
-    IntArray,
-    concatenate_ids,
-    offsets_of,
-    spaces_behind_text,
-)
+from tokpar.kernels import NO_INTS, IntArray, concatenate_ids, offsets_of, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
 

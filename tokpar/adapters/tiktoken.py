@@ -238,9 +238,7 @@ class TiktokenTokenizer(EncodingAdapter):
     def _lengths(self) -> TokenLengths:
         ranks, specials = self.encoding._mergeable_ranks, self._specials
         return TokenLengths(
-            chain(ranks.values(), specials.values()),
-            map(len, chain(ranks, specials)),
-            self._shared,
+            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), self._shared
         )
 
 

@@ -238,12 +238,7 @@ class Inside:
         return place if place is not None and self.apart(text, piece, place) else None
 
     def _window(
-        self,
-        text: str,
-        piece: tuple[int, int],
-        low: int,
-        target: int,
-        stretch: Periodic | None,
+        self, text: str, piece: tuple[int, int], low: int, target: int, stretch: Periodic | None
     ) -> tuple[int, int, int] | None:
         """An overlap around the target, or behind it in periodic text, where it begins where a
         token should: its middle, start and stop. None if too little of the pre-token is left."""

@@ -23,10 +23,7 @@ MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
-_DUMMY_STAGES = [
-    ("Prepend", {"prepend": DUMMY}),
-    ("Replace", {"pattern": " ", "content": DUMMY}),
-]
+_DUMMY_STAGES = [("Prepend", {"prepend": DUMMY}), ("Replace", {"pattern": " ", "content": DUMMY})]
 
 
 @dataclass(frozen=True, slots=True)

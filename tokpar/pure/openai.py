@@ -61,8 +61,7 @@ KNOWN_ENCODINGS: Mapping[str, KnownEncoding] = {
     ),
     "o200k_base": KnownEncoding(_O200K, _O200K_SPECIAL),
     "o200k_harmony": KnownEncoding(
-        _O200K,
-        {**_O200K_SPECIAL, **_HARMONY, **{f"<|reserved_{id_}|>": id_ for id_ in _RESERVED}},
+        _O200K, {**_O200K_SPECIAL, **_HARMONY, **{f"<|reserved_{id_}|>": id_ for id_ in _RESERVED}}
     ),
 }
 """The encodings of tiktoken, by name."""

@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.serial import encode_piece
-from tokpar.interfaces import (
-    Divides,
-    EncodesMany,
-    Executor,
-    Locates,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import Divides, EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ

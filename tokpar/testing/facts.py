@@ -172,11 +172,7 @@ def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
 
 
 def _placed(
-    tokenizer: TokenizerAdapter,
-    finder: AddedTokens,
-    each: AddedToken,
-    text: str,
-    by_model: bool,
+    tokenizer: TokenizerAdapter, finder: AddedTokens, each: AddedToken, text: str, by_model: bool
 ) -> Complaint | None:
     try:
         got, segments = ids_of(tokenizer, text), _segments(finder, text)

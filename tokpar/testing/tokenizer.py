@@ -13,14 +13,7 @@ import numpy as np
 from tokpar.errors import TokparError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.facts.tables import load_atoms
-from tokpar.interfaces import (
-    EncodesMany,
-    Finishes,
-    HasSpec,
-    Locates,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import EncodesMany, Finishes, HasSpec, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.loading import load
 from tokpar.testing.abilities import ability_checks
@@ -74,10 +67,7 @@ def check_tokenizer(
 
 
 def tokenizer_checks(
-    adapter: TokenizerAdapter,
-    source: object,
-    reference: TokenizerAdapter | None,
-    all_unicode: bool,
+    adapter: TokenizerAdapter, source: object, reference: TokenizerAdapter | None, all_unicode: bool
 ) -> Iterator[Check]:
     """All checks that apply to the adapter, quick ones first."""
     for each in (name, plain_texts, well_formed, again, threads):
