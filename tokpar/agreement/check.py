@@ -114,8 +114,7 @@ class Comparison:
 
     def _divided(self, text: str) -> int:
         """How many texts that engines divide by themselves were compared: one if the reference can
-        be cut, else none. The adapter, which agrees on texts of their size, encodes the slices; the
-        reference would take seconds."""
+        be cut, else none."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
 
@@ -127,8 +126,7 @@ class Comparison:
         return 1
 
     def _apart(self) -> int:
-        """How many code points that Unicode 13 does not assign have other ids: that depends on the
-        Unicode that an engine knows."""
+        """How many code points that Unicode 13 does not assign have other ids."""
         lines = unassigned()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])

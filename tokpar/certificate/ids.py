@@ -149,10 +149,8 @@ def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -
 def _parts_decode(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: the ids between two seams are exactly the text between them.
-
-    Where a decoder is not exact, tokenizing that part again must give its ids.
-    """
+    """For tokens that tile the text: the ids between two seams are exactly the text between them;
+    where a decoder is not exact, tokenizing that part again must give its ids."""
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
         part, own = text[start:stop], ids[first:last]
         if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):

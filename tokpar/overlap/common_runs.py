@@ -77,11 +77,9 @@ def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
 
 
 def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
-    """The same join with a rule, if it parts the tokens of both sides at a certified cut.
-
-    Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
-    share, where the next seam may stand.
-    """
+    """The same join with a rule, if it parts the tokens of both sides at a certified cut. Not at a
+    space that would have to be left out (absorb rule), nor beyond the right chunk's own share,
+    where the next seam may stand."""
     before = join.left - overlap.left_first
     if before < 1 or not join.right:
         return None

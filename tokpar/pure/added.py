@@ -90,11 +90,8 @@ def _in_a_word(text: str, start: int, stop: int) -> bool:
 
 
 def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> tuple[int, int]:
-    """`span` with the white space that the token takes, but not what lies before `end`.
-
-    Empty if the token before has taken just all of it; EngineError, where the engine panics, if
-    that has taken more.
-    """
+    """`span` with the white space that the token takes, but not what lies before `end`. Empty if
+    the token before has taken just all of it; EngineError, where the engine panics, if more."""
     start, stop = span
     if token.lstrip:
         start = end + len(text[end:start].rstrip(white()))

@@ -69,7 +69,14 @@ class EagerBPE:
             self._read(data[start : start + STRIDE])
             while self._next_is_final():
                 found.append(self._put_out())
-        return self._held(data, found) if self._whole is not None else found
+        if self._whole is None:
+            return found
+        self._whole += data
+        self._waiting += found
+        if self._whole in self.tables.begins_whole:
+            return []
+        self._whole, found, self._waiting = None, self._waiting, []
+        return found
 
     def finish(self) -> list[int]:
         """Ids of all that is left; after it the object is as new."""
@@ -83,16 +90,6 @@ class EagerBPE:
             whole = self.tables.dictionary.whole.get(self._whole)
             found = found if whole is None else [whole]
         self._reset()
-        return found
-
-    def _held(self, data: bytes, found: list[int]) -> list[int]:
-        """What may be given out, if all bytes so far may turn out to be one token."""
-        assert self._whole is not None
-        self._whole += data
-        self._waiting += found
-        if self._whole in self.tables.begins_whole:
-            return []
-        self._whole, found, self._waiting = None, self._waiting, []
         return found
 
     def _read(self, data: bytes) -> None:

@@ -62,17 +62,13 @@ def _demands(some: Dictionary) -> Iterator[Before]:
             followers.setdefault(left, []).append(token)
             yield from ((part, token) for part in (left, right) if some.left[part] != BYTE)
     for part, tokens in followers.items():
-        yield from _stations(part, rivals[part])
+        for i, rival in enumerate(rivals[part]):
+            yield ("up to", part, i + 1), rival
+            yield ("up to", part, i + 1), ("up to", part, i)
+            yield rival, ("from", part, i)
+            yield ("from", part, i + 1), ("from", part, i)
         for token in tokens:
             yield from _places(some, token, rivals[part])
-
-
-def _stations(part: int, rivals: list[int]) -> Iterator[Before]:
-    for i, rival in enumerate(rivals):
-        yield ("up to", part, i + 1), rival
-        yield ("up to", part, i + 1), ("up to", part, i)
-        yield rival, ("from", part, i)
-        yield ("from", part, i + 1), ("from", part, i)
 
 
 def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Before]:

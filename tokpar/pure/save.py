@@ -149,11 +149,8 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
 
 
 def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
-    """The model's vocabulary as the file shows it, by id.
-
-    Added tokens are put there only where engines would number them in another way: after the
-    vocabulary, one by one.
-    """
+    """The model's vocabulary as the file shows it, by id; with those added tokens that engines
+    would number in another way: after the vocabulary, one by one."""
     shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
     id_of = {text: id_ for id_, text in shown.items()}
     if all(token.id == expected for token, expected in numbered(vocabulary.added, id_of)):

@@ -71,10 +71,8 @@ def counted(
 def _in_processes(
     jobs: Iterable[Job], counter: NewCounter, workers: int, moved: Moved
 ) -> Mapping[str, int]:
-    """Jobs are done in order, so that the first error of the corpus is the one that is raised.
-
-    Each worker keeps one count over all its jobs: memory is bounded by the distinct pre-tokens.
-    """
+    """Done in order, so that the first error of the corpus is raised. Each worker keeps one count
+    over its jobs: memory is bounded by the distinct pre-tokens."""
     crew: list[WorkerProcess] = []
     running: deque[tuple[WorkerProcess, int]] = deque()
 

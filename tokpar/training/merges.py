@@ -73,11 +73,9 @@ def learn_merges(
 
 
 class _State:
-    """Pre-tokens as far as they are merged, and the pairs in them.
-
-    `symbols` (ids), `after` and `before` (places) and `weights` (the pre-token's count) have one
-    element per byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too.
-    """
+    """Pre-tokens as far as they are merged, and the pairs in them: `symbols` (ids), `after` and
+    `before` (places) and `weights` (the pre-token's count) have one element per byte, with a NONE
+    around each pre-token. What a merge unlinks becomes NONE too."""
 
     def __init__(
         self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
