@@ -25,7 +25,6 @@ class TokenizerAdapter(Protocol):
 
     def encode(self, text: str) -> IdArray:
         """Serial ids of `text`, before special tokens, truncation and padding; uint32, (n,)."""
-        ...
 
 
 class Splitter(Protocol):
@@ -34,7 +33,6 @@ class Splitter(Protocol):
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         """Chunks in order, their cores tiling the text, and why they are what they are. `attempt`
         counts 0, 1, ...; some attempt must give one chunk, or the text would never be encoded."""
-        ...
 
 
 class Executor(Protocol):
@@ -46,7 +44,6 @@ class Executor(Protocol):
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text, in order. The first error is raised as an EngineError that names the
         row, pools intact."""
-        ...
 
 
 class Merger(Protocol):
@@ -60,7 +57,6 @@ class Merger(Protocol):
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         """One join for each neighbouring pair of chunks; None where nothing licenses a seam."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +104,6 @@ class Mends(Protocol):
         """Other chunks, without the seams in `failed` (i stands for the one between chunks i - 1
         and i); pieces of chunks that stay as they are will not be encoded again. None: start over
         with the splitter's next attempt."""
-        ...
 
 
 @runtime_checkable
@@ -118,14 +113,12 @@ class Divides(Protocol):
     @property
     def undivided(self) -> str:
         """The name of the executor that encodes what is not divided."""
-        ...
 
     def divide(
         self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
     ) -> Divided:
         """One row per text, and whether the text was cut before every space behind anything but
         white space; only those that are `divisible` may be. Raises as `map` does."""
-        ...
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
@@ -147,7 +140,6 @@ class EncodesMany(Protocol):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """One row per text, in order, each as `encode` of that text alone."""
-        ...
 
 
 @runtime_checkable
@@ -157,12 +149,10 @@ class Remembers(Protocol):
     @property
     def remembers(self) -> bool:
         """It can be used: nothing else stands between such stretches."""
-        ...
 
     def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
         """The ids of texts each of which may be cut before every space behind anything but white
         space; None for a text for which that does not pay."""
-        ...
 
 
 @runtime_checkable
@@ -178,7 +168,6 @@ class Locates(Protocol):
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans, int64 (n, 2), of the ids that `encode(text)` gave."""
-        ...
 
 
 @runtime_checkable
@@ -188,13 +177,11 @@ class Finishes(Protocol):
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids before and after every text; None where finishing may also cut, pad or look at it."""
-        ...
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Final ids, as those of one batch: padded to its longest where the settings say so.
         Selects, inserts and pads only: the values of ids are never looked at. LookupError where
         that is not possible for ids other than those of `texts`."""
-        ...
 
 
 @runtime_checkable
@@ -223,7 +210,6 @@ class HasSpec(Protocol):
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
         """A picklable module-level function and its keyword arguments; calling it gives an adapter
         with the same `encode`."""
-        ...
 
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:

@@ -22,7 +22,6 @@ class View(Protocol):
 
     def viewed(self) -> object:
         """The tokenizer behind it."""
-        ...
 
 
 @runtime_checkable
@@ -31,7 +30,6 @@ class Refreshes(Protocol):
 
     def refreshed(self) -> TokenizerAdapter:
         """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
-        ...
 
 
 @runtime_checkable
@@ -40,11 +38,9 @@ class Detaches(Protocol):
 
     def detached(self) -> Detaches:
         """The same without its tokenizer object; good for `attached` only."""
-        ...
 
     def attached(self, source: object) -> TokenizerAdapter:
         """An adapter again, of the object this was loaded from."""
-        ...
 
 
 # Keyed by (engine, settings), written out.

@@ -71,11 +71,9 @@ class Derivation(Protocol):
 
     def positions(self) -> IntArray:
         """Where they are, code points, ascending."""
-        ...
 
     def tokens(self) -> IntArray:
         """How many ids lie before each, which takes longer."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,11 +32,9 @@ class EagerModel(Protocol):
 
     def feed(self, data: bytes) -> list[int]:
         """More bytes of the pre-token; the ids that are final now and were not before."""
-        ...
 
     def finish(self) -> list[int]:
         """The pre-token ends here; its other ids."""
-        ...
 
 
 @runtime_checkable
@@ -46,7 +44,6 @@ class EncodesEagerly(Protocol):
     def eager_model(self) -> EagerModel:
         """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
         first ids of a pre-token may depend on its end, however far that is."""
-        ...
 
 
 def stream(

@@ -33,11 +33,9 @@ class Sink(Protocol):
 
     def feed(self, text: str) -> None:
         """More of the text."""
-        ...
 
     def end(self) -> None:
         """The text ends here; what follows is another one."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
