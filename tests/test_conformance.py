@@ -22,8 +22,8 @@ from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
 from tokpar.agreement.differing import simplest, smallest
-from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus

@@ -14,9 +14,9 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
-from tokpar.executors.workers import worker_count
 from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
+from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
 from tokpar.registry import PluginRecord, StrategyRecord, registry

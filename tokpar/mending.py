@@ -1,8 +1,5 @@
-"""One text that was cut: its pieces joined, and what cannot be joined mended, until all is well or
-the whole text is to be encoded.
-
-A tokenizer that fails on a slice has failed on the text only if the slice ends at certified cuts.
-"""
+"""One text that was cut: its pieces joined, and what cannot be joined mended, or the text given up.
+A tokenizer that fails on a slice has failed on the text only if that ends at certified cuts."""
 
 from __future__ import annotations
 
@@ -55,8 +52,7 @@ class Method:
         return self.splitter.split(text, tokenizer, 0)
 
     def spans(self, tokenizer: TokenizerAdapter) -> bool:
-        """Pieces need spans. Tokens that tile the text are located by their lengths, where and when
-        that is needed."""
+        """Pieces need spans; those of tokens that tile the text follow from their lengths."""
         merger = self.merger
         matches = isinstance(merger, MatchesSpans) and merger.matches_spans
         return matches and not facts_of(tokenizer).tiles
@@ -157,13 +153,6 @@ class Work:
             if len(chunks) == 1:
                 break
         return None
-
-    def given_up(self, report: Report) -> Report:
-        """The report of the serial call that followed, with what was tried before."""
-        tried = self.tokenized
-        return replace(
-            report, why=self.why, retries=self.retries, repairs=self.repairs, redundant=tried
-        )
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
         """Encode what is open; False if the tokenizer fails on a slice, but may not on the whole
@@ -308,8 +297,7 @@ def run(
 def sound_joins(
     joins: Sequence[Join | None], chunks: Sequence[Chunk], pieces: Sequence[Piece]
 ) -> list[Join | None]:
-    """The joins, without those that would take from a piece less than nothing, or leave out ids
-    where nothing overlaps."""
+    """The joins, without those that take less than nothing, or ids where nothing overlaps."""
     first = 0
     kept: list[Join | None] = []
     for k, join in enumerate(joins):

@@ -143,7 +143,9 @@ def _whole(job: Job, row: int, finish: bool) -> Encoding:
     job.clock.lap("tokenize")
     report = replace(report, seconds=job.clock.seconds)
     if row in job.works:
-        report = job.works[row].given_up(report)
+        work = job.works[row]
+        report = replace(report, why=work.why, retries=work.retries, repairs=work.repairs)
+        report = replace(report, redundant=work.tokenized)
     return replace(encoding, report=report)
 
 

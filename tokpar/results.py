@@ -66,8 +66,7 @@ class Results:
 def in_one_call(
     text: str, tokenizer: TokenizerAdapter, report: Report, finish: bool = True
 ) -> Encoding:
-    """The tokenizer's own serial call where the adapter offers it. Raises what that raises, an
-    EngineError for a panic."""
+    """The adapter's serial call, where it has one, and its errors; EngineError for a panic."""
     if finish and isinstance(tokenizer, EncodesWhole):
         return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
     start = time.perf_counter()

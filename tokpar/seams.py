@@ -97,8 +97,7 @@ class Seams(Sequence[Seam]):
 
     @cached_property
     def positions(self) -> IntArray:
-        """Where the cuts of `everywhere` are, code points. LookupError if the text was left
-        behind."""
+        """Where the cuts of `everywhere` are, code points. LookupError without the text."""
         return NO_INTS if self.everywhere is None else self._derivation().positions()
 
     @cached_property

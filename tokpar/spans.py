@@ -30,8 +30,7 @@ class Origin:
     layout: Callable[[int], IdArray] | None = None
 
     def before_finish(self, final: IdArray) -> IdArray:
-        """The ids before finishing. LookupError if they cannot be told from those of the engine's
-        own call."""
+        """The ids before finishing. LookupError if the engine's own call hides them."""
         if self.own is not None:
             return self.own
         own = self.tokenizer.encode(self.text)
@@ -78,8 +77,7 @@ def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
 
 
 def numbered(length: int) -> IdArray:
-    """Stand-ins for ids that tell, once finished, where each final id came from: finishing never
-    looks at values."""
+    """Stand-ins for ids: finishing never looks at values, so they tell where each came from."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
 
 

@@ -1,8 +1,6 @@
-"""Engines of other packages: they turn text into ids, the vocabulary file tells everything else.
-
-A plugin describes its engine by an `Engine`; `load_engine` makes an adapter of it and a file, and
-compares its ids with those of tokenizers or tiktoken before it gives it away (`tokpar.agreement`).
-"""
+"""Engines of other packages: they turn text into ids, the file tells everything else. A plugin
+describes one by an `Engine`; `load_engine` compares its ids with those of the file's own
+library."""
 
 from __future__ import annotations
 
@@ -33,11 +31,8 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparErr
 
 @dataclass(frozen=True)
 class Calls:
-    """The ids of one text, and the rows of several; nothing is applied to the whole.
-
-    Both must let go of the GIL, and give the same ids for the same text. Rows are best made of the
-    arrays that the engine gives, without an object for each text.
-    """
+    """The ids of one text, and the rows of several, the same for the same text, before finishing.
+    Both must let go of the GIL; rows are best made without an object for each text."""
 
     encode: Callable[[str], IdArray]
     encode_many: Callable[[list[str]], Rows]

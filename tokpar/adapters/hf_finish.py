@@ -1,8 +1,5 @@
-"""What Hugging Face applies once to a whole text: truncation, special tokens, padding.
-
-Only lengths are looked at, never the values of ids. Overflowing parts are not offered.
-`FinishingAdapter` is what the adapters of both lines of tokenizers share.
-"""
+"""What Hugging Face applies once to a whole text: truncation, special tokens, padding. Only lengths
+are looked at, never the values of ids. Overflowing parts are not offered."""
 
 from __future__ import annotations
 
@@ -182,8 +179,8 @@ def parsed(component: Any) -> Json | None:
 def finish_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
-    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
-    or without."""
+    """How `own`, of tokenizers below 1.0, finishes a text, as far as `truncation` and `padding`
+    say."""
     return finish_from(
         around_of(parsed(own.post_processor)),
         add_special_tokens,

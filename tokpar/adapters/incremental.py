@@ -1,8 +1,5 @@
-"""The adapter of `tokpar.pure.incremental`, asked for by ``engine="incremental"``.
-
-True byte-level BPE, ids and facts of the pure engine. Loading builds an automaton of all tokens,
-which takes seconds for vocabularies of 100,000 and more.
-"""
+"""The adapter of `tokpar.pure.incremental`, asked for by ``engine="incremental"``: true BPE, with
+the ids of the pure engine. It takes seconds to load vocabularies of 100,000 and more."""
 
 from __future__ import annotations
 

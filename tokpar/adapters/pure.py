@@ -1,8 +1,5 @@
-"""tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other engines.
-
-Ids are those of HF or tiktoken. Where a regex splits the text, that is promised for code points
-that all Unicode versions in use classify alike; see `tokpar.pure.patterns` for the others.
-"""
+"""tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other engines. On
+code points that Unicode versions classify differently see `tokpar.pure.patterns`."""
 
 from __future__ import annotations
 
@@ -168,8 +165,7 @@ class PureTokenizer(_InPython):
         return self._lengths.spans(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`, added tokens included; bytes that are no UTF-8 become U+FFFD.
-        LookupError for an id that is no token."""
+        """The text of `ids`; U+FFFD for bytes that are no UTF-8. LookupError for an unknown id."""
         try:
             return b"".join(self._bytes_of[int(id_)] for id_ in ids).decode("utf-8", "replace")
         except KeyError as error:

@@ -1,8 +1,5 @@
-"""Ids of short stretches of text that recur, each encoded once.
-
-Those that are new go through the engine's batch call many to a text, an added token between them:
-what lies between added tokens is encoded alone (theorem 6.1).
-"""
+"""Ids of short stretches of text that recur, each encoded once. New ones go through the engine's
+batch call many to a text, an added token between them, which keeps them apart (theorem 6.1)."""
 
 from __future__ import annotations
 
@@ -148,8 +145,7 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
-    """An added token that can stand between texts without added tokens and makes none over its
-    edges appear, or disappear."""
+    """An added token between texts that makes none over its edges appear, or disappear."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized

@@ -1,8 +1,5 @@
-"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files.
-
-The disallowed special tokens are looked for once, in the whole text (`check_text`); the chunks are
-encoded without that check.
-"""
+"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files. Disallowed special tokens are
+looked for once, in the whole text (`check_text`), and not in the chunks."""
 
 from __future__ import annotations
 

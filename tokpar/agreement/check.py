@@ -13,13 +13,13 @@ from tokpar.agreement import cache
 from tokpar.agreement.compared_texts import (
     DIVIDED,
     UNICODE,
+    hostile_texts,
     long_texts,
     mixed,
     short_texts,
     unassigned,
 )
 from tokpar.agreement.differing import around, first_difference, shown, simplest
-from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
@@ -113,8 +113,7 @@ class Comparison:
         return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
 
     def _divided(self, text: str) -> int:
-        """How many texts that engines divide by themselves were compared: one if the reference can
-        be cut, else none."""
+        """How many texts that engines divide were compared: one if the reference can be cut."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
 

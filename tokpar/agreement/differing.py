@@ -88,8 +88,7 @@ def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECO
 
 
 def simplest(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) -> str:
-    """The smallest text, each character replaced by a simpler one where that fails as well:
-    "xq é" -> "aa é"."""
+    """The smallest text, with simpler characters where that fails as well: "xq é" -> "aa é"."""
     text = smallest(text, fails, seconds)
     end = time.monotonic() + seconds
     for i in range(len(text)):

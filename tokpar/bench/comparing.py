@@ -67,8 +67,7 @@ def comparison(
 
 
 def repetitive(dataset: Dataset, seed: int) -> Dataset:
-    """The texts of the LoPT paper's appendix G: each character of a text replaced by one letter,
-    drawn for that text."""
+    """The texts of the LoPT paper's appendix G: one drawn letter for all characters of a text."""
     draw = random.Random(seed)
     texts = tuple(draw.choice(ascii_letters) * len(text) for text in dataset.texts)
     return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)

@@ -14,7 +14,7 @@ from typing import Any
 import tokpar
 from tokpar.bench.datasets import Dataset
 from tokpar.bench.subjects import DEFAULT, Subject
-from tokpar.executors.workers import cpu_count
+from tokpar.limits import cpu_count
 
 OURS = ("tokpar", "numpy", "tokenizers", "tiktoken", "regex", "pluggy")
 OTHERS = ("transformers", "sentencepiece", "fastokens", "gigatoken", "tokie")

@@ -19,8 +19,8 @@ from tokpar.bench.measuring import (
 )
 from tokpar.bench.records import AnyRow, ProjectionRow, Spread, StageRow
 from tokpar.bench.subjects import SERIAL, suits
-from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
+from tokpar.limits import cpu_count
 from tokpar.sizes import fit_for
 
 BY_CHUNK = ("native", "threads", "processes")
@@ -88,8 +88,7 @@ def makespan(seconds: Iterable[float], workers: int) -> float:
 
 
 def longest_first(calls: Calls) -> Calls:
-    """Each call in Graham's order, whose makespan is at most 4/3 of the best: [3, 3, 4] on 2
-    workers -> 6."""
+    """In Graham's order, at most 4/3 of the best makespan: [3, 3, 4] on 2 workers -> 6."""
     return [sorted(seconds, reverse=True) for seconds in calls]
 
 

@@ -81,8 +81,7 @@ def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
 
 
 def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
-    """Those of these names, in the order of `methods`, and always `serial`; all for None. Raises
-    UnknownNameError."""
+    """Those of these names, in order, and always `serial`; all for None. UnknownNameError."""
     known = [method.name for method in methods]
     for name in names or ():
         if name not in known:
@@ -141,8 +140,7 @@ class Opened(ExitStack):
         return found
 
     def _without_truncation(self, source: str) -> str:
-        """A stored truncation or padding would compare the first ids only: such a file is
-        measured by a copy without them."""
+        """The file, or a copy without a stored truncation, which would hide ids, or padding."""
         if not source.endswith(".json") or not Path(source).is_file():
             return source
         try:

@@ -49,8 +49,7 @@ def occurring(contents: Iterable[str], text: str) -> list[str]:
 
 
 def _one_occurs(first: str, pattern: re.Pattern[str], text: str) -> bool:
-    """The pattern, which begins with a character, matches; while that is rare, looking for it alone
-    takes a tenth of the time."""
+    """The pattern matches; while its first character is rare, looking for that takes a tenth."""
     place = text.find(first)
     for _ in range(_RARE):
         if place < 0 or pattern.match(text, place):
@@ -118,8 +117,7 @@ class Occurrences:
         return None
 
     def _stripped(self, position: int) -> str | None:
-        """A token that ends, or begins, in the white space around a place, and swallows the rest
-        of it."""
+        """A token at the white space around a place that swallows the rest of it."""
         if self._right and self._text[position].isspace():
             self._look_around(position)
             for content in self._right:

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.answers import Answers
+from tokpar.certificate.answers import Answers, Written
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.ground import RefusedError
 from tokpar.certificate.spelling import UNDECODABLE, spells
-from tokpar.certificate.written import Written
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.seams import Columns

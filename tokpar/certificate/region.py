@@ -1,8 +1,6 @@
-"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5).
-
-They are found by the library `regex`, on characters that all engines read alike: a scan that agrees
-with the engines where it must (correction 0'.1) can be made of any part of a text.
-"""
+"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5), found by the
+library `regex` in any part of a text, on characters that all engines read alike (correction
+0'.1)."""
 
 from __future__ import annotations
 

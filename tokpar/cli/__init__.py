@@ -15,19 +15,8 @@ from importlib import import_module
 from typing import NoReturn
 
 SUBCOMMANDS = (
-    "bench",
-    "encode",
-    "decode",
-    "count",
-    "check",
-    "conform",
-    "plan",
-    "explain",
-    "stream",
-    "train",
-    "plugins",
-    "strategies",
-    "tokentree",
+    *("bench", "encode", "decode", "count", "check", "conform", "plan", "explain", "stream"),
+    *("train", "plugins", "strategies", "tokentree"),
 )
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141

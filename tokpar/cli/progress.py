@@ -73,7 +73,7 @@ class ProgressExecutor:
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
     """The executor's name, or an executor with a bar if one is wanted; those behind it are built
     when first needed and closed at the end."""
-    from tokpar.executors.workers import worker_count
+    from tokpar.limits import worker_count
     from tokpar.registry import registry
     from tokpar.sizes import fitting_executor
 

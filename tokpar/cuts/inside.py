@@ -1,8 +1,5 @@
-"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs).
-
-A region lies between two K1 cuts, or ends of the text; its pre-tokens are scanned once. All
-positions are code points of the text.
-"""
+"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs). A
+region lies between two K1 cuts, or ends of the text. All positions are code points of the text."""
 
 from __future__ import annotations
 
@@ -13,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.periods import Periodic, run_of, stretch_at
-from tokpar.cuts.scan import Scanner, scanner_for
-from tokpar.facts.crossing import vocabulary_of
+from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
+from tokpar.facts.token_lengths import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray
 from tokpar.types import Facts, Seam
@@ -258,8 +254,8 @@ class Inside:
         return min(max(target, (start + stop) // 2), piece[1] - least), start, stop
 
     def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
-        """The first place, from this one on, where the pre-token can be parted; itself if that is
-        not near."""
+        """The first place near, from this one on, where the pre-token can be parted; else
+        itself."""
         near = range(place, min(place + _NEARBY, piece[1] + 1))
         ends = (p for p in near if p in piece or self.apart(text, piece, p))
         return next(ends, place)

@@ -1,9 +1,6 @@
 """Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
-
-A sequence of Splits is a row of `PatternSplitter`s. Each is told the characters that certainly
-belong to the piece it is in, and where that piece ends, and tells the next one the same of its own.
-Classes of characters are those of the module `regex`, which is asked about every code point.
-"""
+Each in a row of `PatternSplitter`s, one for each Split, is told what certainly belongs to its
+piece, and tells the next. Classes of characters are those of the module `regex`."""
 
 from __future__ import annotations
 
@@ -57,12 +54,9 @@ class Machine:
 
 
 class PatternSplitter:
-    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too.
-
-    Only a longer match can take the place of the longest so far, so all before the end of that
-    belongs to the piece and is passed on; from there on the text is kept until the match is final,
-    and then read again.
-    """
+    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too. All before
+    the end of the longest match so far is passed on, since only a longer one can take its place;
+    the rest is kept until the match is final, and then read again."""
 
     def __init__(self, machine: Machine, sink: Sink) -> None:
         self._machine, self._sink = machine, sink
@@ -143,7 +137,7 @@ class TokenSplitter:
     def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
         contents = sorted(ids, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, contents)))
-        self._beginnings = Beginnings(frozenset(contents))
+        self._beginnings = Beginnings(contents)
         self._ids, self._sink, self._found = ids, sink, found
         self._text = ""
 

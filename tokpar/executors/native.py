@@ -1,9 +1,6 @@
 """Texts through the engine's own batch call, which releases the GIL and uses threads of its own.
-
-In waves, where an engine returns bulky objects (about 100 bytes a token in Hugging Face's), and
-two waves at a time: while the engine works on one, another Python thread turns the result of the
-other into arrays.
-"""
+Where it returns bulky objects, in waves, two at a time: while the engine works on one, another
+Python thread turns the result of the other into arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from functools import partial
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import Pooled, blocks
-from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
+from tokpar.limits import cpu_count
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
@@ -23,11 +20,8 @@ WAVES_AT_A_TIME = 2
 
 
 class NativeExecutor(Pooled):
-    """For adapters with `encode_many`.
-
-    The engine decides how many threads it uses; fewer `workers` than CPUs are kept by giving it
-    single texts, from that many threads.
-    """
+    """For adapters with `encode_many`, whose engine decides how many threads it uses; for fewer
+    `workers` than CPUs it is given single texts from so many threads."""
 
     name = "native"
 

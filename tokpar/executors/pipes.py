@@ -1,9 +1,6 @@
-"""Processes that answer requests.
-
-Each is a fresh interpreter that answers pickled requests over its standard streams: safe after
-native pools were used, and no script needs an ``if __name__ == "__main__"`` guard for it. When its
-parent is gone, its input ends, and so does it.
-"""
+"""Processes that answer pickled requests over their standard streams, each a fresh interpreter:
+safe after native pools were used, and without an ``if __name__ == "__main__"`` guard. When its
+parent is gone, its input ends, and so does it."""
 
 from __future__ import annotations
 

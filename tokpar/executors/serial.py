@@ -72,8 +72,7 @@ def only(rows: Rows) -> Rows:
 
 
 def engine_error(error: BaseException, length: int, row: int = 0) -> EngineError:
-    """`error` with its place: text `row`, of `length` code points, or the part of it that an
-    EngineError tells."""
+    """`error` with its place: text `row`, of `length` code points, or a part that it tells."""
     if isinstance(error, EngineError):
         inner = (error.start, error.stop) if error.stop else (0, length)
         return EngineError(str(error), *inner, row)

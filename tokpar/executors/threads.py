@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from tokpar.executors.serial import check_spans, encode_rows
-from tokpar.executors.workers import worker_count
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import offsets_of
+from tokpar.limits import worker_count
 from tokpar.types import Rows
 
 Job = TypeVar("Job")

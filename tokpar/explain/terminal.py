@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import Row, Stretch, Token
+from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, Stretch, Token
 from tokpar.explain.seam import Explained
-from tokpar.explain.words import DIFFERS, EDGE, MATCHED, SEAM
 
 WIDTH = 96
 LABEL = 10

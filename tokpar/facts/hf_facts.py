@@ -279,8 +279,7 @@ def _added_reason(
 
 
 def can_overlap(one: str, other: str) -> bool:
-    """Whether two different strings can share characters of a text; of one string given twice,
-    whether two of its occurrences can."""
+    """Whether two strings, or two occurrences of one, can share characters of a text."""
     if one != other and (one in other or other in one):
         return True
     shorter = min(len(one), len(other))
@@ -300,8 +299,7 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
 
 
 def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
-    """An added token shares its id with a token of another length: added too, or made by merging
-    ("é" is byte E9)."""
+    """An added token shares its id with a token of another length, added or merged ("é" is E9)."""
     wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)

@@ -1,8 +1,5 @@
-"""`lopt`: chunks that overlap, merged where both sides found the same tokens at the same places.
-
-The published test (so many tokens agree in position) is no proof; `acceptance="certified"` joins
-only at a certified cut in the overlap (K1-K3), inside a shared pre-token (K5) or word (K8).
-"""
+"""`lopt`: overlapping chunks, merged where both found the same tokens at the same places. That is
+no proof; `acceptance="certified"` joins at certified cuts (K1-K3), pre-tokens (K5), words (K8)."""
 
 from __future__ import annotations
 

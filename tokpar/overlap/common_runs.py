@@ -23,12 +23,9 @@ MATCHES = ("longest", "window")
 
 @dataclass(frozen=True)
 class RunMerger:
-    """Left pieces end with the longest common run of ids, right pieces go on behind it.
-
-    "longest" compares all ids of two pieces, "window" those that touch the overlap. A seam whose
-    place is also a certified cut, of the text and of both chunks, says so; for "longest" only
-    where tokens tile the text, since nothing else there needs to know where they lie.
-    """
+    """Left pieces end with the longest common run of ids, right pieces go on behind it. "longest"
+    compares all ids, "window" those that touch the overlap. A seam that is also a certified cut, of
+    text and chunks, says so; for "longest" only where tokens tile the text."""
 
     match: Literal["longest", "window"] = "longest"
 
@@ -129,8 +126,7 @@ def _followed(first: IntArray, second: IntArray, length: int, count: int) -> Int
 
 
 def _numbered(values: IntArray, count: int) -> IntArray:
-    """Equal numbers for equal values that occur among the first `count` and behind these, -1 for
-    the others and for -1."""
+    """Equal numbers for equal values among the first `count` and behind; -1 for others and -1."""
     shared = np.intersect1d(values[:count], values[count:])
     shared = shared[shared >= 0]
     if not len(shared):

@@ -72,8 +72,7 @@ class Overlap:
         return self.start + place if found else -1
 
     def join(self, seam: Seam) -> Join | None:
-        """The join at a seam in [start, stop]; None if on some side a token lies across it, or
-        may."""
+        """The join at a seam in [start, stop]; None if a token of either side may lie across it."""
         if not self.placed:
             return None
         offset = int(self.edges[seam.position - self.start])
@@ -87,8 +86,7 @@ class Overlap:
 def overlap_of(
     text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
 ) -> Overlap:
-    """The overlap of two neighbouring chunks. Raises LookupError where pieces have no spans and the
-    tokenizer cannot tell any."""
+    """The overlap of two neighbouring chunks. LookupError where no spans can be told."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
@@ -134,8 +132,8 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
 
 @dataclass(frozen=True)
 class Licences:
-    """What may be licensed in one text; `regions`: those that were asked for, each scanned once
-    (theorem 14)."""
+    """What may be licensed in one text; `regions` that were asked for, scanned once (theorem
+    14)."""
 
     text: str
     inside: Inside

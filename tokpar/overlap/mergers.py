@@ -18,11 +18,9 @@ from tokpar.types import Chunk, Join, Piece, Seam, Split, fused, united
 
 @dataclass(frozen=True)
 class OverlapMerger:
-    """Joins at each seam that `accept` accepts, and without overlap at certified cuts.
-
-    `restart`: on failure everything is to be encoded again with the splitter's next attempt (LoPT
-    as published); else only the two chunks concerned are cut anew at a certified place or fused.
-    """
+    """Joins at each seam that `accept` accepts, and without overlap at certified cuts. `restart`:
+    on failure all is encoded again with the splitter's next attempt; else the two chunks are
+    mended."""
 
     accept: Accept
     restart: bool = False
@@ -97,8 +95,7 @@ class InsideMerger:
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
-        """One chunk of those on either side of a failed seam, and of more of them where it would
-        not be scanned as in the text."""
+        """One chunk around each failed seam, of more chunks where it would scan otherwise."""
         licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
             mended = fused(chunks, sorted(broken))

@@ -15,7 +15,7 @@ except ImportError as error:
         "pip install 'tokpar[testing]'"
     ) from error
 
-from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.errors import ConformanceError
 from tokpar.testing.checks import Watch
 from tokpar.testing.executor import check_executor

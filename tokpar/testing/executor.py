@@ -11,8 +11,7 @@ from tokpar.interfaces import Divides, EncodesMany, Executor, Locates, Tokenizer
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
-from tokpar.testing.doubles import FAILS, Letters, Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import FAILS, Letters, Unknown, pools
 from tokpar.types import Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001

@@ -11,8 +11,7 @@ from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
-from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Chunk, Split, stands_apart
 
 MOST_ATTEMPTS = 64

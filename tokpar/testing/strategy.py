@@ -32,8 +32,7 @@ from tokpar.testing.checks import (
     require,
 )
 from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
-from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Report, Rows
 
 NEAR = 60

@@ -1,10 +1,6 @@
-"""Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over.
-
-`texts()` mixes everything below; `texts(added=("<s>",))` also draws the contents of added tokens
-whole, cut, nested and overlapping, and `texts(tokens=("th", "he"))` texts made of a vocabulary;
-`surrogate_texts()` cannot be written as UTF-8. All of them join lists of fragments, so that a
-failing text shrinks to the few fragments that matter.
-"""
+"""Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over: `texts()`
+mixes all below, with contents of added tokens and texts of a vocabulary; `surrogate_texts()`. All
+join lists of fragments, so that a failing text shrinks to the few that matter."""
 
 from __future__ import annotations
 

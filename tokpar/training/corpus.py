@@ -1,10 +1,6 @@
-"""A corpus divided into jobs of about a megabyte, at places that change no pre-token.
-
-Each file and each text is pre-tokenized alone, and special tokens divide it further. A long one is
-divided before a special token, which is looked for from the place wanted onward; where there is
-none up to the next place wanted, at a certified cut (two characters between which the pattern's
-pre-tokens always end, rule K1); where there is none either, later or not at all.
-"""
+"""A corpus divided into jobs of about a megabyte, at places that change no pre-token. Each file and
+text is pre-tokenized alone. A long one is divided at the first special token behind the place
+wanted; else at a certified cut (rule K1); where there is neither, later or not at all."""
 
 from __future__ import annotations
 

@@ -215,6 +215,5 @@ def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntA
 
 
 def _descending(token: bytes) -> str:
-    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b", the other way round
-    for what this makes of them."""
+    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b" turned round."""
     return token.translate(_COMPLEMENT).decode("latin-1") + "\u0100"

@@ -1,9 +1,6 @@
-"""`Encoder.as_hf()`: called like a transformers fast tokenizer, its result is that tokenizer's.
-
-The ids of a text come from the encoder, in parallel. What the call adds to them, special tokens,
-truncation, padding, masks, offsets, follows from the arguments, from attributes of the tokenizer as
-they are at the call, and from its post-processor. The tokenizer itself is only read.
-"""
+"""`Encoder.as_hf()`: called like a transformers fast tokenizer, its result is that tokenizer's. Ids
+come from the encoder, in parallel; what the call adds follows from the arguments, from the
+tokenizer's attributes as they are, and from its post-processor. The tokenizer is only read."""
 
 from __future__ import annotations
 

@@ -117,8 +117,7 @@ def trimmed(
 def column(
     name: str, rows: Rows, frame: Frame, call: Call, padding: tuple[int, int]
 ) -> list[IntArray]:
-    """One column of all texts, int64: (n,), and (n, 2) for "offset_mapping". `padding`: id and type
-    id of a padding token."""
+    """One int64 column of all texts, (n,) or (n, 2) spans. `padding`: id and type id."""
     prefix, suffix = frame.prefix, frame.suffix
     first, own, last = frame.types
     if name == "offset_mapping":
