@@ -155,9 +155,8 @@ class Work:
         return None
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
-        """Encode what is open; False if the tokenizer fails on a slice, but may not on the whole
-        text, or cannot locate its tokens. Raises EngineError where no slice can differ from the
-        whole."""
+        """Encode what is open; False if the tokenizer cannot locate, or fails on a slice but may
+        not on the whole text. EngineError where no slice can differ from the whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
         divisible = [chunk.divisible for chunk in fresh]

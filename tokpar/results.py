@@ -23,8 +23,7 @@ TOO_SHORT = "the text is too short for splitting to pay"
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
     """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
-    that were encoded by themselves, before finishing, `whys` why others were not cut. `report`: of
-    all."""
+    encoded by themselves, unfinished, `whys` why others were not cut. `report`: of all."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter

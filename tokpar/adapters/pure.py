@@ -225,8 +225,7 @@ class FileTokenizer(_InPython):
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
-        tile the text they are in whole code points: the tokens of one character share a span, and
-        a normalizer may leave gaps."""
+        tile the text, in whole code points, which tokens may share; a normalizer may leave gaps."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)

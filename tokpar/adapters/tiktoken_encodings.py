@@ -60,9 +60,8 @@ class EncodingAdapter:
 
 
 class OwnEncoding(EncodingAdapter):
-    """The adapter of an encoding of a derived class, or with a call replaced: nothing is known of
-    its ids, and each text is encoded by one call of its own `encode`. `why`: what is its own;
-    `settings`: those of `encode` that differ from its defaults, which it may not even take."""
+    """The adapter of an encoding of a derived class, or with a call replaced: never split. `why`:
+    what is its own; `settings`: those of its `encode` that are not the defaults."""
 
     def __init__(self, encoding: tiktoken.Encoding, why: str, settings: dict[str, Any]) -> None:
         super().__init__(encoding)

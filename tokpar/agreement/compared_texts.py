@@ -128,9 +128,9 @@ def shuffled(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def contracted(words: frozenset[str]) -> tuple[str, ...]:
-    """Contractions, also with what folds to their letters, behind all that a token may be when it
-    ends with an apostrophe, so that a token is made or not: " I'm" -> " I's", " I'S", " I'\u017f".
-    Then the folding characters before what they begin in a word, and before each letter."""
+    """Contractions, also with what folds to their letters, behind all that ends with an apostrophe
+    in a token, so that one is made or not: " I'm" -> " I's"; and the folding characters before
+    letters."""
     endings = [*CONTRACTIONS, *map(str.upper, CONTRACTIONS), *FOLDING]
     begun = {word[: k + 1] for word in words for k, one in enumerate(word) if one in APOSTROPHES}
     begun |= {before + one for before in BEFORE_CONTRACTIONS for one in APOSTROPHES}

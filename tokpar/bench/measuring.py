@@ -169,9 +169,9 @@ def encode_job(
     *texts: str,
     batch: bool = False,
 ) -> TimedJob:
-    """Encodes a text, or with `batch` several in one call; compares the ids with the tokenizer's
-    own, outside of the time. The time is per text, the report that of the first. Raises OptionError
-    for an option that the method's strategy does not have."""
+    """Encodes a text, or with `batch` several in one call, and compares the ids with the own ones.
+    The time is per text, without that; the report is the first's. OptionError for an unknown
+    option."""
     encoder = tokpar.Encoder(
         subject.adapter,
         strategy=method.strategy,

@@ -88,9 +88,8 @@ class StageRow(Measured):
 
 @dataclass(frozen=True)
 class ProjectionRow:
-    """Seconds of the same encode on `workers` workers: chunks in order, longest first, the bound
-    that no order beats; and as measured, where there are so many cores. `error`: of the projection
-    in order, in per cent of the measured median."""
+    """Seconds of the same encode on `workers` workers: chunks in order, longest first, at best; and
+    as measured on so many cores. `error`: of the first, in per cent of the measured median."""
 
     tokenizer: str
     engine: str

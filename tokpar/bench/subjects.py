@@ -127,9 +127,8 @@ class Opened(ExitStack):
     def subjects(
         self, sources: Sequence[str], engines: Sequence[str], notes: list[str]
     ) -> list[Subject]:
-        """Each source in each engine ("auto": the engine that `load` takes). An engine that was
-        named and cannot load a source becomes a note. Raises what `load` raises for "auto";
-        OptionError if nothing is left."""
+        """Each source in each engine ("auto": the engine that `load` takes). A named engine that
+        cannot load it becomes a note. Raises what `load` raises; OptionError if nothing is left."""
         found: list[Subject] = []
         for source in sources:
             path = self._without_truncation(source)

@@ -116,9 +116,8 @@ class Laid:
 
 
 class Answers:
-    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where
-    truncation, padding or an unknown post-processor hides them. `tokenized`: characters of the
-    parts so far, which are limited by the length of the text and the number of `seams`."""
+    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where finishing
+    hides them. `tokenized`: characters of the parts so far, limited by text length and `seams`."""
 
     def __init__(
         self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0

@@ -33,9 +33,8 @@ _Token = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class DifferingRange:
-    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: what
-    both cover, UTF-8 bytes of the text; -1 where tokens are not located. `seams`: those inside,
-    else the nearest."""
+    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: UTF-8
+    bytes that both cover, -1 if not located. `seams`: those inside, else the nearest."""
 
     first: int
     last: int

@@ -160,9 +160,8 @@ def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None
 def by_two_edges(
     overlap: Overlap, near: int, region: Region, inside: Inside, last: int
 ) -> Join | None:
-    """The join at the first of two token edges that both sides found strictly inside the overlap,
-    the nearest to `near`; both parts of the divided pre-token stay longer than any token (K5).
-    `near`, and `last`, the seam before: code points."""
+    """The join at the first of two token edges, the nearest to `near`, that both sides found inside
+    the overlap; both parts stay longer than any token (K5). `near`, `last` seam: code points."""
     piece = region.piece(near)
     start, stop = overlap.start, overlap.stop
     if not (piece[0] <= start and stop <= piece[1]):

@@ -128,9 +128,8 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
-    no certified cut. That a join counts its ids right, and every other rule, is the merger's
-    word."""
+    """A merger without its joins that name no rule, or K1, K2 or K3 where tokpar finds no certified
+    cut. That ids are counted right, and every other rule, is the merger's word."""
 
     merger: Merger
 

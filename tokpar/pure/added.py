@@ -14,13 +14,10 @@ Found = tuple[int, int, int | None]
 
 
 class AddedTokens:
-    """Finds added tokens, leftmost first and the longest of those that start there.
-
-    Those with ``normalized=False`` have the first go, in the raw text. What they leave is
-    normalized, and in it the others are found, in the form that the normalizer gives to them.
+    """Finds added tokens, leftmost first and the longest of those that start there: those with
+    ``normalized=False`` in the raw text, the others, normalized, in what is left when that is.
     `single_word`: not next to a word character; a match that is, still hides what begins inside it.
-    `lstrip` and `rstrip`: the token takes the white space beside it too.
-    """
+    `lstrip` and `rstrip`: the token takes the white space beside it too."""
 
     def __init__(
         self, tokens: Sequence[AddedToken], normalize: Callable[[str], str] | None = None

@@ -52,11 +52,8 @@ def single(name: str) -> re.Pattern[str]:
 
 
 def present(name: str, text: str) -> list[str]:
-    """The different characters of a class that occur in `text`, in any order.
-
-    The regexes try range after range, so that asking them about each character once is cheaper than
-    searching the text.
-    """
+    """The different characters of a class that occur in `text`, in any order. Each is asked about
+    once, since the regexes try range after range."""
     found: list[str] = single(name).findall("".join(set(text)))
     return found
 

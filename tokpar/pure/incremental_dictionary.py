@@ -89,12 +89,10 @@ class Dictionary:
         self.right_bound.append(right_bound)
 
     def apart(self, left: int, right: int) -> bool:
-        """Merging the bytes of both makes both tokens, before anything is merged across.
-
-        The states in which a last part of `left` and a first part of `right` are neighbours, from
-        the last to the first; of each, whether the two merge before one of them grows. Left comes
-        first at equal priority.
-        """
+        """Merging the bytes of both makes both tokens, before anything is merged across. Looks at
+        the states in which a last part of `left` and a first part of `right` are neighbours, from
+        the last to the first: whether the two merge before one grows. Left comes first at equal
+        priority."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:

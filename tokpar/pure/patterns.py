@@ -1,11 +1,7 @@
-"""Regexes that mean the same to every engine, and what is done with their matches.
-
-They run on the `regex` module, which knows a newer Unicode than the engines the vocabularies were
-made for. Matches are those of HF or tiktoken on code points whose class all of them agree on, which
-is whatever has been in Unicode for long; nothing is promised on the others. Where the engines'
-syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind, sets in sets ...) it
-is refused.
-"""
+"""Regexes that mean the same to every engine, and what is done with their matches. They run on the
+`regex` module, which knows a newer Unicode: matches are those of HF or tiktoken on code points
+whose class all agree on. Where syntaxes give a pattern several meanings (`$`, `{1,3}+`, `\\w`,
+look-behind, sets in sets ...) it is refused."""
 
 from __future__ import annotations
 

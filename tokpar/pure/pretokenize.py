@@ -1,10 +1,6 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
-patterns of tiktoken.
-
-A stage has two ways to do the same: `split` takes and gives plain strings; `trace` takes and gives
-texts that know where they come from (`Traced`), and is only called when somebody asks where tokens
-lie, or when a stage itself has to know (Metaspace with the scheme "first").
-"""
+patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
+from (`Traced`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
 
 from __future__ import annotations
 

@@ -40,9 +40,8 @@ _COMPLEMENT = bytes(range(255, -1, -1))
 
 @dataclass(frozen=True)
 class Limits:
-    """Where learning stops: after so many `merges`, before a pair that occurs less often than
-    `least_count`. A pair whose bytes together reach `length` is never merged, unless it is two
-    single bytes; None is no limit."""
+    """Where learning stops: after so many `merges`, before a pair rarer than `least_count`. A pair
+    of `length` bytes or more is never merged, unless it is two single bytes; None: no limit."""
 
     merges: int
     least_count: int = 1

@@ -99,9 +99,8 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
 def trimmed(
     spans: SpanArray, before: IntArray, behind: IntArray, trims: Sequence[bool]
 ) -> SpanArray:
-    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2],
-    [3, 6]]. A stage with a prefix space spares a single space in front of the first token, and of
-    every token that starts at 0."""
+    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2], [3,
+    6]]. A stage with a prefix space spares one in front of the first token, and of those at 0."""
     start, stop = spans[:, 0].copy(), spans[:, 1].copy()
     for prefix_space in trims:
         lead = before
