@@ -195,7 +195,6 @@ class Work:
         return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
-        """How it was done, and by whom."""
         executor = self.method.executor
         name = executor.name
         if isinstance(executor, Divides) and not self.divided:

@@ -118,7 +118,6 @@ def _encoded(job: Job) -> Rows:
 
 
 def _by_itself(job: Job, row: int) -> Encoding:
-    """A text of several, before finishing."""
     try:
         joined = _joined(job, row)
         return _whole(job, row, finish=False) if joined is None else joined
@@ -136,7 +135,6 @@ def _joined(job: Job, row: int) -> Encoding | None:
 
 
 def _whole(job: Job, row: int, finish: bool) -> Encoding:
-    """A text by the tokenizer's own call; its report counts what was tried before."""
     why = job.splits[row].why if row in job.splits else TOO_SHORT
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, finish)

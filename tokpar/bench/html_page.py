@@ -133,5 +133,4 @@ def _words(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """Escaped; characters that XML does not have are shown as U+FFFD."""
     return escape(in_xml(str(value)))

@@ -240,7 +240,6 @@ def _quartiles(rows: Sequence[MethodRow | SweepRow]) -> list[list[float]]:
 
 
 def _places(axes: Any, places: Sequence[int], **look: Any) -> None:
-    """Doubling places, and the legend below, where it hides nothing."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(places, [f"{place:,}" for place in places], **look)
     axes.minorticks_off()

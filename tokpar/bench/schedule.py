@@ -92,7 +92,6 @@ def _long_texts(
     methods: Iterable[ComparedMethod],
     opened: Opened,
 ) -> list[LongText]:
-    """Of each subject that an executor suits."""
     names = set(settings.methods or FEW) - {SERIAL.name}
     few = [method for method in methods if method.name in names]
     text = "".join(dataset.texts)[: settings.chars]

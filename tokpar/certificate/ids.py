@@ -126,7 +126,6 @@ def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> I
 
 
 def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
-    """Each seam's byte is where its token begins."""
     expected = written.at(seams.positions)
     for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
         message = (

@@ -212,5 +212,4 @@ class Vocabulary:
 
 
 def _vocabulary(facts: Facts) -> Vocabulary:
-    """Sorted once per facts."""
     return Vocabulary(facts.tokens() if facts.tokens is not None else ())

@@ -108,7 +108,6 @@ class Regions:
         self._join(start, stop)
 
     def _join(self, start: int, stop: int) -> None:
-        """[start, stop) was scanned: one stretch with those it touches."""
         first, last = bisect_left(self._stops, start), bisect_right(self._starts, stop)
         if first < last:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])

@@ -42,7 +42,6 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
 def _alike(
     ids: IntArray, starts: IntArray, lengths: IntArray, examples: IntArray, codes: Bytes
 ) -> bool:
-    """Each id has the bytes of its example."""
     padded = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
     words: NDArray[np.uint64] = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
     table = np.zeros(int(ids.max()) + 1, dtype=np.int64)

@@ -121,7 +121,6 @@ def from_bytes(data: bytes) -> StoredCertificate:
 
 
 def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
-    """The header, and where the columns begin."""
     if data[:64].lstrip()[:1] == b"{":
         raise FileFormatError(
             "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
@@ -151,7 +150,6 @@ def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
-    """One field of a JSON object, of one JSON type."""
     expect(name in data, f"{where}{name}: missing")
     got = type(data[name])
     expect(got is kind, f"{where}{name}: expected {kind.__name__}, got {got.__name__}")

@@ -104,8 +104,7 @@ def read_results(path: Path) -> BenchResults:
 def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
     from tokpar.bench.measuring import run as run_experiments
-    from tokpar.bench.provenance import provenance
-    from tokpar.bench.records import BenchResults
+    from tokpar.bench.records import BenchResults, provenance
     from tokpar.bench.schedule import PARTS, Settings, experiments, unsuited
     from tokpar.bench.subjects import Opened
     from tokpar.cli.progress import bar_of
@@ -196,7 +195,6 @@ def _draw(out: Path, results: BenchResults, tables: list[Table]) -> None:
 
 
 def _say(arguments: argparse.Namespace, results: BenchResults) -> None:
-    """Notes, an interrupt and where the files are, on stderr."""
     said = [] if arguments.quiet else [f"note: {note}" for note in results.notes]
     if not results.complete:
         kept = plural(results.rows, "row")

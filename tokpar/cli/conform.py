@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all checks of a part, and say how it went; the same as JSON."""
     failed: ConformanceError | None = None
     seen: list[str] = []
     shown = not arguments.quiet and (arguments.progress or sys.stderr.isatty())
@@ -155,7 +154,6 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
 
 
 def _provided(plugin: str) -> list[tuple[str, str]]:
-    """(kind, name) of what a plugin provides."""
     found = [record for record in registry().plugins() if record.name == plugin]
     provided = [each.partition(" ") for record in found for each in record.provides]
     return [(kind, name) for kind, _, name in provided]

@@ -39,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
-    """Where they come from, and the ids."""
     if arguments.file is not None:
         if arguments.ids:
             raise OptionError("give either ids or --file, not both")

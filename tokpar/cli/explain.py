@@ -115,7 +115,9 @@ def _print(
     from tokpar.explain import explain_seam
     from tokpar.explain.terminal import LEGEND, Paint, lines
 
-    paint = Paint(colored(arguments.color))
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
+    automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain
+    paint = Paint(automatic or arguments.color == "always")
     print(summary(traced, source))
     if chosen:
         print(f"{LEGEND}\n")
@@ -128,14 +130,6 @@ def _print(
         print(f"all seams: {arguments.html}")
     elif arguments.seam is None and more:
         print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
-
-
-def colored(choice: str) -> bool:
-    """Whether to colour standard output; NO_COLOR as on no-color.org."""
-    if choice != "auto":
-        return choice == "always"
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
 
 
 def summary(traced: Trace, source: Source) -> str:

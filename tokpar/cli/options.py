@@ -215,8 +215,11 @@ def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.pat_str is not None:
         settings["pat_str"] = arguments.pat_str
     if arguments.special is not None or arguments.pat_str is not None:
-        pairs = [_pair("--special", item) for item in arguments.special or ()]
-        settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
+        tokens = settings["special_tokens"] = {}
+        for token, number in (_pair("--special", item) for item in arguments.special or ()):
+            if not (number.isascii() and number.isdigit()):
+                raise OptionError(f"--special {token}=ID: the id must be a number, got {number!r}")
+            tokens[token] = int(number)
     return settings
 
 
@@ -226,12 +229,6 @@ def _pair(option: str, item: str) -> tuple[str, str]:
     if not equals or not name:
         raise OptionError(f"{option} takes NAME=VALUE, got {item!r}")
     return name, value
-
-
-def _token_id(token: str, number: str) -> int:
-    if not (number.isascii() and number.isdigit()):
-        raise OptionError(f"--special {token}=ID: the id must be a number, got {number!r}")
-    return int(number)
 
 
 def _value(text: str) -> Any:

@@ -115,7 +115,6 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The page may run its own script and nothing else, and fetch nothing."""
     allowed = ["default-src 'none'"]
     for kind, content in (("style-src", style), ("script-src", script)):
         digest = hashlib.sha256(content.encode("utf-8")).digest()

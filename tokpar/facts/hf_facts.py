@@ -308,7 +308,6 @@ def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
 
 
 def _longest_word(model: Json) -> int:
-    """`max_input_chars_per_word` of a WordPiece model that marks continued words, else 0."""
     if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
         return 0
     return int(model.get("max_input_chars_per_word", 100))

@@ -67,7 +67,6 @@ class Family:
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int], list[str]]:
-        """First code points, last code points and class names of all ranges, ascending."""
         rows = sorted((lo, hi, name) for name in self.classes for lo, hi in self.ranges(name))
         lows, highs, names = zip(*rows, strict=True)
         return list(lows), list(highs), list(names)

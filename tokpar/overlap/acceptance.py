@@ -78,7 +78,6 @@ def match_around(overlap: Overlap, join: Join) -> Match | None:
 
 
 def _match(overlap: Overlap, left: int, right: int, tokens: int) -> Match:
-    """The match of so many tokens from these two on."""
     spans = overlap.left_spans[left : left + tokens]
     return Match(left + tokens, right + tokens, tokens, int(spans[0, 0]), int(spans[-1, 1]))
 

@@ -60,7 +60,10 @@ class OverlapMerger:
             first = 1 + max(left.start, mended[-1].stop if mended else 0)
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
-            cut = None if licences.refused else _nearby_cut(text, first, right, limit, licences)
+            cut, middle, inside = None, max(first, right.start + 1), licences.inside
+            if not licences.refused:  # the first behind the overlap's start, else before it
+                cut = inside.next_cut(text, middle, limit, FAR)
+                cut = cut or inside.next_cut(text, first, middle, FAR)
             mended += [united(left, right)] if cut is None else _parted(left, right, cut)
         return mended
 
@@ -185,14 +188,6 @@ def _divides(chunk: Chunk) -> Seam | None:
     """The seam at the left edge of a chunk if it divides a pre-token, or is proposed to."""
     cut = chunk.cut
     return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
-
-
-def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licences) -> Seam | None:
-    """A certified cut in [first, limit): the first one after the failed overlap's start if there
-    is one, else the first one before."""
-    middle = max(first, right.start + 1)
-    inside = licences.inside
-    return inside.next_cut(text, middle, limit, FAR) or inside.next_cut(text, first, middle, FAR)
 
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:

@@ -54,7 +54,6 @@ class AddedTokens:
 
 
 def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
-    """What finds these tokens in one text."""
     if not tokens:
         return lambda text: [(0, len(text), None)] if text else []
     contents = sorted(tokens, key=len, reverse=True)
