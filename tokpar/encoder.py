@@ -32,8 +32,7 @@ class Encoder:
 
     Thread-safe; survives a fork; a context manager, because it may hold a pool of workers.
     `tokenizer`: anything `load` takes. `strategy`: a registered name, or a splitter and a merger,
-    names or objects. `options` belong to the strategy or its two parts.
-    """
+    names or objects. `options` belong to the strategy or its two parts."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """What a part must be able to do: four interfaces of one method each, and an adapter's abilities.
 
 An object fits by having the method; nothing needs to be subclassed. Abilities are looked for once,
-when a tokenizer is loaded.
-"""
+when a tokenizer is loaded."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ class Merger(Protocol):
 class Strategy:
     """A registered way to split and merge; `build`'s keyword parameters are its options.
 
-    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate.
-    """
+    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate."""
 
     name: str
     lossless: bool
@@ -190,8 +188,7 @@ class ChecksText(Protocol):
 
     What is refused must be a single character, or one of the contents in `Facts.forbidden`: a
     stream is checked chunk by chunk. A text that is not cut is only checked for the latter, since
-    `encode` refuses the rest.
-    """
+    `encode` refuses the rest."""
 
     def check_text(self, text: str) -> None: ...
 

@@ -60,8 +60,7 @@ def load(
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
     (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
     kept as long as the object lives. Raises UnknownNameError, FileFormatError, OptionError,
-    FileNotFoundError.
-    """
+    FileNotFoundError."""
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
     if isinstance(source, View):
@@ -145,8 +144,7 @@ def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate
 
     Of two parts that are combined nothing is promised: without `allow_approximate` a seam that no
     rule licenses is not joined. Raises LossyError for a strategy that is approximate,
-    UnknownNameError, OptionError.
-    """
+    UnknownNameError, OptionError."""
     parts = tuple(strategy.split("+")) if isinstance(strategy, str) else strategy
     if isinstance(strategy, str) and len(parts) == 1:
         record = registry().strategy(strategy)

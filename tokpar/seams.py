@@ -1,7 +1,6 @@
 """All seams of one encoding, in columns: a `Seam` is made when somebody asks for it.
 
-Where a region is cut at every place that one licence allows, only the region is kept.
-"""
+Where a region is cut at every place that one licence allows, only the region is kept."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ class Everywhere:
     """Cuts before every ASCII space, behind anything but white space, strictly inside some regions;
     `licence`, a seam at no place, tells by which rule.
 
-    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap.
-    """
+    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap."""
 
     licence: Seam
     regions: IntArray

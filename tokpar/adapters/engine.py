@@ -40,11 +40,9 @@ class Calls:
 
 @dataclass(frozen=True)
 class Engine:
-    """A package that is an engine. `least`: the oldest version that is known to work.
-
-    `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
-    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
-    """
+    """A package that is an engine. `least`: the oldest version that is known to work. `of_json` and
+    `of_ranks` get the imported package and a file. What they raise is taken for the engine's
+    refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
 
     name: str
     least: str
@@ -66,8 +64,7 @@ def load_engine(
     cuts the text as it would for that library, which is licensed as far as the ids agree; without,
     the engine gets whole texts. `settings` are those that `tokpar.load` takes for such a file.
     Raises EngineError if the ids differ, or the engine refuses the file or is not installed;
-    OptionError, FileFormatError, FileNotFoundError.
-    """
+    OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     for name, flag in (("trust", trust), ("cut", cut)):

@@ -37,8 +37,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
     and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary); OptionError for others.
     Raises EngineError where no line that tokpar knows is installed, FileFormatError for a file that
-    the installed one does not read, FileNotFoundError.
-    """
+    the installed one does not read, FileNotFoundError."""
     path = path_of(source, ".json", ".txt")
     if path is not None:
         try:

@@ -40,8 +40,7 @@ def load(
     file says). Settings of a ``.txt`` file: those, and `lowercase` (True; False for a cased
     vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (else the file's
     stem), `pat_str`, and `special_tokens`, all of which are matched in the text (default: none). A
-    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError.
-    """
+    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError."""
     if engine not in (None, "pure"):
         return None
     if isinstance(source, Vocabulary):
@@ -187,9 +186,7 @@ class PureTokenizer(_InPython):
 
 class FileTokenizer(_InPython):
     """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
-
-    Truncation and padding of the file are applied once, to all ids of a text, as HF does.
-    """
+    Truncation and padding of the file are applied once, to all ids of a text, as HF does."""
 
     def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
         super().__init__(f"pure:{name}", read_tokenizer(config))

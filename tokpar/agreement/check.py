@@ -67,8 +67,7 @@ def require_agreement(
     not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
     the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
     where the ids differ. `slices`: of a text between cuts that are certified for the reference; a
-    text that engines divide by themselves is compared with them. Costs some seconds.
-    """
+    text that engines divide by themselves is compared with them. Costs some seconds."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
     name = cache.digest([*parts, *key])
     found = cache.recall(name)

@@ -1,7 +1,5 @@
 """Results as pictures, SVG and PNG, one panel each, so that a narrow screen can show them.
-
-matplotlib is imported when something is drawn.
-"""
+matplotlib is imported when something is drawn."""
 
 from __future__ import annotations
 

@@ -44,12 +44,10 @@ def check(
     encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
 ) -> CheckReport:
     """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
-
     Tokens that tile the text are compared with its characters, others only counted. Without `full`
     only what a rule needs is tokenized: a few tokens around each K5 seam (where truncation or
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
-    both windows. With `full` the serial encode of the whole is compared, id by id.
-    """
+    both windows. With `full` the serial encode of the whole is compared, id by id."""
     facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids, len(seams.planned))

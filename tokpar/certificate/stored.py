@@ -6,8 +6,7 @@ that made it; reading it runs nothing and takes memory in proportion to the file
     header: format_version, text, report, licences, everywhere, columns
     the columns, in the header's order
 
-Where a region is cut at every place that one licence allows, the file says just that.
-"""
+Where a region is cut at every place that one licence allows, the file says just that."""
 
 from __future__ import annotations
 
@@ -46,9 +45,8 @@ class Storable(Protocol):
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
     """What a file says of an encoding; `check` takes it in the place of the encoding.
-
-    `text_length`: code points. `text_sha256`: of the UTF-8 bytes, lone surrogates passed through.
-    """
+    `text_length`: code points. `text_sha256`: of the UTF-8 bytes, lone surrogates passed
+    through."""
 
     ids: IdArray
     seams: Seams

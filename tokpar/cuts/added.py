@@ -33,10 +33,8 @@ def _alternatives(contents: set[str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class AddedTokenGuard:
-    """Decides whether a cut leaves the matching of added tokens as it is.
-
-    All positions are code points of the text that the tokens are searched in.
-    """
+    """Decides whether a cut leaves the matching of added tokens as it is. All positions are code
+    points of the text that the tokens are searched in."""
 
     tokens: tuple[AddedToken, ...]
 

@@ -1,7 +1,5 @@
-"""What a `tokenizer.json` says about a tokenizer: dict -> Facts.
-
-Anything that is not recognised makes the facts `unprovable`, with a reason; nothing is guessed.
-"""
+"""What a `tokenizer.json` says about a tokenizer: dict -> Facts. Anything that is not recognised
+makes the facts `unprovable`, with a reason; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -38,10 +36,9 @@ class _Falling:
 
 def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Facts:
     """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
-
     `encode_special_tokens`: the tokenizer's flag of that name, which the file does not hold; with
-    it special tokens are not matched and therefore left out. Raises KeyError if there is no model.
-    """
+    it special tokens are not matched and therefore left out. Raises KeyError if there is no
+    model."""
     model: Json = config["model"]
     normalizers = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))

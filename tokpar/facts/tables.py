@@ -1,7 +1,5 @@
-"""Load the frozen tables; see tables/README.md for their format.
-
-`class_of` answers None outside the frozen set: nothing may be certified there by class.
-"""
+"""Load the frozen tables; see tables/README.md for their format. `class_of` answers None outside
+the frozen set: nothing may be certified there by class."""
 
 from __future__ import annotations
 
@@ -35,11 +33,9 @@ class Spelling:
 @dataclass(frozen=True, eq=False)
 class Family:
     """Safe contexts of one pre-tokenizer. Compared by identity; get it from `family_named`.
-
-    `pairs[left][right]` and the last entry of each triple is the theorem that proves it.
-    `triples` are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right,
-    theorem). `universal` is the white space y that U1 admits: "not_newline", "any" or None.
-    """
+    `pairs[left][right]` and the last entry of each triple is the theorem that proves it. `triples`
+    are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right, theorem).
+    `universal` is the white space y that U1 admits: "not_newline", "any" or None."""
 
     name: str
     sources: tuple[Spelling, ...]
@@ -116,10 +112,8 @@ def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
 
 @lru_cache(maxsize=64)
 def pair_pattern(family: Family) -> re.Pattern[str]:
-    """Zero-width: matches at p exactly where the characters around p are a certified pair.
-
-    Left classes with the same right set share one branch, the largest first.
-    """
+    """Zero-width: matches at p exactly where the characters around p are a certified pair. Left
+    classes with the same right set share one branch, the largest first."""
     rows: dict[frozenset[str], list[tuple[int, int]]] = {}
     for left, row in family.pairs.items():
         if row:

@@ -1,7 +1,5 @@
 """Chunks that overlap joined at the longest run of ids that two pieces have in common.
-
-ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing.
-"""
+ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing."""
 
 from __future__ import annotations
 
@@ -88,13 +86,11 @@ def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
 
 
 def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
-    """(i, j, length) of the longest run of ids in both rows, left[i : i + length] and
-    right[j : j + length]: [1, 2, 3, 9] and [5, 2, 3] -> (1, 1, 2).
-
-    Of several the last one in `left`, then the last one in `right`, as ParallelTokenizer takes it
-    (it searches both rows backwards). No common id: (len(left), 0, 0). Exact, without hashing:
-    windows of 1, 2, 4, ... ids are numbered by sorting, at most 2 log2(n) sorts of n numbers.
-    """
+    """(i, j, length) of the longest run of ids in both rows, left[i : i + length] and right[j : j +
+    length]: [1, 2, 3, 9] and [5, 2, 3] -> (1, 1, 2). Of several the last one in `left`, then the
+    last one in `right`, as ParallelTokenizer takes it (it searches both rows backwards). No common
+    id: (len(left), 0, 0). Exact, without hashing: windows of 1, 2, 4, ... ids are numbered by
+    sorting, at most 2 log2(n) sorts of n numbers."""
     count = len(left)
     both = np.concatenate([left.astype(np.int64), [-1], right.astype(np.int64)])
     doubled = [_numbered(both, count)]  # of the windows of 2**k ids, by where they start

@@ -36,8 +36,7 @@ class Overlap:
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
     the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
     of its end. `placed`: both sides tell places that tokens of their chunk can have; if
-    not, nothing is joined by them.
-    """
+    not, nothing is joined by them."""
 
     text: str
     left: Chunk

@@ -15,8 +15,7 @@ punctuation, number, word   what Punctuation, Digits and Whitespace (``\\w``) lo
 punctuation_one   what Punctuation looks for in `tokenizers` 1.0, of a newer Unicode
 inert      characters that normalization forms leave as they are and never join or reorder, whatever
            Python's tables say, because the engine's know nothing of them
-lower      letters of recent Unicode versions, each with its lowercase
-"""
+lower      letters of recent Unicode versions, each with its lowercase"""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ The tokenizations of the prefixes are a tree, each place below the one where its
 Places that lead to open ones are kept, each with how many of them are just below it; from the place
 up to which tokens are out, the next token is final when just one is left and the place itself is
 not open. "Incremental BPE Tokenization" (arXiv 2605.30813) takes every place of the last bytes that
-a token could begin with for open; to ask for the token costs more and waits less.
-"""
+a token could begin with for open; to ask for the token costs more and waits less."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@
 
 `read_tokenizer` takes all of it from a parsed ``tokenizer.json``. Ids are those of Hugging Face's
 `tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
-`tokenizer_of` makes one of a byte-level `Vocabulary`.
-"""
+`tokenizer_of` makes one of a byte-level `Vocabulary`."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ class Vocabulary:
     `patterns`: each splits every piece of the one before. `keep_gaps`: text that a pattern does not
     match is a piece of its own (HF "Isolated"), else it is dropped (tiktoken).
     `whole_piece`: a pre-token that is a token is never taken apart, even if merging cannot make it.
-    `added`: matched in the text before everything else.
-    """
+    `added`: matched in the text before everything else."""
 
     name: str
     tokens: Ranks

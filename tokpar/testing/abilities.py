@@ -1,7 +1,5 @@
-"""Checks of the other abilities of an adapter, as far as it has them.
-
-Of finishing, numbers in the place of ids tell where each final id came from.
-"""
+"""Checks of the other abilities of an adapter, as far as it has them. Of finishing, numbers in the
+place of ids tell where each final id came from."""
 
 from __future__ import annotations
 

@@ -33,8 +33,7 @@ def check_executor(
     contract with `tokenizer` and with one that fails.
 
     `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. An executor with a `close`
-    is closed at the end, twice.
-    """
+    is closed at the end, twice."""
     adapter = load(tokenizer)
     checks = executor_checks(executor, adapter)
     require(type(executor).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

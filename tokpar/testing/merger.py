@@ -91,8 +91,7 @@ def check_merger(
 
     It is given pieces of chunks by `splitter`; None: by several, of which some propose cuts that
     nothing licenses, with and without overlap. `texts`, `examples`, `watch`: as in
-    `check_tokenizer`.
-    """
+    `check_tokenizer`."""
     adapter = load(tokenizer)
     checks = merger_checks(merger, adapter, SPLITTERS if splitter is None else (splitter,))
     require(type(merger).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

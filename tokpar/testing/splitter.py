@@ -30,8 +30,7 @@ def check_splitter(
     splitter keeps its contract; for `tokenizer` and for one of which nothing is known.
 
     `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. Let chunks be small: fixed
-    and drawn texts have at most 400 code points.
-    """
+    and drawn texts have at most 400 code points."""
     adapter = load(tokenizer)
     checks = splitter_checks(splitter, adapter)
     require(type(splitter).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

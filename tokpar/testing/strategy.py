@@ -64,8 +64,7 @@ def check_strategy(
 
     `strategy`: a registered name, or a record. `options`: sets of options to try; None: small
     values of those that tokpar's own strategies have (`chunk_chars`, `overlap_chars`, `depth`).
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`.
-    """
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
     record = registry().strategy(strategy) if isinstance(strategy, str) else strategy
     adapter = load(tokenizer)
     chosen = small_options(record.build) if options is None else list(options)

@@ -57,8 +57,7 @@ def check_tokenizer(
     draws if that is less) and about 120 fixed ones; those over 2,000 code points are encoded whole
     by every strategy and the reference. `watch` is called with the name of each check; with
     `fail_fast` the first that fails is the last. The same number draws the same texts each time,
-    and so the answer is the same.
-    """
+    and so the answer is the same."""
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)
     checks = tokenizer_checks(adapter, tokenizer, other, all_unicode)

@@ -158,8 +158,7 @@ def train(
     regex. `ties`, `max_token_length`: see `tokpar.training.merges`. `progress` is told ("count",
     bytes) and ("merge", merges) as they are done. The result is the same for any `workers`.
     Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
-    UTF-8, with the place; OSError.
-    """
+    UTF-8, with the place; OSError."""
     from tokpar.facts.tables import pair_pattern, recognise
 
     count = worker_count(workers)

@@ -69,8 +69,7 @@ class HfView(View):
     """See the module and docs/views.md. Thread-safe. Raises OptionError.
 
     `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
-    and adds no special tokens; texts below `smallest_split` code points are not worth that.
-    """
+    and adds no special tokens; texts below `smallest_split` code points are not worth that."""
 
     _original = "the transformers tokenizer"
     is_fast = True
@@ -125,8 +124,7 @@ class HfView(View):
 
         Raises OptionError for what a view does not offer and for what transformers refuses,
         ImportError where torch is asked for and missing, LookupError where offsets are not known,
-        and what the tokenizer itself raises for a text (lone surrogates).
-        """
+        and what the tokenizer itself raises for a text (lone surrogates)."""
         known = self._now()
         splits_special_tokens = known.caller.encode_special_tokens
         hf_call.refuse({"text_pair": text_pair, **others}, splits_special_tokens)

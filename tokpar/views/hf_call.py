@@ -31,8 +31,7 @@ class Call:
 
     `truncation`, `padding`: None or the strategy's name. `max_length`: ids, special tokens counted.
     `returned`: column -> asked for, or None for the default; `columns`: those of the result, in
-    order.
-    """
+    order."""
 
     def __init__(
         self,

@@ -46,8 +46,7 @@ class TiktokenView(View):
 
     `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
     was loaded with does not matter. `split(text, adapter)` encodes in parallel; texts below
-    `smallest_split` code points are not worth that. Raises OptionError.
-    """
+    `smallest_split` code points are not worth that. Raises OptionError."""
 
     _original = "the tiktoken.Encoding"
 
