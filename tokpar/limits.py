@@ -23,8 +23,7 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def require_sizes(chunk_chars: object, overlap_chars: object = None) -> None:
-    """Raises OptionError unless each is an int of at least 1, or None, which stands for a size that
-    is fitted to tokenizer and text."""
+    """OptionError unless each is an int of at least 1, or None for a size that is fitted."""
     for name, value in (("chunk_chars", chunk_chars), ("overlap_chars", overlap_chars)):
         if value is not None:
             require_count(name, value)

@@ -130,8 +130,7 @@ StrategyName = str | tuple[str | Splitter, str | Merger]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A strategy as it is to be used. `tunable`: nothing of it was set by the caller, so that its
-    sizes may be fitted to tokenizer and text."""
+    """A strategy to be used. `tunable`: the caller set nothing, so that sizes may be fitted."""
 
     name: str
     splitter: Splitter

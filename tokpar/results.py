@@ -84,8 +84,7 @@ def in_one_call(
 def by_own_call(
     text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
 ) -> Encoding:
-    """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
-    texts, where each microsecond counts."""
+    """Encode by `call`, the engine's own, finishing included: the hot path of short texts."""
     start = time.perf_counter()
     ids = call(text)
     seconds = {"tokenize": time.perf_counter() - start}

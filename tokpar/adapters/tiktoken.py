@@ -158,8 +158,7 @@ class TiktokenTokenizer(EncodingAdapter):
                 raise_disallowed_special_token(match.group())
 
     def encode(self, text: str) -> IdArray:
-        """Ids of `text` with the allowed special tokens; uint32, (n,), read-only. EngineError when
-        tiktoken's regex gives up or panics."""
+        """Ids with the allowed special tokens; uint32, (n,), read-only. EngineError if it fails."""
         # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
         with _engine_errors(text):
             return self._whole(text, self._encodings.for_text(text))

@@ -205,8 +205,7 @@ def some_words(everything: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def competing(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts in which two tokens share characters, so that only one is made: ("ab", "bc") -> "abc".
-    Several of them to a text, "\0" between."""
+    """Texts, joined by " ", in which two tokens share characters: ("ab", "bc") -> "abc"."""
     shared = [
         left + right[size:]
         for left in words

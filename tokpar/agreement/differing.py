@@ -70,8 +70,7 @@ def shown(text: str, most: int = 200) -> str:
 
 
 def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECONDS) -> Items:
-    """`items` without every slice it can do without, halves first: no single one can be left out.
-    Best so far when `seconds` have passed."""
+    """`items` without every slice it can do without; the best so far after `seconds`."""
     end = time.monotonic() + seconds
     size = max(1, len(items) // 2)
     while size and items:

@@ -51,8 +51,7 @@ Samples = dict[Any, list[Sample]]
 
 @dataclass(frozen=True)
 class TimedJob:
-    """`call` runs once and times itself; `chars` code points are its share of the work. `key` can
-    be hashed, and names the job in notes."""
+    """`call` runs once and times itself, on `chars` code points; `key`, hashable, names it."""
 
     key: Any
     chars: int

@@ -103,8 +103,7 @@ def bound(serial: float, calls: Calls, workers: int) -> float:
 
 
 def amdahl(parallel: float, workers: int) -> float:
-    """Amdahl's law: speed-up if the share `parallel` of the time is spread over the workers and the
-    rest stays as it is; 0.95 on 8 -> 5.93."""
+    """Amdahl's law: speed-up if the share `parallel` of the time is spread; 0.95 on 8 -> 5.93."""
     return 1 / ((1 - parallel) + parallel / workers)
 
 

@@ -163,8 +163,7 @@ class Answers:
         return place if self.starts[place] == byte else None
 
     def _part(self, start: int, stop: int) -> Laid:
-        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
-        Refused if that would be too much work."""
+        """Ids of [start, stop), code points, alone; spans from the text's start. May be refused."""
         self.tokenized += stop - start
         many = f"parts of over {self._most} characters were to be tokenized again"
         require(self.tokenized <= self._most, "work", many)

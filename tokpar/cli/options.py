@@ -156,8 +156,7 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 @contextmanager
 def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Iterator[Encoder]:
-    """An encoder by the strategy and executor arguments, with a progress bar if there is to be
-    one; its pools are closed at the end."""
+    """An encoder by the arguments, with a bar if one is wanted; its pools are closed at the end."""
     from tokpar.cli.progress import executor_of
     from tokpar.encoder import Encoder
 
@@ -195,8 +194,7 @@ def encodings_of(
 
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
-    """What a tokenizer has against a text, such as a special token that is not allowed in it,
-    becomes an OptionError that names the text."""
+    """What a tokenizer has against a text becomes an OptionError that names the text."""
     try:
         yield
     except TokparError:

@@ -69,8 +69,7 @@ class ProgressExecutor:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """The executor's name, or an executor with a bar if one is wanted; those behind it are built
-    when first needed and closed at the end."""
+    """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
     from tokpar.limits import worker_count
     from tokpar.registry import registry
     from tokpar.sizes import fitting_executor

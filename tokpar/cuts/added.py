@@ -78,8 +78,7 @@ class AddedTokenGuard:
         )
 
     def absent(self, text: str, start: int, stop: int) -> bool:
-        """No token occurs so near to [start, stop) that a cut in there could matter to it: `safe`
-        at each of its code points but the first."""
+        """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
         if self._any is None:
             return True
         if self._strips:

@@ -154,8 +154,7 @@ class Inside:
         return None if edges is None else Region(start, stop, edges + start)
 
     def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
-        """What [start, stop) has of the region is scanned, alone, as in the text: its own two ends
-        are all that is added (split-closed)."""
+        """What [start, stop) has of the region scans, alone, as in the text (split-closed)."""
         start, stop = max(start, region.start), min(stop, region.stop)
         alone = self.scanner.edges(text[start:stop])
         low, high = np.searchsorted(region.edges, (start + 1, stop))

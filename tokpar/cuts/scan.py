@@ -95,8 +95,7 @@ class Run:
 
 
 def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
-    """What the tokenizer makes of long runs of an ASCII character; None if that is not found out.
-    Probed once per facts and character."""
+    """What the tokenizer makes of long runs of an ASCII character, probed once; None if unknown."""
     known = scanner.facts.derived(_no_runs)
     if char not in known:
         known[char] = _probed(scanner, tokenizer, char)

@@ -87,8 +87,7 @@ class WorkerProcess:
         self.kill()
 
     def abandon(self, idle: bool) -> None:
-        """Let go of a process that is the parent's. Streams in use at the fork are left alone: they
-        hold half a message, or a lock."""
+        """Let go of the parent's process. Streams in use at the fork hold half a message."""
         self.alive = False
         self._process.returncode = 0
         if idle:

@@ -160,8 +160,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """A difference laid to a seam: [start, stop) in code points, -1 if not known; the first tokens
-    of either side, and the whole in words."""
+    """A difference laid to a seam: code points or -1; the first tokens of either side; in words."""
 
     start: int
     stop: int

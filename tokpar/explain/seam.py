@@ -123,8 +123,7 @@ class _View:
         return found + first, other
 
     def _joint(self) -> tuple[int, int]:
-        """Where the kept tokens of the left chunk end and those of the right one begin, UTF-8
-        bytes; the seam's place where that is not known."""
+        """Where kept tokens end on the left and begin on the right, bytes; the seam if unknown."""
         stop = start = int(self.trace.starts[self.seam.position])
         left, right = self.spans
         if left is not None and right is not None:

@@ -174,8 +174,7 @@ class Trace:
 
     @cached_property
     def joined_spans(self) -> SpanArray | None:
-        """The same of the joined ids: where each token was when its chunk was tokenized, even if
-        the ids together are no encoding of the text."""
+        """The same of the joined ids: where each token was when its chunk was tokenized."""
         known = [
             spans[first:last]
             for k, (first, last) in enumerate(self.kept)

@@ -52,8 +52,7 @@ class Overlap:
     placed: bool
 
     def matched(self) -> tuple[IntArray, IntArray]:
-        """Numbers of the tokens, in `left_spans` and `right_spans`, that both sides found: the same
-        id at the same place; ascending."""
+        """Numbers of the tokens, on both sides, with the same id at the same place; ascending."""
         if not self.placed:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)

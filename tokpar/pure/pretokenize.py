@@ -154,8 +154,7 @@ def is_byte_level(config: Json | None) -> bool:
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
-    """The "pre_tokenizer" of a ``tokenizer.json``.
-    FileFormatError names the part that is not supported."""
+    """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
     kinds = [parts.kind(stage) for stage in parts.stages(config, "pre-tokenizer", "pretokenizers")]
     if "ByteLevel" in kinds[:-1]:
         raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")

@@ -194,8 +194,7 @@ def _require_readable(pattern: str, engine: Engine, file: str) -> None:
 
 
 def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
-    """`pat_str` and `special_tokens` of a ``.tiktoken`` file with the same ids. OptionError if
-    there can be none."""
+    """`pat_str`, `special_tokens` of a ``.tiktoken`` file with the same ids; or OptionError."""
     for token in vocabulary.added:
         flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
         flags += [] if token.special else ["special=False"]

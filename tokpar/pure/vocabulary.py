@@ -61,8 +61,7 @@ def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
 
 
 def require_none_begins_another(special_tokens: Iterable[str]) -> None:
-    """OptionError if a special token begins with another one: tiktoken takes the first of its hash
-    map where both match."""
+    """OptionError if one begins with another: tiktoken takes the first of its hash map."""
     for short, long in pairwise(sorted(special_tokens)):  # a prefix comes right before such a token
         if long.startswith(short):
             raise OptionError(

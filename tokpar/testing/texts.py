@@ -162,8 +162,7 @@ def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> s
 
 @cache
 def runs_at_offsets() -> Texts:
-    """A run that begins 0 to 70 characters into the fragment: at every offset from the seams that
-    a splitter lays at a fixed distance."""
+    """A run that begins 0 to 70 characters into the fragment, at every offset from a seam."""
     return st.builds(
         lambda offset, char, length, behind: ("ab c" * 18)[:offset] + char * length + behind,
         st.sampled_from(range(71)),

@@ -29,8 +29,7 @@ _MIRRORED = (
 
 
 class Source:
-    """A tokenizer between two changes of it, as far as calls of a view depend on it. Raises
-    OptionError for one that cannot be followed."""
+    """A tokenizer between two changes of it. OptionError for one that cannot be followed."""
 
     def __init__(self, adapter: TokenizerAdapter) -> None:
         if not is_of_first_line(adapter):
