@@ -83,8 +83,7 @@ class Joined:
     last: IntArray
 
 
-Watch = Callable[[Joined], None]
-"""Told what became of a text that was cut."""
+Watch = Callable[[Joined], None]  # told what became of a text that was cut
 
 
 @dataclass

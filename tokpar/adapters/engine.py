@@ -24,8 +24,7 @@ from tokpar.kernels import IdArray, SpanArray, has_surrogate
 from tokpar.types import Piece, Rows
 
 TRUSTED = "trusted, not checked"
-SLICE = 8_192
-"""Code points, the least of a slice; the check compares texts of that size, too."""
+SLICE = 8_192  # code points, the least of a slice; the check compares texts of that size, too
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparError)
 
 

@@ -204,9 +204,9 @@ def written(tokenizer: Any) -> str:
 
 
 def same_as(config: str) -> Tokenizer:
-    """The tokenizer that wrote `config`. EngineError if it does not come back: many scores of a
-    Unigram model are read one unit in the last place off, which can decide how a text is
-    divided."""
+    """The tokenizer that wrote `config`. EngineError if it does not come back: the library reads
+    many scores of a Unigram model one unit in the last place off, which can decide between ways to
+    divide a text."""
     tokenizer = Tokenizer.from_str(config)
     if tokenizer.to_str() == config:
         return tokenizer

@@ -18,8 +18,7 @@ from tokpar.types import Facts, Rows
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]
-"""Ids before and after a text."""
+Around = tuple[tuple[int, ...], tuple[int, ...]]  # ids before and after a text
 OTHER_IDS = "these ids are not those of the text"
 
 
@@ -179,8 +178,8 @@ def parsed(component: Any) -> Json | None:
 def finish_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
 ) -> Finish:
-    """How `own`, of tokenizers below 1.0, finishes a text, as far as `truncation` and `padding`
-    say."""
+    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
+    or without."""
     return finish_from(
         around_of(parsed(own.post_processor)),
         add_special_tokens,

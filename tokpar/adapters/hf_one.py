@@ -121,9 +121,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         return Rows(np.frombuffer(ids, dtype=np.uint32), offsets_of(map(len, encodings)))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans of the ids of `encode(text)`; LookupError for other ids. The library
-        tells none: where tokens do not tile the text `tokpar.pure` finds them, slowly, or
-        LookupError."""
+        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids. The
+        library tells no offsets: where tokens do not tile the text `tokpar.pure` finds them, which
+        is slow; LookupError where it does not know such a tokenizer, or has other ids."""
         if self._known.lengths is None:
             return self._pure.locate(ids, text)
         return self._known.lengths.spans(ids, text)

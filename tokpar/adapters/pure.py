@@ -106,8 +106,7 @@ class _InPython:
     """What the adapters of tokenizers in Python share. OptionError for a lone surrogate."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        self.name = name
-        """The engine, and the name of the vocabulary or file: "pure:bert"."""
+        self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
         self._tokenizer = tokenizer
 
     def check_text(self, text: str) -> None:

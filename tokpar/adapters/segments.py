@@ -18,14 +18,11 @@ from tokpar.types import AddedToken
 
 MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
-LONGEST_KEPT = 64
-"""Code points; longer segments hardly come again, and are 2 % of such a text."""
-PER_TEXT = 64
-"""Segments to a text of the batch call."""
+LONGEST_KEPT = 64  # code points; longer segments hardly come again, and are 2 % of such a text
+PER_TEXT = 64  # segments to a text of the batch call
 WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
 # because all but the engine's batch call holds the GIL
-MOST_NEW = 0.7
-"""Share of a wave's code points in new segments above which a memory does not pay."""
+MOST_NEW = 0.7  # share of a wave's code points in new segments above which a memory does not pay
 
 _SEGMENT = re.compile(r"\s*\S[^ ]*(?:(?<=\s) *[^ ]*)*")
 _SEGMENT_EXACT = re.compile(rf"[{SPACES}]*[^{SPACES}][^ ]*(?:(?<=[{SPACES}]) *[^ ]*)*")

@@ -40,8 +40,7 @@ DIVIDED = 3_000_000
 """Engines divide a text by themselves from some size on: gigatoken 0.10.0 from 4 MB."""
 MOST_IDS = 300_000
 SEED = 6
-UNICODE = "13"
-"""That of the oldest Python that is supported."""
+UNICODE = "13"  # that of the oldest Python that is supported
 _NEWER = (
     "558 58b-58c 5c8-5c9 61d 870-891 897-89f 8b5 8c8-8d2 b53-b54 c3c c5c-c5d cdc-cdd cf3 ece "
     "170d 1715 171f 180f 1ac1-1af0 1b4c 1b4e-1b4f 1b7d-1b7f 1c89-1c8a 1dfa 208f 209d-209f "
@@ -128,9 +127,9 @@ def shuffled(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def contracted(words: frozenset[str]) -> tuple[str, ...]:
-    """Contractions, also with what folds to their letters, behind all that ends with an apostrophe
-    in a token, so that one is made or not: " I'm" -> " I's"; and the folding characters before
-    letters."""
+    """Contractions, also with what folds to their letters, behind all that a token may be when it
+    ends with an apostrophe, so that a token is made or not: " I'm" -> " I's", " I'S", " I'\u017f".
+    Then the folding characters before what they begin in a word, and before each letter."""
     endings = [*CONTRACTIONS, *map(str.upper, CONTRACTIONS), *FOLDING]
     begun = {word[: k + 1] for word in words for k, one in enumerate(word) if one in APOSTROPHES}
     begun |= {before + one for before in BEFORE_CONTRACTIONS for one in APOSTROPHES}

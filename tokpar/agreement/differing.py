@@ -11,13 +11,11 @@ import numpy as np
 from tokpar.interfaces import Decodes, Locates, TokenizerAdapter
 from tokpar.kernels import IdArray, byte_starts
 
-AROUND = 3
-"""Ids shown on either side of the first that differs."""
+AROUND = 3  # ids shown on either side of the first that differs
 Items = TypeVar("Items", str, tuple[str, ...])
 
 SECONDS = 10.0
-SIMPLE = "a b1"
-"""What characters are replaced by, the simplest first."""
+SIMPLE = "a b1"  # what characters are replaced by, the simplest first
 
 
 def first_difference(expected: IdArray, got: IdArray) -> int:

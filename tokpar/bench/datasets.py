@@ -48,8 +48,8 @@ class Dataset:
 
 def read_dataset(path: Path, field: str = "text", skip_bad_lines: bool = False) -> Dataset:
     """The texts of a .jsonl (one object per line, the text in `field`), or the one text of another
-    file. OSError; FileFormatError for a bad line unless those are skipped, and where no text is
-    left."""
+    file. Raises OSError; FileFormatError for the first bad line unless those are skipped, and where
+    no text is left."""
     rows = path.suffix in ROWS
     data = path.read_bytes()
     good: list[str] = []

@@ -21,11 +21,9 @@ from tokpar.kernels import IdArray
 from tokpar.types import Report, Rows
 
 WINDOW = 1024
-RUN = 4
-"""Ids in a row that must be equal for two sequences to count as in step again."""
+RUN = 4  # ids in a row that must be equal for two sequences to count as in step again
 Item = TypeVar("Item")
-Moved = Callable[[int], object]
-"""Is told how many code points are done."""
+Moved = Callable[[int], object]  # is told how many code points are done
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class Sample:
         return self.share == 1
 
 
-Samples = dict[Any, list[Sample]]
-"""By the key of the job."""
+Samples = dict[Any, list[Sample]]  # by the key of the job
 
 
 @dataclass(frozen=True)
@@ -168,9 +165,9 @@ def encode_job(
     *texts: str,
     batch: bool = False,
 ) -> TimedJob:
-    """Encodes a text, or with `batch` several in one call, and compares the ids with the own ones.
-    The time is per text, without that; the report is the first's. OptionError for an unknown
-    option."""
+    """Encodes a text, or with `batch` several in one call; compares the ids with the tokenizer's
+    own, outside of the time. The time is per text, the report that of the first. Raises OptionError
+    for an option that the method's strategy does not have."""
     encoder = tokpar.Encoder(
         subject.adapter,
         strategy=method.strategy,

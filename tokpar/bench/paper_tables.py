@@ -22,8 +22,7 @@ PUBLISHED = {
 """Table 1, share of the texts that are equal, with DeepSeek's tokenizer. Chunks of the paper have
 other sizes than ours, and its machine other cores; its milliseconds were not read."""
 
-PAPER_METHODS = ("serial", *PUBLISHED, "lopt", "auto")
-"""Those of table 1, and ours."""
+PAPER_METHODS = ("serial", *PUBLISHED, "lopt", "auto")  # those of table 1, and ours
 FIGURES = {"length": 3, "chunk": 4, "workers": 7, "batch": 8}
 _OTHERS = "Published: LoPT (arXiv 2511.04952), on L-Eval, with other chunks and on another machine."
 

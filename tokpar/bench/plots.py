@@ -21,8 +21,7 @@ NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010
 WIDTH, HEIGHT = 5.2, 3.6  # inches
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a37c00", "#3d9bd1")
 """Told apart by the colour-blind (Okabe and Ito, two of them darkened), on white and on black."""
-LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))
-"""Colour and marker of one method after another."""
+LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # colour and marker of one method after another
 INK = "#1f2328"
 GREY = "#7d8590"
 WRONG = "#d55e00"

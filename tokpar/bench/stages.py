@@ -27,8 +27,7 @@ BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it. For "auto" the
 first that suits is taken: chunk times are what a projection is made of."""
 REAL = (1, 2)
-WORKERS = (8, 32, 112)
-"""Of machines that are not here."""
+WORKERS = (8, 32, 112)  # of machines that are not here
 OWN, ALONE = "own", "alone"
 Calls = Sequence[Sequence[float]]
 """Of each call of the executor, in order, the seconds of each chunk. No call begins before the

@@ -19,8 +19,7 @@ CODINGS = ("plain", "steps", "behind")
 """As they are; each less the one before; each less the seam's position."""
 COMPRESSIONS = ("none", "zlib")
 MOST_COLUMNS = 64
-MOST = 1 << 53
-"""No number of a certificate is above this, so that sums of differences are exact."""
+MOST = 1 << 53  # no number of a certificate is above this, so that sums of differences are exact
 _SHRINKS = 128
 _ALWAYS = 1 << 16
 

@@ -22,8 +22,7 @@ Region = tuple[int, int]
 """[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
 the whole text."""
 
-IN_VAIN = 2
-"""How many times the length of the text may be scanned in regions that are then refused."""
+IN_VAIN = 2  # how many times the length of the text may be scanned in regions that are then refused
 
 
 class Regions:

@@ -15,8 +15,7 @@ UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
 _WORD = 8
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 _NO_BYTE = 0xFF  # of no UTF-8
-_MOST_IDS = 1 << 26
-"""No vocabulary has more; tables of this length are still small."""
+_MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still small
 
 
 def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> bool:

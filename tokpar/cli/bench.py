@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
-from tokpar.cli.options import declare_output
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import declare_output, plural, print_json
 from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from tokpar.bench.tables import Table
 
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
-SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)
-"""Texts of each kind, code points of each."""
+SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +136,7 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
 
 
 def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
-    """The files as datasets, or drawn ones; skipped lines go to stderr. OSError,
+    """The files as datasets, or drawn ones; says on stderr which lines are skipped. Raises OSError,
     FileFormatError."""
     from tokpar.bench.datasets import read_dataset, synthetic
 

@@ -19,8 +19,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tokpar.cli.options import declare_output, declare_ranks, options_of, rank_settings, read_source
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import (
+    declare_output,
+    declare_ranks,
+    options_of,
+    plural,
+    print_json,
+    rank_settings,
+    read_source,
+)
 from tokpar.errors import ConformanceError, FileFormatError, OptionError, UnknownNameError
 from tokpar.hooks import OFFERS
 from tokpar.loading import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tokpar.cli import options
-from tokpar.cli.output import print_json
+from tokpar.cli.options import print_json
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source
-from tokpar.cli.output import plural, print_json, print_table, visible
+from tokpar.cli.options import Source, plural, print_json, print_table, visible
 from tokpar.types import Chunk, Seam, Split
 
 SHOWN = 20

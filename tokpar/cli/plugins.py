@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from tokpar.cli.output import print_json, print_table
+from tokpar.cli.options import print_json, print_table
 
 HEADER = ("name", "owner", "version", "state")
 

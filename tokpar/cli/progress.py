@@ -14,8 +14,7 @@ from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
 from tokpar.types import Rows
 
 STEPS = 50
-LEAST_STEP = 1 << 18
-"""Code points between two moves of the bar: each move waits for all workers."""
+LEAST_STEP = 1 << 18  # code points between two moves of the bar: each move waits for all workers
 PATIENCE_SECONDS = 0.5
 
 Choose = Callable[[TokenizerAdapter, int], Executor]

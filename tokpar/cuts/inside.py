@@ -251,8 +251,8 @@ class Inside:
         return min(max(target, (start + stop) // 2), piece[1] - least), start, stop
 
     def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
-        """The first place near, from this one on, where the pre-token can be parted; else
-        itself."""
+        """The first place, from this one on, where the pre-token can be parted; itself if that is
+        not near."""
         near = range(place, min(place + _NEARBY, piece[1] + 1))
         ends = (p for p in near if p in piece or self.apart(text, piece, p))
         return next(ends, place)

@@ -12,8 +12,7 @@ from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
-Ranges = tuple[tuple[int, int], ...]
-"""Inclusive code point ranges, ascending and disjoint."""
+Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
 
 WHITESPACE: Ranges = (
     (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),

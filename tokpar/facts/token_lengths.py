@@ -11,8 +11,7 @@ import numpy as np
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, spans_from_lengths
 from tokpar.types import Facts
 
-_DENSE = 8
-"""A table of all ids is made up to so many times the number of tokens."""
+_DENSE = 8  # a table of all ids is made up to so many times the number of tokens
 
 
 class TokenLengths:

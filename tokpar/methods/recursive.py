@@ -85,9 +85,9 @@ def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
 def build(
     *, depth: int | None = None, acceptance: Literal["certified", "paper"] = "certified"
 ) -> tuple[RecursiveSplitter, OverlapMerger]:
-    """`depth`: the text is halved so often; None: by its length (1 from 20,000 code points on, 2
-    from 100,000, 3 from 500,000; from 1,000,000 on `blocks`). `acceptance`: "certified" or
-    "paper"."""
+    """`depth`: the text is halved so often; by its length if None (1 from 20,000 code points on, 2
+    from 100,000, 3 from 500,000; from 1,000,000 on `blocks`). `acceptance`: "certified", or "paper"
+    for the published midpoint filter."""
     if depth is not None:
         require_count("depth", depth, least=0)
     require_choice("acceptance", acceptance, ACCEPTANCES)

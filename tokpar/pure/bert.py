@@ -19,8 +19,7 @@ SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
 
 _EXPECTED = "expected one token of a BERT vocabulary per line"
-_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')
-"""How JSON and ``.tiktoken`` files begin."""
+_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')  # how JSON and ``.tiktoken`` files begin
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:

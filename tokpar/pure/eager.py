@@ -46,20 +46,15 @@ class EagerBPE:
         self._bytes = bytearray()
         self._whole: bytes | None = b"" if self.tables.dictionary.whole else None
         """All bytes so far, while they may become one token that merging cannot make."""
-        self._waiting: list[int] = []
-        """Ids that would be final if they did not."""
+        self._waiting: list[int] = []  # ids that would be final if they did not
         self._open: dict[int, bytes] = {}
         """Open places before the last -> a token that goes on from there, beyond the last."""
-        self._unknown: set[int] = set()
-        """Places that may be open."""
+        self._unknown: set[int] = set()  # places that may be open
         self._node: dict[int, int] = {}
         """Place -> last token of the prefix up to it; of places that lead to those above."""
-        self._branch: dict[int, int] = {}
-        """Place -> the place just below `_out` that leads to it."""
-        self._below = {0: 0}
-        """Place -> how many places just below it are kept."""
-        self._sum_below = {0: 0}
-        """Place -> their sum; the place itself if it is one."""
+        self._branch: dict[int, int] = {}  # place -> the place just below `_out` that leads to it
+        self._below = {0: 0}  # place -> how many places just below it are kept
+        self._sum_below = {0: 0}  # place -> their sum; the place itself if it is one
 
     def feed(self, data: bytes) -> list[int]:
         """Ids that became final with these bytes."""

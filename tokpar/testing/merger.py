@@ -29,8 +29,7 @@ from tokpar.testing.splitter import chunks_complaint
 from tokpar.testing.strategy import certificate_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
 
-MOST_ROUNDS = 8
-"""So often the chunks at open seams are fused, and the merger is asked again."""
+MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
 
 
 @dataclass(frozen=True)

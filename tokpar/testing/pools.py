@@ -83,8 +83,7 @@ other text."""
 MOST = 400
 """Code points of a drawn text, or of one that is made of the vocabulary: it may have tokens of a
 hundred spaces, and the finest chunks are single code points."""
-LONG = 2000
-"""Texts above this many code points are only given to checks that are made for them."""
+LONG = 2000  # texts above this many code points are only given to checks that are made for them
 MOST_ADDED = 50
 
 

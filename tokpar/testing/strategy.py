@@ -35,10 +35,8 @@ from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
 from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Report, Rows
 
-NEAR = 60
-"""Code points of a text in which every place is tried."""
-BATCHED = 4
-"""Of so many texts one goes into the batch; each is encoded alone, too."""
+NEAR = 60  # code points of a text in which every place is tried
+BATCHED = 4  # of so many texts one goes into the batch; each is encoded alone, too
 SMALL: dict[str, tuple[Any, ...]] = {
     "chunk_chars": (1, 7, 40),
     "overlap_chars": (3, 5, 24),

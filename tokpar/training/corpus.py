@@ -18,11 +18,9 @@ from tokpar.errors import FileFormatError, OptionError
 
 JOB_BYTES = 1 << 20
 LONGEST_CHARACTER = 4
-INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
-"""Bytes of UTF-8 that no character begins with."""
+INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that no character begins with
 
-Read: TypeAlias = Callable[[int, int], bytes]
-"""The bytes [start, stop) of a file or text."""
+Read: TypeAlias = Callable[[int, int], bytes]  # the bytes [start, stop) of a file or text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,7 @@ class FileSlice:
             ) from None
 
 
-Slice = FileSlice | bytes
-"""Of a text, its UTF-8."""
+Slice = FileSlice | bytes  # of a text, its UTF-8
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ from tokpar.kernels import IntArray
 Ties = Literal["huggingface", "lexicographic"]
 TIES: tuple[Ties, ...] = ("huggingface", "lexicographic")
 Pair = tuple[int, int]
-Key: TypeAlias = int
-"""A pair as one number: left id * 2**32 + right id."""
+Key: TypeAlias = int  # a pair as one number: left id * 2**32 + right id
 
 NONE = -1
 _RIGHT = (1 << 32) - 1

@@ -21,10 +21,8 @@ from tokpar.training.corpus import Boundaries, Job, jobs_of
 from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
 
-FEW_JOBS = 4
-"""Fewer are not worth starting processes."""
-IN_FLIGHT = 2
-"""Jobs that each worker has, so that the next is there when one is done."""
+FEW_JOBS = 4  # fewer are not worth starting processes
+IN_FLIGHT = 2  # jobs that each worker has, so that the next is there when one is done
 
 
 class PreTokenCounter:
@@ -57,8 +55,7 @@ class PreTokenCounter:
 
 
 NewCounter = Callable[[], PreTokenCounter]
-Moved = Callable[[int], object]
-"""Is told the size of each job as it is done."""
+Moved = Callable[[int], object]  # is told the size of each job as it is done
 
 
 def counted(
