@@ -5,8 +5,6 @@ ConformanceError that names each failed check with the smallest text that shows 
 hypothesis.
 """
 
-from __future__ import annotations
-
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError as error:

@@ -196,12 +196,6 @@ def contractions() -> Texts:
 
 
 @cache
-def any_unicode() -> Texts:
-    """Any code points but surrogates."""
-    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-
-
-@cache
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
     return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
@@ -213,7 +207,8 @@ def fragments() -> Texts:
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
     punctuation = st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
     shapes = (whitespace(), digits(), punctuation, *[contractions()] * 2, runs())
-    written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode())
+    any_unicode = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+    written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode)
     repetitive = (periodic(), aperiodic(), near_overlaps(), runs_at_offsets())
     return pick(*usual, *shapes, *written, *repetitive)
 
