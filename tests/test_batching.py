@@ -17,9 +17,8 @@ import tokpar
 from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tokpar.errors import EngineError
-from tokpar.executors.native import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import ThreadExecutor
+from tokpar.executors.threads import MemoExecutor, ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.results import Results
 from tokpar.types import Rows

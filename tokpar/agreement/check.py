@@ -26,12 +26,9 @@ from tokpar.kernels import IdArray
 
 EDITION = "3"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
-SECONDS = 2.0
-"""For each of the two passes that make a differing text smaller."""
-TEXTS, APART = "texts", "apart"
-"""What is counted: texts with the same ids, code points with others."""
-TOGETHER = 256
-"""Code points in one text, where many are looked at."""
+SECONDS = 2.0  # for each of the two passes that make a differing text smaller
+TEXTS, APART = "texts", "apart"  # what is counted: texts with the same ids, code points with others
+TOGETHER = 256  # code points in one text, where many are looked at
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 Call = Callable[[str], IdArray]

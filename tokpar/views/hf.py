@@ -14,10 +14,9 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import code_point_spans
 from tokpar.types import Piece, Rows
-from tokpar.views import hf_call, hf_result, hf_rows
+from tokpar.views import View, hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_file import FileTokenizer
-from tokpar.views.refusals import View
 
 if TYPE_CHECKING:
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
