@@ -1,7 +1,6 @@
 """Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold.
-
-`tiktoken_ext.openai_public` has them too, but in functions that download a vocabulary when called.
-"""
+`tiktoken_ext.openai_public` has them too, but in functions that download a vocabulary when
+called."""
 
 from __future__ import annotations
 
