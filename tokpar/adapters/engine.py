@@ -1,6 +1,5 @@
 """Engines of other packages: they turn text into ids, the file tells everything else. A plugin
-describes one by an `Engine`; `load_engine` compares its ids with those of the file's own
-library."""
+describes one by an `Engine`; `load_engine` compares its ids with those of the file's library."""
 
 from __future__ import annotations
 

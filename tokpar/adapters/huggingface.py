@@ -1,7 +1,6 @@
 """Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`,
 BERT's `vocab.txt`. Chunks are encoded on a private copy without truncation, padding and
-post-processor, which shares the caller's model; the caller's object is only asked to encode and
-decode."""
+post-processor, which shares the model; the caller's object is only asked to encode and decode."""
 
 from __future__ import annotations
 

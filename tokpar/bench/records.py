@@ -1,5 +1,4 @@
-"""What was measured, as rows, and its JSON form; and on what: machine, versions, texts, tokenizers,
-command line, date."""
+"""What was measured, as rows, and as JSON; and on what machine, versions, texts, tokenizers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Where the time of one encode goes, what Amdahl's law makes of it, and what a schedule of the
-measured chunk times does, beside real runs on one and two workers. Everything but the chunk times
-is serial."""
+"""Where the time of one encode goes, what Amdahl's law makes of it, and a schedule of the measured
+chunk times, beside real runs on one and two workers. All but the chunk times is serial."""
 
 from __future__ import annotations
 

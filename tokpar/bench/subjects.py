@@ -1,5 +1,4 @@
-"""What is compared: methods, each under one name; and tokenizers, engines and executors, opened for
-the time of a run."""
+"""What is compared: methods by name; tokenizers, engines and executors, opened for a run."""
 
 from __future__ import annotations
 

@@ -151,9 +151,8 @@ class Inside:
         raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
 
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
-        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids
-        `token` in front of the longest string show, by Lemma 4, that it is canonical and may follow
-        itself."""
+        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids in
+        front of the longest show, by Lemma 4, that `token` is canonical and may follow itself."""
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1

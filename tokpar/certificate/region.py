@@ -1,6 +1,5 @@
-"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5), found by the
-library `regex` in any part of a text, on characters that all engines read alike (correction
-0'.1)."""
+"""Stretches between two certain cuts, and their pre-tokens (THEORY 7.2, 7.5), found by the library
+`regex` in any part of a text, on characters that all engines read alike (correction 0'.1)."""
 
 from __future__ import annotations
 

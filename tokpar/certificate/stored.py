@@ -44,9 +44,8 @@ class Storable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
-    """What a file says of an encoding; `check` takes it in the place of the encoding.
-    `text_length`: code points. `text_sha256`: of the UTF-8 bytes, lone surrogates passed
-    through."""
+    """What a file says of an encoding; `check` takes it in its place. `text_length`: code points.
+    `text_sha256`: of the UTF-8 bytes, lone surrogates passed through."""
 
     ids: IdArray
     seams: Seams

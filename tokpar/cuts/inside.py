@@ -112,9 +112,8 @@ class Inside:
 
     def passed_over(self, text: str, start: int, stop: int) -> int:
         """The first pre-token boundary in [start, stop) that a scan shows, or `stop`: no K1 cut is
-        before; `start` > 0. K1 cuts are pre-token boundaries in every text around their two
-        characters, so a scan of any part of the text shows them. It stops where engines may differ
-        on a character."""
+        before; `start` > 0. K1 cuts are boundaries in every text around their two characters, so a
+        scan of any part shows them. It stops where engines may differ on a character."""
         size = _LEAST_SCANNED
         while start < stop:
             edges = self.scanner.edges(text[start - 1 : min(start + size, stop)])

@@ -189,8 +189,7 @@ def _cycles(edges: Sequence[int], period: int) -> Iterator[int]:
 
 
 def period_at(text: str, start: int, stop: int) -> int | None:
-    """The least period, at most half of it, of text[start:stop]: "ababab" -> 2; None without
-    one."""
+    """The least period, at most half of it, of text[start:stop]: "ababab" -> 2; None if none."""
     half = (stop - start) // 2
     again = text.find(text[start : start + half], start + 1, stop) if half else -1
     period = again - start

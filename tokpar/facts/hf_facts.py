@@ -36,9 +36,8 @@ class _Falling:
 
 def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Facts:
     """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
-    `encode_special_tokens`: the tokenizer's flag of that name, which the file does not hold; with
-    it special tokens are not matched and therefore left out. Raises KeyError if there is no
-    model."""
+    `encode_special_tokens`: the tokenizer's flag, which the file does not hold; with it special
+    tokens are not matched and therefore left out. KeyError if there is no model."""
     model: Json = config["model"]
     normalizers = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))

@@ -1,5 +1,4 @@
-"""How many bytes of text each id stands for, and the places that no token reaches across (lemma
-24)."""
+"""How many bytes of text each id stands for, and where no token reaches across (lemma 24)."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ _DENSE = 8  # a table of all ids is made up to so many times the number of token
 
 class TokenLengths:
     """UTF-8 bytes of tokens by id; of an id given twice the later counts. `shared`: ids of several
-    tokens, each with their bytes; where more than one of these is found in the text the first is
-    meant."""
+    tokens, each with their bytes; of those found in the text the first is meant."""
 
     def __init__(
         self,

@@ -130,8 +130,7 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
 
 @dataclass(frozen=True)
 class Licences:
-    """What may be licensed in one text; `regions`: those that were asked for, each scanned once
-    (theorem 14)."""
+    """What may be licensed in one text; `regions`: those asked for, scanned once (theorem 14)."""
 
     text: str
     inside: Inside

@@ -19,8 +19,7 @@ from tokpar.types import Chunk, Join, Piece, Seam, Split, fused, united
 @dataclass(frozen=True)
 class OverlapMerger:
     """Joins at each seam that `accept` accepts, and without overlap at certified cuts. `restart`:
-    on failure all is encoded again with the splitter's next attempt; else the two chunks are
-    mended."""
+    on failure all is encoded again with the next attempt; else the two chunks are mended."""
 
     accept: Accept
     restart: bool = False

@@ -22,9 +22,8 @@ _OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')  # how JSON and ``.tiktoke
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
-    """A parsed ``tokenizer.json`` that makes of the vocabulary what `BertTokenizerFast` does;
-    `lowercase` takes accents off too. FileFormatError as of `read_vocab_txt`, and without one of
-    `REQUIRED`."""
+    """A parsed ``tokenizer.json`` that does what `BertTokenizerFast` does; `lowercase` takes
+    accents off too. FileFormatError as of `read_vocab_txt`, and without one of `REQUIRED`."""
     ids = read_vocab_txt(path)
     _require_tokens(ids, path)
     special = [AddedToken(token, id_) for token, id_ in ids.items() if token in SPECIAL]

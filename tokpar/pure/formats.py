@@ -32,9 +32,8 @@ _MAX_ID = 2**32 - 1
 
 
 def read_ranks(path: Source) -> Ranks:
-    """Tokens and ranks of a ``.tiktoken`` file, in the order of its lines. FileFormatError, with
-    the line, for what is no base64 token, space and rank, or repeated; and if a single byte has no
-    rank."""
+    """Tokens and ranks of a ``.tiktoken`` file, in its order. FileFormatError, with the line, for
+    what is no base64 token, space and rank, or repeated; and if a single byte has no rank."""
     ranks: Ranks = {}
     line_of: dict[int, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):

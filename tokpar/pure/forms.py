@@ -30,8 +30,7 @@ def normalized(form: Form, text: str) -> str:
 
 def trace(form: Form, text: str) -> list[int]:
     """Index into `text` for each character of `normalized(form, text)`: "é" in NFD -> [0, 0]. After
-    reordering it is that of the character whose place was taken; of a composed letter, its first
-    part's."""
+    reordering that of the character whose place was taken; if composed, of the first part."""
     if text.isascii():
         return list(range(len(text)))
     edits = _decomposed(form, text)

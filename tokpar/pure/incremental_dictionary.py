@@ -90,8 +90,7 @@ class Dictionary:
     def apart(self, left: int, right: int) -> bool:
         """Merging the bytes of both makes both tokens, before anything is merged across. Looks at
         the states in which a last part of `left` and a first part of `right` are neighbours, from
-        the last to the first: whether the two merge before one grows. Left comes first at equal
-        priority."""
+        the last on: whether the two merge before one grows. Left comes first at equal priority."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:

@@ -75,8 +75,7 @@ def merge_by_queue(
 ) -> list[int]:
     """First atoms of the parts that are left of `size` atoms, and `size`. `code(i, j, k)`: of
     merging the parts [i, j) and [j, k), or `NEVER`; asked once for every pair. `join(i, code)` is
-    told of each merge. Pairs wait under their code by their first atom, out of date when that has
-    another code."""
+    told of each merge. Pairs wait under their code by their first atom, until that has another."""
     after = list(range(1, size + 2))
     before = list(range(-1, size))
     current = [NEVER] * size

@@ -1,6 +1,5 @@
-"""Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold.
-`tiktoken_ext.openai_public` has them too, but in functions that download a vocabulary when
-called."""
+"""Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold,
+and `tiktoken_ext.openai_public` only in functions that download a vocabulary."""
 
 from __future__ import annotations
 

@@ -111,8 +111,7 @@ def strategy_checks(
 
 
 def small_options(build: Callable[..., object]) -> list[dict[str, Any]]:
-    """Up to three sets of options, of a strategy or a splitter, that make many seams in a short
-    text."""
+    """Up to three sets of options that make many seams in a short text."""
     names = [name for name in inspect.signature(build).parameters if name in SMALL]
     return [{name: SMALL[name][k] for name in names} for k in range(3)] if names else [{}]
 

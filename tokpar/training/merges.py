@@ -3,13 +3,9 @@ neighbours becomes one token.
 
 All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
 where it may stand. A merge looks only at those: the pairs of each place with its neighbours are
-withdrawn, the left symbol becomes the new one, the right one is unlinked, and the pairs with the
-new symbol are registered.
-
-A pair that holds the newest symbol is registered once, by the merge that made the symbol; from then
-on its count only falls. So a heap has one entry per pair, whose count is looked up when it comes to
-the top and put right if it is too high, and a pair that is too rare when it is registered is
-forgotten.
+withdrawn, the left symbol becomes the new one, the right one is unlinked, and the new pairs are
+registered: once each, and from then on the count only falls. So a heap has one entry per pair,
+whose count is put right when it comes to the top; a pair that is too rare is forgotten.
 
 These are the merges of Hugging Face's `BpeTrainer`, which counts overlapping pairs as well ("aaa"
 holds "aa" twice). No token is made by two pairs: whatever merges inside an occurrence of its bytes

@@ -33,9 +33,8 @@ _BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What stands around the ids of a text. `types`: type ids of prefix, text and suffix, one id
-    standing for the whole text. `trims`: for each stage that takes spaces out of the offsets
-    whether it spares a space that the tokenizer put in front. `blanks`: counts them; None if there
-    is no such stage."""
+    standing for the text. `trims`: for each stage that takes spaces out of the offsets whether it
+    spares one that the tokenizer put in front. `blanks` counts them; None without such a stage."""
 
     prefix: IdArray
     suffix: IdArray
