@@ -1,7 +1,5 @@
 """What a caller gets: a `Batch` of the ids of many texts, and the `Encoding` of one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

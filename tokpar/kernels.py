@@ -1,7 +1,5 @@
 """Plain functions on arrays and strings; imports nothing of tokpar."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Options that several parts take, checked in one place; and how many workers there are."""
 
-from __future__ import annotations
-
 import os
 
 from tokpar.errors import OptionError

@@ -1,8 +1,6 @@
 """One text that was cut: its pieces joined, and what cannot be joined mended, or the text given up.
 A tokenizer that fails on a slice has failed on the text only if that ends at certified cuts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

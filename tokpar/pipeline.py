@@ -1,8 +1,6 @@
 """From texts to ids: split -> encode -> join -> finish. One text is a batch of one. Works on plain
 objects; nothing here knows about plugins, names or defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

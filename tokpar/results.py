@@ -1,7 +1,5 @@
 """What became of each text, and how a `Batch` and its encodings are made of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

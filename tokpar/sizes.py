@@ -1,8 +1,6 @@
 """Which executor suits which tokenizer, the size of its chunks, and from which size on splitting
 pays: measured on 2 cores with English text (docs/benchmarks.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tokpar.interfaces import EncodesMany, HasSpec, Remembers, TokenizerAdapter, facts_of

@@ -1,7 +1,5 @@
 """Where the finished ids of a text lie: computed only when somebody asks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

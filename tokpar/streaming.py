@@ -2,8 +2,6 @@
 certified cuts by the tokenizer itself (proofs/stream.md), inside pre-tokens by one that encodes
 eagerly, and at the end where nothing is certified."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain

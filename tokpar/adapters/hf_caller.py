@@ -1,7 +1,5 @@
 """The caller's tokenizer: its own calls, and what its ids depend on."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from array import array

@@ -1,8 +1,6 @@
 """Ids of short stretches of text that recur, each encoded once. New ones go through the engine's
 batch call many to a text, an added token between them, which keeps them apart (theorem 6.1)."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """`tiktoken.Encoding` objects: those that encode in their own way, and one for each busy thread."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any

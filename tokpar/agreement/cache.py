@@ -6,8 +6,6 @@ XDG_CACHE_HOME     holds it as `tokpar` where TOKPAR_CACHE is not set; else it i
 A directory that cannot be written, or a file that is not what it should be, is no error: then it is
 as if nothing had been found."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,8 +1,6 @@
 """Which texts two tokenizers are compared on: short ones that tokenizers stumble over, those that
 the vocabulary suggests, all of Unicode, and long ones. Always the same, without any package."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain

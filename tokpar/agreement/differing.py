@@ -1,7 +1,5 @@
 """Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

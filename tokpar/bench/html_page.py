@@ -1,7 +1,5 @@
 """Results as one HTML page that needs nothing else: pictures inline, no script, no network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,8 +1,6 @@
 """The three tables of the LoPT paper: our figures beside those it publishes, as far as they were
 read. A figure that was not read says so, and is never a guess."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

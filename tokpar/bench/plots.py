@@ -1,8 +1,6 @@
 """Results as pictures, SVG and PNG, one panel each, so that a narrow screen can show them.
 matplotlib is imported when something is drawn."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

@@ -4,8 +4,6 @@ acts.
 Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files cannot be used.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

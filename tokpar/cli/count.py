@@ -1,7 +1,5 @@
 """Count the ids that `tokpar encode` gives: one line per text, and their total."""
 
-from __future__ import annotations
-
 import argparse
 
 from tokpar.cli import options

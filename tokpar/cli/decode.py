@@ -1,7 +1,5 @@
 """Decode ids: exactly the text on standard output, with a newline after it only on a terminal."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -3,8 +3,6 @@
 The column "around" shows the text beside each cut, which is marked by "│".
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import pairwise
 from typing import Any

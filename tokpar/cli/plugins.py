@@ -3,8 +3,6 @@
 TOKPAR_PLUGINS, a comma list of names, limits which third-party plugins are loaded; empty: none.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """List the strategies: what each one promises, on what conditions, and its options."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

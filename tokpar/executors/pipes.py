@@ -2,8 +2,6 @@
 safe after native pools were used, and without an ``if __name__ == "__main__"`` guard. When its
 parent is gone, its input ends, and so does it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """One text after the other in the calling thread; and what one text means to every executor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

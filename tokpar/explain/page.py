@@ -1,7 +1,5 @@
 """The seams of one text as a page: one file that needs no network."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

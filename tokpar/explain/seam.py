@@ -1,7 +1,5 @@
 """The story of one seam: what each chunk found there, what was joined, and what is serial."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """One seam as lines of a terminal, readable without colour too."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """One encode, the chunks and pieces that its merger was given at last, and the serial ids; where
 the joined ids are others, and which seam is nearest."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence

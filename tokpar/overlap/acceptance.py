@@ -1,8 +1,6 @@
 """What makes a seam between two overlapping chunks acceptable: a rule, or what a paper published.
 Each acceptance looks at one overlap and answers with a join, or None."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

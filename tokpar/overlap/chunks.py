@@ -1,8 +1,6 @@
 """Chunks of a text: between cuts and over edges that both sides reach across; which of them meet at
 a certified cut, and which a memory may divide further."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """Chunks that overlap joined at the longest run of ids that two pieces have in common.
 ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it. The
 rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

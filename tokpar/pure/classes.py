@@ -17,8 +17,6 @@ inert      characters that normalization forms leave as they are and never join 
            Python's tables say, because the engine's know nothing of them
 lower      letters of recent Unicode versions, each with its lowercase"""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache

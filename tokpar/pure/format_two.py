@@ -2,8 +2,6 @@
 byte-level is a flag of the model, Metaspace a normalizer and a Split, a template lists ids. What
 has no counterpart in 1.0 stays as it is, for the reader of 1.0 to refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 ``tokenizer.json`` of byte-level BPE lists its merges, best first; a ``.tiktoken`` file tokens only,
 whose rank is both id and priority, and its regex and special tokens live in code."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

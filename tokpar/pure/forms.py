@@ -2,8 +2,6 @@
 characters ("inert", see `tokpar.pure.classes`) stand between texts that Python normalizes, where a
 Python of any version agrees with the engine."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

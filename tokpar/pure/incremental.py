@@ -3,8 +3,6 @@ BPE Tokenization" (arXiv 2605.30813). It is that of a shorter prefix and one mor
 last token of each prefix is kept. That is found among the tokens that the prefix ends with; the
 proof is in proofs/incremental-bpe.md."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise

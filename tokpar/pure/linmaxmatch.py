@@ -3,8 +3,6 @@ Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie stan
 since the last token; where no edge goes on, the tokens of that are known, and the node of the
 rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 _BEGIN, _INSIDE = 0, 1

@@ -1,7 +1,5 @@
 """What every model offers to the pipeline, and how it is read from a ``tokenizer.json``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, Protocol, TypeVar

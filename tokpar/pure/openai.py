@@ -1,8 +1,6 @@
 """Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold,
 and `tiktoken_ext.openai_public` only in functions that download a vocabulary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

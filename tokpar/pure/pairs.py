@@ -1,7 +1,5 @@
 """Byte-pair encoding by explicit priority of pairs, as HF's `models.BPE` does it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 whose class all agree on. Where syntaxes give a pattern several meanings (`$`, `{1,3}+`, `\\w`,
 look-behind, sets in sets ...) it is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias, get_args

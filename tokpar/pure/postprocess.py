@@ -1,7 +1,5 @@
 """What is applied once to all ids of a text: truncation, special tokens around it, padding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -2,8 +2,6 @@
 patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
 from (`Traced`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

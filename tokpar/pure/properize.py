@@ -3,8 +3,6 @@ those that make its parts) and tokenizes as before: engines and papers may need 
 must keep, of each token and each rival for its left part, which is made first (`Dictionary.beats`);
 there is none if these demands and properness form a cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter

@@ -5,8 +5,6 @@ merge makes it anywhere. For what merges inside a token, in any text, is a begin
 in the token alone, until it is made. So there is one pair per token, with its rank as priority, and
 the ids are equal on every text."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -7,8 +7,6 @@
 `tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
 `tokenizer_of` makes one of a byte-level `Vocabulary`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Byte-level BPE as one plain value, whatever kind of file it was read from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise

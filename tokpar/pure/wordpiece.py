@@ -2,8 +2,6 @@
 Tokens that do not begin the word are spelt with a prefix, "##". If that fails anywhere, or the word
 is too long, the whole word is unknown: nothing is undone, as in "abc" with "ab", "a", "##bc"."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tokpar.errors import EngineError

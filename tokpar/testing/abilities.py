@@ -1,8 +1,6 @@
 """Checks of the other abilities of an adapter, as far as it has them. Of finishing, numbers in the
 place of ids tell where each final id came from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How ids differ, and where: what every check of ids says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

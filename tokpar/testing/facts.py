@@ -1,8 +1,6 @@
 """Checks of `facts`: what a tokenizer says of itself, against what it does. Proofs rest on facts,
 so one that lies gives wrong ids with a certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

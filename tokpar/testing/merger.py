@@ -1,7 +1,5 @@
 """`check_merger`: joined right, or not at all. Chunks of many splitters, some of them silly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one; and
 what is said of them is true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 mixes all below, with contents of added tokens and texts of a vocabulary; `surrogate_texts()`. All
 join lists of fragments, so that a failing text shrinks to the few that matter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

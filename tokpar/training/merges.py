@@ -11,8 +11,6 @@ These are the merges of Hugging Face's `BpeTrainer`, which counts overlapping pa
 holds "aa" twice). No token is made by two pairs: whatever merges inside an occurrence of its bytes
 has been merged before any of its edges is crossed, and depends on these bytes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush

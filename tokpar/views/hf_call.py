@@ -1,7 +1,5 @@
 """The arguments of one call, checked and settled as transformers settles them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import Any
