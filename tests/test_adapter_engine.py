@@ -29,7 +29,7 @@ from tokpar.adapters.engine import (
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.agreement import check
-from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
 from tokpar.registry import registry

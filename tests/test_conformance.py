@@ -22,15 +22,14 @@ from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
 from tokpar.agreement.differing import simplest, smallest
-from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
-from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import ThreadExecutor
+from tokpar.executors.threads import NativeExecutor, ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate

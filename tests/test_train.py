@@ -30,10 +30,10 @@ from tokpar.facts.tables import pair_pattern, recognise
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module
-from tokpar.training import counting
+from tokpar.training import trainer
 from tokpar.training.corpus import Boundaries, FileSlice, Job, jobs_of
-from tokpar.training.counting import PreTokenCounter
 from tokpar.training.merges import TIES, Limits, Ties, learn_merges
+from tokpar.training.trainer import PreTokenCounter
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -386,7 +386,7 @@ def test_an_error_of_the_corpus_ends_the_workers(monkeypatch: pytest.MonkeyPatch
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(counting, "WorkerProcess", Recorded)
+    monkeypatch.setattr(trainer, "WorkerProcess", Recorded)
 
     def texts() -> Iterator[str]:
         for _ in range(6):
