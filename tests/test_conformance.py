@@ -73,7 +73,7 @@ MERGED = list(
 BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
 KINDS = ("default", "bert_part", "llama_style")
 BY_NAME = list(product(MERGERS, KINDS))
-EACH_ONCE = [(name, KINDS[k % len(KINDS)]) for k, name in enumerate(MERGERS)]
+EACH_ONCE = [(name, KINDS[(k + 2) % len(KINDS)]) for k, name in enumerate(MERGERS)]
 
 
 def path_of(name: str) -> Path:
@@ -99,9 +99,7 @@ def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(
-    "name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["default", "bert_part"])
-)
+@pytest.mark.parametrize("name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["bert_part"]))
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
