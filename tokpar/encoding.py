@@ -98,7 +98,7 @@ class Encoding:
     def __getitem__(self, k: int | slice) -> int | IdArray:
         return self.ids[k] if isinstance(k, slice) else int(self.ids[k])
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and dtype not in (None, self.ids.dtype):
             raise ValueError(f"ids are uint32: as {dtype} they must be copied")
         return self.ids.astype(dtype or np.uint32, copy=bool(copy))

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.cuts.finder import CutFinder, run_stop
 from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import (
     IdArray,
     IntArray,
@@ -113,9 +113,11 @@ def overlap_of(
 def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
-    if not isinstance(tokenizer, Locates):
+    locate = getattr(tokenizer, "locate", None)  # isinstance of a protocol takes longer than it
+    if locate is None:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    return tokenizer.locate(piece.ids, text[chunk.start : chunk.stop])
+    spans: SpanArray = locate(piece.ids, text[chunk.start : chunk.stop])
+    return spans
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
