@@ -207,6 +207,7 @@ def known(own: Any) -> Known:
     facts = replace(
         facts,
         unprovable=facts.unprovable or _added_reason(facts),
+        unparted=facts.unparted or _added_reason(facts),
         undivided=facts.undivided or _FAST,
         releases_gil=True,
     )

@@ -111,6 +111,11 @@ class AddedTokenGuard:
             left -= group
         return tuple(found)
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Characters of which every content has at least one, the least usual first."""
+        return tuple(mark for mark, _ in self._marked)
+
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
         """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""
         lo = hi = p
