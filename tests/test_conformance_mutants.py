@@ -1249,7 +1249,7 @@ MERGERS: dict[str, Any] = {
     "an id of the left one taken from the right one": Merges(counted(-1, -1)),
     "no rule": Merges(seam(rule=lambda seam: None)),
     "another rule": Merges(seam(rule=lambda seam: "K2")),
-    "a rule that is not": Merges(seam(rule=lambda seam: "K9")),
+    "a rule that is not": Merges(seam(rule=lambda seam: "K99")),
     "another theorem": Merges(seam(theorem=lambda seam: "22")),
     "another place": Merges(seam(position=lambda seam: seam.position + 1)),
     "another witness": Merges(seam(witness=lambda seam: ())),
