@@ -665,6 +665,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ForbidsInAList": (told(forbidden=[]), "facts"),
     "AgreesInNumbers": (told(agreement=1.0), "facts"),
     "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
+    "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
     "IsBulkyWithoutABatchCall": (Bulky, "facts"),
     "RemembersByLength": (RemembersByLength, "remembered"),
     "RemembersTooFew": (RemembersTooFew, "remembered"),
