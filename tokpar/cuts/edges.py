@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokpar.cuts.added import AddedTokenGuard, maybe_space
+from tokpar.cuts.added import AddedTokenGuard, marked, maybe_space
 from tokpar.types import AddedToken, Facts, Seam
 
 _HEAD = 4
@@ -160,7 +160,7 @@ class TokenEdges:
     @cached_property
     def _marks(self) -> tuple[str, ...]:
         """Characters one of which is in each content of `_plain`: quick to miss in a text."""
-        return tuple(AddedTokenGuard(tuple(self._plain.values())).marks)
+        return tuple(mark for mark, _ in marked(self._plain))
 
     @cached_property
     def _first(self) -> frozenset[str]:
