@@ -56,6 +56,7 @@ from tokpar.types import Facts, Seam
 
 pytestmark = pytest.mark.ids
 
+SPACES = normalizers.Replace(" ", "▁")
 CHARS = "<>[]|abcexyéu\u0301 \n▁ABC"
 MERGES = ("x<", "ab", "b>", "a>", ">b", "bc", "b▁", "▁b", "▁▁", "xé", "▁x", "  ")
 
@@ -145,6 +146,14 @@ CASES: dict[str, Callable[[], Case]] = {
     "normalized": lambda: Case(
         made(AddedToken("e", normalized=True), normalizer=normalizers.NFC()), "xe\u0301", 1
     ),
+    "dummy": lambda: Case(
+        made(
+            AddedToken(" a", normalized=True),
+            normalizer=normalizers.Sequence([normalizers.Prepend("▁"), SPACES]),
+        ),
+        "x ab",
+        1,
+    ),
     "inside": lambda: Case(made(AddedToken("<ab>", normalized=True), raw("b")), "x<ab>y", 1),
     "stripped": lambda: Case(
         made(AddedToken(" a", normalized=True), raw("<u>", rstrip=True)), "<u> ab", 5
@@ -159,7 +168,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "name",
     [
         *("left", "longer", "itself", "lstrip", "rstrip", "single_word", "normalized", "inside"),
-        *("stripped", "beside", "first", "hidden"),
+        *("stripped", "beside", "first", "hidden", "dummy"),
     ],
 )
 def test_theorem_29_needs_each_condition(name: str) -> None:
@@ -169,6 +178,15 @@ def test_theorem_29_needs_each_condition(name: str) -> None:
     assert halves_differ(lambda some: serial(tokenizer, some), text, p)
     assert finder_for(facts).edges.certify(text, p) is None
     assert p not in licensed(text, facts)
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+def test_no_edge_of_a_flagged_token_is_a_cut(flag: str) -> None:
+    """Not even where the flag does nothing."""
+    facts = facts_of(loaded(made(raw("<a>", **{flag: True}), raw("<b>"))))
+    text = "x <a> x<a><b>.<a>x"
+    places = [p for p in range(1, len(text)) if finder_for(facts).edges.certify(text, p)]
+    assert places == licensed(text, facts) == [10, 13]
 
 
 def test_all_cases_are_tried() -> None:
@@ -415,7 +433,6 @@ MESSAGES = (
 )
 TRANSCRIPT = 3 * "".join(f"<|im_start|>{who}\n{said}<|im_end|>\n" for who, said in MESSAGES)
 CHAT = tuple(raw(content) for content in ("<|im_start|>", "<|im_end|>"))
-SPACES = normalizers.Replace(" ", "▁")
 
 
 def unigram(pre: Any) -> Tokenizer:

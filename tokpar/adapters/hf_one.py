@@ -232,8 +232,6 @@ def config_of(own: Any) -> dict[str, Any]:
 def _edge_reason(facts: Facts) -> str | None:
     """Why it is not certain that an added token parts the text, where it is certain that it is
     found; None if it is."""
-    if facts.first_prefix:  # which 1.0.0rc3 puts before an added token too, if that begins a text
-        return 'nothing is proved about tokenizers 1.x and Metaspace "first"'
     moved = next((t.content for t in facts.added_tokens if t.normalized), None)
     if moved is not None and facts.scheme not in ("regex", "whole"):
         return f"nothing is proved about tokenizers 1.x and where it looks for {moved!r}"
