@@ -47,6 +47,7 @@ from tests.tokenizers_drawn import (
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -500,13 +501,33 @@ def test_a_text_without_the_tokens_is_encoded_serially_for_the_same_reason(name:
 
 
 def test_a_known_tokenizer_is_cut_at_tokens_where_nothing_else_can_be() -> None:
-    spec = ByteLevelSpec("llama3", 1, 40, extras=Extras((Added("xyz"),)))
-    tokenizer = plain_copy(build(spec))
+    tokenizer = letters()
     text = ("ab" * 40 + "xyz") * 6
     encoding = tokpar.encode(text, tokenizer, strategy="cut", executor="serial", chunk_chars=50)
     assert {seam.rule for seam in encoding.seams} == {"K9"}
     assert encoding.report.plan == "certified cuts: 6 K9"
     assert_lossless(tokenizer, text)
+
+
+def letters() -> Any:
+    """A known pattern, to which its added token is a part of a word like any other."""
+    spec = ByteLevelSpec("llama3", 1, 40, extras=Extras((Added("xyz"),)))
+    return plain_copy(build(spec))
+
+
+def test_a_token_in_a_long_pre_token_is_not_passed_over() -> None:
+    text = "ab" * 5_000 + "xyz" + "ab" * 5_000
+    encoding = tokpar.encode(text, letters(), strategy="auto", executor="serial", chunk_chars=64)
+    assert [(seam.position, seam.rule) for seam in encoding.seams][:1] == [(10_000, "K9")]
+
+
+def test_a_text_that_is_still_arriving_is_not_cut_at_edges() -> None:
+    """What follows may show that a token shares characters with another."""
+    finder = planner(letters())
+    text = "ababxyzabab"
+    assert finder.certify(text, 4) is not None
+    assert finder.certify_context(text, 4) is None
+    assert UnfinishedText(finder).last_cut(text, 0, len(text) - 1) is None
 
 
 def test_offsets_are_those_of_the_whole_text() -> None:
@@ -640,6 +661,24 @@ def test_two_tokens_of_one_content_are_no_certain_token() -> None:
     )
     assert finder_for(facts).edges.refusal is not None
     assert licensed("x<a>x", facts) == []
+
+
+def test_an_empty_token_has_no_edge() -> None:
+    facts = replace(facts_of(loaded(made(raw("<a>")))), added_tokens=(Token("", 1),))
+    assert finder_for(facts).edges.refusal is not None
+    assert [*seam_findings([Seam(1, "K9", "29", (("token", ""), ("edge", "end")))], "ab", facts)]
+
+
+def test_an_edge_does_not_make_up_for_what_is_not_provable() -> None:
+    facts = replace(facts_of(loaded(letters())), unprovable="it is said to be random")
+    text = "ab xyz"
+    seams = [
+        Seam(2, "K1", "20", (("family", "cl100k"), ("left", "non-space"), ("right", "space"))),
+        Seam(3, "K9", "29", (("token", "xyz"), ("edge", "start"))),
+    ]
+    assert not [*seam_findings(seams[1:], text, facts)]
+    assert not [*seam_findings(seams, text, replace(facts, unprovable=None))]
+    assert [*seam_findings(seams, text, facts)]
 
 
 def test_facts_that_say_nothing_license_no_edge() -> None:
