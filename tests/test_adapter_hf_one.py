@@ -26,6 +26,7 @@ from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
 from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.cli import main
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.tables import load_atoms, load_families
 from tokpar.interfaces import Remembers
@@ -410,3 +411,107 @@ def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_loca
     for start in range(0, len(found), 50):
         text = " ".join(f"a{char}b \u166d" for char in found[start : start + 50])
         adapter.locate(adapter.encode(text), text)
+
+
+# ------------------------------------------------------------------------------- K9
+
+
+CHARACTERS = "<>abxs \n▁é"
+MERGES = [["x", "<"], ["a", "b"], ["b", ">"], ["▁", "b"], ["b", "▁"], ["▁", "▁"], ["s", ">"]]
+BEFORE: dict[str, Any] = {
+    "nothing": None,
+    "Whitespace": {"type": "Whitespace"},
+    "Digits": {"type": "Digits", "individual_digits": False},
+    "Split": {
+        "type": "Split",
+        "pattern": {"String": " "},
+        "behavior": "MergedWithPrevious",
+        "invert": False,
+    },
+    **{
+        f"Metaspace {scheme} {split}": {
+            "type": "Metaspace",
+            "replacement": "▁",
+            "prepend_scheme": scheme,
+            "split": split,
+        }
+        for scheme, split in product(("always", "first", "never"), (True, False))
+    },
+}
+NORMALIZERS: dict[str, Any] = {
+    "nothing": None,
+    "NFC": {"type": "NFC"},
+    "Replace": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+    "Prepend": {"type": "Prepend", "prepend": "▁"},
+}
+CONTENTS = ("<s>", "x<", "<", "s>", "ab", "a b", " b", "b ", "\n", "\n\n", "\n\n\n", "é")
+
+
+def with_token(normalizer: str, before: str, tokens: tuple[tuple[str, bool], ...]) -> Any:
+    """A BPE that may merge over the edges of these tokens (content, `normalized`)."""
+    vocab = {token: i for i, token in enumerate([*CHARACTERS, *map("".join, MERGES), "?"])}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "special": False}
+    return of_config(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [
+                {"id": len(vocab) + i, "content": content, "normalized": normalized, **flags}
+                for i, (content, normalized) in enumerate(tokens)
+                if content not in vocab
+            ],
+            "normalizer": NORMALIZERS[normalizer],
+            "pre_tokenizer": BEFORE[before],
+            "post_processor": None,
+            "decoder": None,
+            "model": {"type": "BPE", "unk_token": "?", "vocab": vocab, "merges": MERGES},
+        }
+    )
+
+
+@given(
+    st.sampled_from(sorted(NORMALIZERS)),
+    st.sampled_from(sorted(BEFORE)),
+    st.lists(
+        st.tuples(st.sampled_from(CONTENTS), st.booleans()), min_size=1, unique_by=lambda t: t[0]
+    ).map(tuple),
+    st.lists(st.sampled_from([*CONTENTS, *CHARACTERS, "  ", "ab b"]), max_size=16).map("".join),
+)
+def test_edges_of_added_tokens_part_the_ids(
+    normalizer: str, before: str, tokens: tuple[tuple[str, bool], ...], text: str
+) -> None:
+    tokenizer = with_token(normalizer, before, tokens)
+    adapter = load(tokenizer)
+    assert adapter is not None
+    finder = finder_for(adapter.facts)
+    if finder.refusal_for(text) is not None:
+        return
+    whole = ids(tokenizer, text)
+    for p in range(1, len(text)):
+        if finder.edges.certify(text, p) is not None:
+            assert ids(tokenizer, text[:p]) + ids(tokenizer, text[p:]) == whole, (text, p)
+    encoding = tokpar.encode(text, tokenizer, strategy="cut", chunk_chars=1, executor="serial")
+    assert list(encoding) == whole
+    assert tokpar.check(encoding, text, tokenizer, full=True).ok
+
+
+def test_only_the_start_of_a_token_is_a_cut_where_what_begins_a_text_gets_a_prefix() -> None:
+    tokenizer = with_token("nothing", "Metaspace first False", (("<s>", False),))
+    adapter = load(tokenizer)
+    assert adapter is not None
+    finder = finder_for(adapter.facts)
+    assert [p for p in range(1, 5) if finder.edges.certify("a<s>b", p)] == [1]
+    assert ids(tokenizer, "a<s>") + ids(tokenizer, "b") != ids(tokenizer, "a<s>b")
+
+
+def test_an_edge_is_no_cut_where_a_token_is_searched_behind_metaspace() -> None:
+    """1.x makes a normalizer of that: the mark in front of a text comes before the token."""
+    for normalized in (True, False):
+        tokenizer = with_token("nothing", "Metaspace always False", (("<s>", normalized),))
+        adapter = load(tokenizer)
+        assert adapter is not None
+        assert (adapter.facts.unparted is None) == (not normalized)
+        assert (finder_for(adapter.facts).edges.certify("a<s>b", 1) is None) == normalized
+        parted = ids(tokenizer, "a") + ids(tokenizer, "<s>b") == ids(tokenizer, "a<s>b")
+        assert parted == (not normalized)

@@ -32,6 +32,7 @@ LICENCES: dict[str, tuple[str, tuple[tuple[str, str | None], ...]]] = {
     "K5": ("5'", tuple((n, None) for n in ("start", "stop", "right_start", "second", "left_stop"))),
     "K6": ("11", tuple((n, None) for n in ("start", "stop", "piece_stop", "token", "length", "n"))),
     "K8": ("12", tuple((n, None) for n in ("left", "left_stop", "right", "right_stop", "token"))),
+    "K9": ("29", (("token", "<|im_end|>"), ("edge", "end"))),
 }
 NUMBERS = st.integers(-(2**40), 2**40)
 
@@ -197,7 +198,7 @@ DAMAGES: list[tuple[Change, str]] = [
     (lambda h, c: h.update(report={}), "report.strategy: missing"),
     (lambda h, c: h.pop("tokenizer"), "tokenizer: missing"),
     (lambda h, c: h.update(licences=3), "licences: expected a list"),
-    (lambda h, c: h["licences"][0].update(rule="K9"), r"licences\[0\].rule"),
+    (lambda h, c: h["licences"][0].update(rule="K99"), r"licences\[0\].rule"),
     (lambda h, c: h["licences"][0].pop("rule"), r"licences\[0\].rule"),
     (lambda h, c: h["licences"][0].update(theorem=20), r"licences\[0\].theorem"),
     (lambda h, c: h["licences"][0].update(witness=[["a"]]), r"licences\[0\].witness"),

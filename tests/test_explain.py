@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
 
 import tokpar
 from tests.seams import every_lossless, part, serial
@@ -113,6 +114,8 @@ def test_lines_and_columns_count_from_one() -> None:
 
 def test_every_kind_of_seam_is_explained() -> None:
     words = {"chunk_chars": 200, "overlap_chars": 120, "min_match": 999}
+    chat = Tokenizer(models.WordLevel({"ab": 0, "?": 1}, "?"))
+    chat.add_special_tokens(["<s>", "</s>"])
     runs: list[tuple[Any, str, str, dict[str, Any]]] = [
         (plain(part("cl100k_part")), "1" * 90 + PROSE, "cut", {"chunk_chars": 20}),
         (plain(part("llama_style")), PROSE * 2, "cut", {"chunk_chars": 20}),
@@ -120,6 +123,7 @@ def test_every_kind_of_seam_is_explained() -> None:
         (plain(part("o200k_part")), "abcdefg" * 300, "auto", {"chunk_chars": 300}),
         (plain(part("cl100k_part")), "=" * 3000, "auto", {"chunk_chars": 60}),
         (plain(part("bert_part")), PROSE * 9, "lopt", words),
+        (plain(chat), "<s>ab</s>" * 9, "cut", {"chunk_chars": 20}),
     ]
     found = set()
     for adapter, text, strategy, options in runs:

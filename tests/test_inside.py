@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
 import tokpar
 from tests.seams import part, plain_settings, serial
@@ -204,9 +204,13 @@ def test_added_tokens_are_never_beside_a_seam_inside(special: str) -> None:
 
 def test_an_added_token_anywhere_keeps_a_text_without_regex_whole() -> None:
     tokenizer = plain_copy(without_regex("default"))
-    tokenizer.add_tokens(["qq"])
+    tokenizer.add_tokens([AddedToken("qq", single_word=True)])
     assert encoded(tokenizer, "a" * N + "qq", 64).report.plan == "serial"
     assert encoded(tokenizer, "a" * N + "q", 64).report.plan != "serial"
+    tokenizer = plain_copy(without_regex("default"))
+    tokenizer.add_tokens(["qq"])
+    seams = encoded(tokenizer, "a" * N + "qq", 64).seams
+    assert [(seam.position, seam.rule) for seam in seams] == [(N, "K9")]
 
 
 def test_a_tokenizer_that_changes_the_text_is_not_divided() -> None:

@@ -150,7 +150,11 @@ def test_cjk_does_not_separate_without_handle_chinese_chars() -> None:
 def test_absorbing_beside_an_added_token_is_refused(added: str, text: str, p: int) -> None:
     tokenizer = Tokenizer.from_str(part("llama_style").to_str())
     tokenizer.add_tokens([AddedToken(added, normalized=False)])
-    assert refused(tokenizer, text, p)
+    seam = finder(tokenizer).certify(text, p)
+    assert finder(tokenizer).certify_context(text, p) is None
+    # an edge of the token is a cut, of which no space is left out
+    assert (seam is not None and seam.rule) == (text.find(added) in (p, p - len(added)) and "K9")
+    assert seam is None or not wrong_in_fact(tokenizer, text, p)
     assert_lossless(tokenizer, text)
     assert_lossless(tokenizer, f"the quick {text} brown fox")
 

@@ -21,6 +21,7 @@ from tokpar.mending import Method
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
 from tokpar.sizes import fit_for, fitting_executor
+from tokpar.types import Facts
 
 if TYPE_CHECKING:
     from tokpar.views.hf import HfView
@@ -60,7 +61,7 @@ class Encoder:
         self._executor = _known_executor(executor)
         own = self._tokenizer = load(tokenizer)
         # why no text is ever cut, where that cannot change
-        never = None if isinstance(own, Refreshes) else facts_of(own).unprovable
+        never = None if isinstance(own, Refreshes) else _never_cut(facts_of(own))
         self._smallest_split = 0
         if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
@@ -195,6 +196,15 @@ def _built(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
+
+
+def _never_cut(facts: Facts) -> str | None:
+    """Why no text of a tokenizer is ever cut, or None."""
+    if facts.unprovable is None:
+        return None
+    from tokpar.cuts.finder import finder_for  # importing tokpar does without it
+
+    return None if finder_for(facts).edges.refusal is None else facts.unprovable
 
 
 def _texts(texts: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from tokpar.interfaces import Finishes, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray, byte_length
 from tokpar.seams import Seams
-from tokpar.types import Rows
+from tokpar.types import CERTIFIED_CUTS, Rows
 
 _FIRST = 1 << 31
 
@@ -81,7 +81,7 @@ def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> S
     """Part by part, so that an engine that must encode again never holds the whole text. Parts end
     at certified cuts; seams of other kinds lie within words, and the engine must see both sides."""
     planned = map(seams.planned.seam, range(len(seams.planned)))
-    cuts = [seam for seam in planned if seam.rule in ("K1", "K2", "K3")]
+    cuts = [seam for seam in planned if seam.rule in CERTIFIED_CUTS]
     places = [0, *(seam.position for seam in cuts), len(text)]
     edges = [0, *(seam.token for seam in cuts), len(ids)]
     absorbed = [0, *(int(dict(seam.witness).get("absorbed", 0)) for seam in cuts)]

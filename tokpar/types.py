@@ -13,8 +13,10 @@ import numpy as np
 from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
 _Made = TypeVar("_Made")
-Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8"]
+Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
+CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9")
+"""Those at which either side may be encoded alone, whatever the other is."""
 Witness = tuple[tuple[str, int | str], ...]
 """What a checker needs to verify a seam: (name, value) pairs."""
 
@@ -118,7 +120,7 @@ def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
     """Its text and share begin at one place, a certified cut unless it is the first."""
     if chunk.start != chunk.core_start or chunk.run is not None:
         return False
-    return first if chunk.cut is None else chunk.cut.rule in ("K1", "K2", "K3")
+    return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,12 @@ class Facts:
     `scheme` says how text falls apart before the model: a regex `family` (a name of the cut
     tables), not at all ("whole"), BERT's pairs, Metaspace with split=true, or a dummy prefix and no
     pre-tokenizer.
-    `unprovable` is the reason why no seam of this tokenizer can be licensed, or None.
+    `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
+    None.
+    `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
+    engine takes added tokens out first, as Hugging Face or tiktoken do, and each stretch between
+    them goes through all the rest as a text of its own. `first_prefix`: but for one thing, that
+    only what begins the text gets a prefix (Metaspace "first").
     `tiles`: the tokens' bytes, in order, are the text's UTF-8 bytes (byte level, no normalizer, no
     stripping), so positions follow from token lengths. `longest_token`: UTF-8 bytes.
     `undivided` is the reason why no seam inside a pre-token can be licensed (rules K4-K6), or None.
@@ -264,6 +271,8 @@ class Facts:
     tiles: bool = False
     longest_token: int = 0
     unprovable: str | None = None
+    unparted: str | None = "nothing is known of how it finds added tokens"
+    first_prefix: bool = False
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0

@@ -121,7 +121,7 @@ class EngineTokenizer:
         self.name = f"{name}:{file.path.stem}"
         """The engine and the name of the file: "gigatoken:deepseek"."""
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self.facts = replace(known, releases_gil=True, bulky=False)
+        self.facts = replace(known, releases_gil=True, bulky=False, unparted=_UNPARTED)
         """What proofs may use: nothing without `cut`."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
@@ -177,6 +177,7 @@ class EngineTokenizer:
         return self._file.decode(ids)
 
 
+_UNPARTED = "how this engine finds added tokens is not proved"
 _WHOLE = (
     "how this engine scans a text is not proved, and it divides long ones by itself; "
     "cut=True goes by the library it was compared with"

@@ -48,7 +48,7 @@ def facts_of_copy(
     config = _config(copy)
     if config is None:
         model = type(caller.own.model).__name__
-        return Facts(engine=ENGINE, model=model, unprovable=CUSTOM, bulky=True), None
+        return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None
     facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
     random = _RANDOM if _is_random(caller.own.model) else None
     tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
@@ -56,6 +56,7 @@ def facts_of_copy(
         facts,
         bulky=True,
         unprovable=unknown or facts.unprovable or random,
+        unparted=unknown or facts.unparted or random,
         tokens=tokens if facts.undivided is None else None,
     )
     return facts, token_lengths(config) if facts.tiles else None

@@ -150,6 +150,7 @@ class PureTokenizer(_InPython):
             tiles=tiles,
             longest_token=max(map(len, vocabulary.tokens)),
             unprovable=None if family else _no_family(vocabulary.patterns),
+            unparted=None,
             undivided=None if tiles else "its pattern may leave text out",
             tokens=partial(frozenset, vocabulary.tokens),
         )

@@ -125,6 +125,7 @@ class TiktokenTokenizer(EncodingAdapter):
         family = recognise(ENGINE, (pattern,))
         unknown = None if family else f"the pattern is of no known family: {pattern!r}"
         specials = self.encoding._special_tokens
+        by_chance = shadowed(specials, self._allowed)
         tiles = family is not None and not self._shared
         complete = all(bytes([byte]) in self.encoding._mergeable_ranks for byte in range(256))
         return Facts(
@@ -141,7 +142,8 @@ class TiktokenTokenizer(EncodingAdapter):
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self.encoding._mergeable_ranks)),
-            unprovable=unknown or shadowed(specials, self._allowed),
+            unprovable=unknown or by_chance,
+            unparted=by_chance,
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
             releases_gil=True,

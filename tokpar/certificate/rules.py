@@ -1,6 +1,6 @@
 """The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
 
-Those of the other rules are in inside.py and word.py.
+Those of the other rules are in inside.py, word.py and edges.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from tokpar.certificate.answers import Answers
+from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
@@ -26,6 +27,7 @@ _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
 }
 """The licences of an ASCII space, and the normalizers that change nothing they look at."""
+EDGE = ("K9", "29")
 _SPACE_MARKS = (" ", "▁")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
@@ -55,6 +57,7 @@ class Judge:
             ("K6", "11"): inside.run,
             ("K8", "12"): words.common,
         }
+        self._edges = Edges(ground)
 
     def require_licence(self, between: Between) -> None:
         """Return if the seam's rule holds where it lies; RefusedError says why not."""
@@ -65,8 +68,10 @@ class Judge:
             self._ground.require_added_safe(seam.position)
         elif key in self._wider_rules:
             self._wider_rules[key](between)
+        elif key == EDGE:
+            self._edges.require(seam)
         else:
-            known = [*self._rules, *self._wider_rules]
+            known = [*self._rules, *self._wider_rules, EDGE]
             listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 

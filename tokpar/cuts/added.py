@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,18 @@ def maybe_word(char: str) -> bool:
 
 def _alternatives(contents: set[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(contents))))
+
+
+def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+    """Contents in groups, each with a character that all of its contents have, the least usual
+    first; without empty ones."""
+    left = {content for content in contents if content}
+    while left:
+        counts = Counter(char for content in left for char in set(content))
+        mark = max(counts, key=lambda c: (not c.isascii(), not c.isalnum(), counts[c], c))
+        group = {content for content in left if mark in content}
+        yield mark, group
+        left -= group
 
 
 @dataclass(frozen=True)
@@ -96,17 +108,10 @@ class AddedTokenGuard:
 
     @cached_property
     def _marked(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        """The tokens in groups, each with a character that all of its tokens have, the least usual
-        first: looking for one character takes a thirtieth of the time."""
-        left = {token.content for token in self.tokens if token.content}
-        found = []
-        while left:
-            counts = Counter(char for content in left for char in set(content))
-            mark = max(counts, key=lambda c: (not c.isascii(), not c.isalnum(), counts[c], c))
-            group = {content for content in left if mark in content}
-            found.append((mark, _alternatives(group)))
-            left -= group
-        return tuple(found)
+        """The tokens in the groups of `marked`: looking for one character takes a thirtieth of the
+        time."""
+        groups = marked(token.content for token in self.tokens)
+        return tuple((mark, _alternatives(group)) for mark, group in groups)
 
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
         """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""

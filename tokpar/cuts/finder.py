@@ -1,4 +1,4 @@
-"""Finds places where a text can be cut and each half encoded alone: rules K1, K2 and K3.
+"""Finds places where a text can be cut and each half encoded alone: rules K1, K2, K3 and K9.
 
 A cut is proved here before anything is tokenized; the proof travels as a Seam with its witness.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from tokpar.cuts.added import AddedTokenGuard
+from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.tables import (
     WHITESPACE,
@@ -40,10 +41,11 @@ class CutFinder:
     family: Family | None
     added: AddedTokenGuard
     normalized: NormalizerGuard
+    edges: TokenEdges
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why this tokenizer has no certified cut at all, or None."""
+        """Why this tokenizer has no certified cut but at edges of added tokens (K9), or None."""
         if self.facts.unprovable is not None:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
@@ -58,13 +60,26 @@ class CutFinder:
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
-        if self.refusal is None and has_surrogate(text):
-            return "the text holds a lone surrogate"
-        return self.refusal
+        if self.refusal is not None and not self.at_edges_only(text):
+            return self.refusal
+        return "the text holds a lone surrogate" if has_surrogate(text) else None
+
+    def at_edges_only(self, text: str) -> bool:
+        """The tokenizer has no certified cut but at edges of added tokens, and such tokens occur in
+        `text`."""
+        if self.refusal is None or self.edges.refusal is not None:
+            return False
+        return self.edges.occur(text)
 
     def certify(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
         if not 0 < p < len(text):
+            return None
+        return self.certify_context(text, p) or self.edges.certify(text, p)
+
+    def certify_context(self, text: str, p: int) -> Seam | None:
+        """The same by rules K1, K2 and K3 alone, which look at nothing but what is beside `p`."""
+        if self.refusal is not None or not 0 < p < len(text):
             return None
         return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
 
@@ -89,14 +104,19 @@ class CutFinder:
         start, stop = max(start, 1), min(stop, len(text))
         for lo in range(start, stop, window):
             hi = min(lo + window, stop)
-            seam = (
-                self._find_space(text, lo, hi)
-                or self._find_pair(text, lo, hi)
-                or self._find_digits(text, lo, hi, after)
-            )
+            seam = self._find_context(text, lo, hi, after) or self.edges.find(text, lo, hi)
             if seam is not None:
                 return seam
         return None
+
+    def _find_context(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
+        if self.refusal is not None:
+            return None
+        return (
+            self._find_space(text, lo, hi)
+            or self._find_pair(text, lo, hi)
+            or self._find_digits(text, lo, hi, after)
+        )
 
     @cached_property
     def at_spaces(self) -> Seam | None:
@@ -241,7 +261,9 @@ def _finder(facts: Facts) -> CutFinder:
     after = tuple(t for t in facts.added_tokens if t.normalized and facts.normalizers)
     before = AddedTokenGuard(tuple(t for t in facts.added_tokens if t not in after))
     family = family_named(facts.family) if facts.family else None
-    return CutFinder(facts, family, before, NormalizerGuard(facts.normalizers, after))
+    return CutFinder(
+        facts, family, before, NormalizerGuard(facts.normalizers, after), TokenEdges(facts)
+    )
 
 
 @cache

@@ -14,7 +14,7 @@ from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
 from tokpar.facts.token_lengths import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray
-from tokpar.types import Facts, Seam
+from tokpar.types import CERTIFIED_CUTS, Facts, Seam
 
 # How far behind a target a place is looked for that no token reaches across.
 FORCED_REACH = 256
@@ -59,7 +59,7 @@ class Place:
     @property
     def inside(self) -> bool:
         """It divides a pre-token."""
-        return self.seam.rule not in ("K1", "K2", "K3")
+        return self.seam.rule not in CERTIFIED_CUTS
 
 
 def at(seam: Seam, run: tuple[int, int] | None = None) -> Place:
@@ -90,24 +90,30 @@ class Inside:
         self, text: str, start: int, stop: int, window: int, after: Seam | None = None
     ) -> Seam | None:
         """The certified cut in [start, stop) that `CutFinder.find` would find; long pre-tokens on
-        the way, which hold none, are passed over by scanning them."""
+        the way, which hold none but at added tokens, are passed over by scanning them."""
         while start < stop:
             reached = min(stop, start + window)
             seam = self.finder.find(text, start, reached, window, after)
             if seam is not None:
                 return seam
-            start = reached if self.refusal is not None else self.passed_over(text, reached, stop)
+            if self.refusal is not None:
+                start = reached
+                continue
+            start = self.passed_over(text, reached, stop)
+            seam = self.finder.edges.find(text, reached, start)
+            if seam is not None:
+                return seam
         return None
 
     def cut_soon(self, text: str, start: int, stop: int) -> Seam | None:
         """The certified cut in [start, stop) that `CutFinder.find` would find, quick about a text
-        that is one pre-token from `start` on: there is none in it."""
+        that is one pre-token from `start` on: there is none in it but at added tokens."""
         soon = min(stop, start + 2 * _NEARBY)
         seam = self.finder.find(text, start, soon)
         if seam is not None or soon == stop:
             return seam
         if self.refusal is None and self.is_one(text[start - 1 : stop]):
-            return None
+            return self.finder.edges.find(text, soon, stop)
         return self.finder.find(text, soon, stop)
 
     def passed_over(self, text: str, start: int, stop: int) -> int:

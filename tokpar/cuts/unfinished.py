@@ -50,7 +50,7 @@ class UnfinishedText:
         for place in range(horizon, after, -1):
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
-            seam = self.finder.certify(text, place)
+            seam = self.finder.certify_context(text, place)
             if seam is not None:
                 return seam
         return None

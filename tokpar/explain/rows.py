@@ -24,6 +24,8 @@ RULES = {
     "and how many there are is arithmetic.",
     "K8": "Both chunks found this token, and they share as many characters as the longest word has "
     "that WordPiece takes, so both saw the word as it is.",
+    "K9": "An added token begins or ends here. It is taken out of the text before anything else, "
+    "nothing around it can prevent that, and what lies on either side is encoded by itself.",
 }
 """K7 is missing: a serial region has no seam."""
 
@@ -46,6 +48,7 @@ THEOREMS = {
     "21": "a newline, then a non-space",
     "22": "every third place of a run of digits",
     "24": "where no token occurs across, there is a boundary",
+    "29": "the edges of an added token that shares no character with another",
 }
 
 _MIDPOINT = (

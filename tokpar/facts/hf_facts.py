@@ -21,6 +21,14 @@ MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
+_MODELS = frozenset({"BPE", "WordPiece", "WordLevel", "Unigram"})
+_NORMALIZERS = frozenset({*_PASSED_ON, "Nmt", "Precompiled", "Prepend", "ByteLevel"})
+_PRE_TOKENIZERS = frozenset(
+    {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
+    | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
+)
+"""All that Hugging Face has: each is called for one segment at a time. Only Metaspace "first" asks
+where in the text that is."""
 _DUMMY_STAGES = [("Prepend", {"prepend": DUMMY}), ("Replace", {"pattern": " ", "content": DUMMY})]
 
 
@@ -39,15 +47,16 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     `encode_special_tokens`: the tokenizer's flag, which the file does not hold; with it special
     tokens are not matched and therefore left out. KeyError if there is no model."""
     model: Json = config["model"]
-    normalizers = _normalizers(config)
+    staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
-    falling = _falling(pieces, normalizers, model)
-    normalizers = () if falling.scheme == "dummy" else normalizers
+    falling = _falling(pieces, staged, model)
+    normalizers = () if falling.scheme == "dummy" else staged
     everything = _added_tokens(config)
     skipped = tuple(t for t in everything if encode_special_tokens and t.special)
     added = tuple(t for t in everything if not (encode_special_tokens and t.special))
     byte_level = bool(pieces) and pieces[-1]["type"] == "ByteLevel"
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
+    hidden = _skipped_reason(added, skipped, staged)
     loose = bool(normalizers) or prefix_space or falling.scheme == "dummy"
     shared = _shared_id(model)
     tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
@@ -66,7 +75,10 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         unprovable=falling.why
         or _normalizer_reason(normalizers)
         or _model_reason(model, falling.scheme)
-        or _added_reason(added, skipped, falling.scheme, normalizers),
+        or _prefixed_reason((*added, *skipped), falling.scheme)
+        or hidden,
+        unparted=_random_reason(model) or _unknown_reason(pieces, staged, model) or hidden,
+        first_prefix=any(piece.get("prepend_scheme") == "first" for piece in pieces),
         undivided=None if tiles else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
@@ -241,13 +253,21 @@ def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
 
 def _model_reason(model: Json, scheme: Scheme) -> str | None:
     kind = model_kind(model)
-    if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
+    if kind not in _MODELS:
         return f"nothing is proved about the model {kind}"
-    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
-    if kind == "BPE" and model.get("byte_fallback") and marks:
+    if _misplaces(model):
         return MISPLACED
     if kind == "Unigram" and scheme != "metaspace":
         return "a Unigram model is provable only behind a splitting Metaspace"
+    return _random_reason(model)
+
+
+def _misplaces(model: Json) -> bool:
+    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    return bool(model_kind(model) == "BPE" and model.get("byte_fallback") and marks)
+
+
+def _random_reason(model: Json) -> str | None:
     if model.get("dropout"):
         return f"BPE with dropout {model['dropout']} is random: no two encodings need agree"
     if model.get("alpha") or model.get("nbest_size"):
@@ -255,15 +275,35 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
     return None
 
 
-def _added_reason(
-    matched: Sequence[AddedToken],
-    skipped: Sequence[AddedToken],
-    scheme: Scheme,
-    stages: tuple[NormalizerStage, ...],
+def _unknown_reason(
+    pieces: Sequence[Json], stages: tuple[NormalizerStage, ...], model: Json
 ) -> str | None:
-    moved = next((t.content for t in (*matched, *skipped) if t.normalized), None)
+    """A part of the engine of which it is not known that it looks at one segment at a time."""
+    parts = (
+        ("pre-tokenizer", _PRE_TOKENIZERS, [piece["type"] for piece in pieces]),
+        ("normalizer", _NORMALIZERS, [stage.kind for stage in stages]),
+        ("model", _MODELS, [model_kind(model)]),
+    )
+    for part, known, kinds in parts:
+        for kind in kinds:
+            if kind not in known:
+                return f"nothing is known of the {part} {kind}"
+    return MISPLACED if _misplaces(model) else None
+
+
+def _prefixed_reason(added: Sequence[AddedToken], scheme: Scheme) -> str | None:
+    moved = next((token.content for token in added if token.normalized), None)
     if scheme == "dummy" and moved:
         return f"added token {moved!r} is matched with the dummy prefix in front"
+    return None
+
+
+def _skipped_reason(
+    matched: Sequence[AddedToken],
+    skipped: Sequence[AddedToken],
+    stages: tuple[NormalizerStage, ...],
+) -> str | None:
+    """Why those that are left out (`encode_special_tokens`) may hide others, or None."""
     if stages and any(token.normalized for token in skipped):
         return "encode_special_tokens with a special token that is matched in normalized text"
     # special tokens are still found where they are encoded as text, and hide what begins inside

@@ -34,16 +34,16 @@ class AutoSplitter:
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
         refused = inside.finder.refusal_for(text)
+        certified = refused is None
         if refused is not None and inside.refusal is None:  # inside pre-tokens needs no finder
             refused = SURROGATE if has_surrogate(text) else None
         if refused is not None:
             return Split.whole(text, refused)
         because = inside.refusal or "and without a long pre-token that could be divided"
-        chunks = chunks_at(len(text), self._places(text, inside, size))
+        chunks = chunks_at(len(text), self._places(text, inside, size, certified))
         return planned(text, tokenizer, chunks, size, f", {because}")
 
-    def _places(self, text: str, inside: Inside, size: int) -> list[Place]:
-        certified = inside.finder.refusal is None
+    def _places(self, text: str, inside: Inside, size: int, certified: bool) -> list[Place]:
         seams = list(_certified(text, inside, size)) if certified else []
         places = {seam.position: at(seam) for seam in seams}
         long = size * (2 if self.chunk_chars else 4)

@@ -8,7 +8,14 @@ from typing import Literal
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
 from tokpar.overlap.acceptance import by_midpoint, certified
-from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, refusal
+from tokpar.overlap.chunks import (
+    Edge,
+    at_cut,
+    chunks_over,
+    parted_at_edges,
+    planner_of,
+    refusal,
+)
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
@@ -33,6 +40,9 @@ class BlocksSplitter:
         refused = refusal(text, tokenizer, self.plan_cuts)
         if refused is not None:
             return Split.whole(text, refused)
+        at_edges = parted_at_edges(text, tokenizer, size) if self.plan_cuts else None
+        if at_edges is not None:
+            return at_edges
         chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)

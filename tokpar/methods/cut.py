@@ -1,5 +1,5 @@
 """`cut`: cut where a rule proves that both sides may be encoded alone; then concatenate. No overlap
-and nothing to match: the seam is certified before anything is tokenized (rules K1-K3)."""
+and nothing to match: the seam is certified before anything is tokenized (rules K1-K3 and K9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import require_sizes
 from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licensed
 from tokpar.sizes import chunk_chars_for
-from tokpar.types import Chunk, Join, Piece, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Split
 
 WINDOW = 4096
 _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
@@ -73,7 +73,7 @@ def planned(
 def _counted(chunks: Sequence[Chunk]) -> str:
     """ "certified cuts: 12 K1; inside pre-tokens: 3 K4, 2 windows (K5), 1 runs (K6)"."""
     rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
-    kinds = {"certified cuts": ("K1", "K2", "K3"), "inside pre-tokens": ("K4", *_KINDS.values())}
+    kinds = {"certified cuts": CERTIFIED_CUTS, "inside pre-tokens": ("K4", *_KINDS.values())}
     parts = []
     for kind, names in kinds.items():
         counts = [f"{rules[name]:,} {name}" for name in names if rules[name]]
@@ -89,8 +89,9 @@ def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
 STRATEGY = Strategy(
     name="cut",
     lossless=True,
-    source="theorems 14 and 18-22 (proofs/), pair-local rules 4.8, absorb rule 6.4",
+    source="theorems 14, 18-22 and 29 (proofs/), pair-local rules 4.8, absorb rule 6.4",
     conditions="a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
-    "BERT, Metaspace, Llama-style SentencePiece-BPE); anything else is encoded serially",
+    "BERT, Metaspace, Llama-style SentencePiece-BPE), or added tokens in the text (K9); anything "
+    "else is encoded serially",
     build=build,
 )

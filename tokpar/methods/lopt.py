@@ -1,5 +1,6 @@
 """`lopt`: overlapping chunks, merged where both found the same tokens at the same places. That is
-no proof; `acceptance="certified"` joins at certified cuts (K1-K3), pre-tokens (K5), words (K8)."""
+no proof; `acceptance="certified"` joins at certified cuts (K1-K3), pre-tokens (K5), words (K8), and
+at an edge of an added token (K9), where nothing need overlap."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tokpar.limits import (
     require_sizes,
 )
 from tokpar.overlap.acceptance import by_match, certified
-from tokpar.overlap.chunks import FAR, planner_of, refusal
+from tokpar.overlap.chunks import FAR, parted_at_edges, planner_of, refusal
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Split
@@ -43,6 +44,9 @@ class LoptSplitter:
         refused = refusal(text, tokenizer, self.plan_cuts)
         if refused is not None:
             return Split.whole(text, refused)
+        at_edges = parted_at_edges(text, tokenizer, size) if self.plan_cuts else None
+        if at_edges is not None:
+            return at_edges
         chunks = self._chunks(text, tokenizer, size)
         if len(chunks) == 1:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
@@ -60,6 +64,11 @@ class LoptSplitter:
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
             planned = None if planner is None else planner.cut_soon(text, edge + 1, far)
+            if planned is not None and planned.rule == "K9":  # nothing need overlap there
+                place = planned.position
+                chunks.append(Chunk(start, place, start, place, cut=cut))
+                start, cut = place, planned
+                continue
             if planned is not None and planned.rule == "K2":
                 edge += (planned.position - edge) % 3  # the right chunk's run starts in phase
             stop = edge + self.overlap_chars

@@ -54,6 +54,8 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
         if edge.cut is not None and edge.cut.rule == "K2":  # a run of digits goes by threes
             reach -= reach % 3
+        if edge.cut is not None and edge.cut.rule == "K9":  # nothing need be seen on both sides
+            reach = 0
         seam = edge.cut or Seam(edge.position, None, "")
         places.append(Place(seam, edge.position - reach, edge.position + reach))
     return chunks_at(length, places)
@@ -65,6 +67,19 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
         return edge
     cut = planner.cut_soon(text, edge.position, min(stop, edge.position + FAR))
     return edge if cut is None else Edge(cut.position, edge.reach, cut)
+
+
+def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
+    """The split at edges of added tokens, `size` code points or more apart, without overlap, where
+    no other place is a certified cut: between them there is nothing to look for. None elsewhere."""
+    finder = finder_for(facts_of(tokenizer))
+    if not finder.at_edges_only(text) or has_surrogate(text):
+        return None
+    seams = finder.find_each(text, size)
+    if not seams:
+        return Split.whole(text, "no place in the text is a certified cut")
+    plan = f"{len(seams) + 1:,} chunks of {size:,} code points or more"
+    return Split(chunks_between(text, seams), plan, "cut at edges of added tokens only (K9)")
 
 
 def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:

@@ -157,16 +157,16 @@ class Licences:
         return self.inside.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
-        """The seam at a place that is a certified cut of the text, and of each of the two chunks
-        taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
+        """The seam at a place that is a certified cut (K1-K3) of the text, and of each of the two
+        chunks taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
         if self.refused:
             return None
         text, left, right = overlap.text, overlap.left, overlap.right
         for chunk in (right,) if end and position == left.stop else (left, right):
             own = text[chunk.start : chunk.stop]
-            if self.finder.certify(own, position - chunk.start) is None:
+            if self.finder.certify_context(own, position - chunk.start) is None:
                 return None
-        return self.finder.certify(text, position)
+        return self.finder.certify_context(text, position)
 
     def cuts(self, overlap: Overlap) -> Iterator[Seam]:
         """Certified cuts of the overlap, the planned one first."""

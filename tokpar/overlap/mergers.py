@@ -13,7 +13,7 @@ from tokpar.kernels import has_surrogate
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, overlap_of
-from tokpar.types import Chunk, Join, Piece, Seam, Split, fused, united
+from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Seam, Split, fused, united
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without its joins that name no rule, or K1, K2 or K3 where tokpar finds no certified
-    cut. That ids are counted right, and every other rule, is the merger's word."""
+    """A merger without its joins that name no rule, or K1, K2, K3 or K9 where tokpar finds no
+    certified cut. That ids are counted right, and every other rule, is the merger's word."""
 
     merger: Merger
 
@@ -147,12 +147,16 @@ class LicensedMerger:
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         joins = self.merger.merge(text, chunks, pieces, tokenizer)
-        if has_surrogate(text) or facts_of(tokenizer).unprovable is not None:
+        facts = facts_of(tokenizer)
+        edges_only = facts.unprovable is not None
+        if has_surrogate(text) or (edges_only and finder_for(facts).edges.refusal is not None):
             return [None] * len(joins)
         kept: list[Join | None] = []
         last = 0
         for join in joins:
             found = None if join is None else _licensed(join, text, tokenizer)
+            if edges_only and found is not None and found.seam.rule != "K9":
+                found = None
             if found is not None and found.seam.position <= last:  # two seams at one place are none
                 found = None
             kept.append(found)
@@ -202,7 +206,7 @@ def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None
     """The join with the rule and witness that tokpar finds itself. Which ids it keeps depends on
     whether a space was left out (6.4), so about that both must agree."""
     seam = join.seam
-    if seam.rule not in ("K1", "K2", "K3"):
+    if seam.rule not in CERTIFIED_CUTS:
         return None if seam.rule is None else join
     finder = finder_for(facts_of(tokenizer))
     if finder.refusal_for(text) is not None:

@@ -67,6 +67,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (facts.undivided is not None or facts.longest_token > 0, "undivided=None: longest_token"),
         (facts.undivided is not None or facts.model == "BPE", "undivided=None is for BPE"),
         (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
+        (isinstance(facts.first_prefix, bool), "first_prefix is a bool"),
         (isinstance(facts.releases_gil, bool), "releases_gil is a bool"),
         (isinstance(facts.bulky, bool), "bulky is a bool"),
         (not facts.bulky or isinstance(tokenizer, EncodesMany), "bulky=True needs encode_many"),

@@ -10,7 +10,7 @@ from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.pools import Unknown, pools
-from tokpar.types import Chunk, Split, stands_apart
+from tokpar.types import CERTIFIED_CUTS, Chunk, Split, stands_apart
 
 MOST_ATTEMPTS = 64
 
@@ -93,14 +93,14 @@ def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
 
 @check("split: cuts")
 def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a cut that names rule K1, K2 or K3 is one that the certificate's checker licenses"""
+    """a cut that names rule K1, K2, K3 or K9 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
 def _finding(split: Split, text: str, tokenizer: TokenizerAdapter) -> Complaint | None:
     """What the independent checker has against the licensed cuts; K4 to K8 need ids as well."""
     cuts = [chunk.cut for chunk in split.chunks if chunk.cut is not None]
-    seams = [cut for cut in cuts if cut.rule in ("K1", "K2", "K3")]
+    seams = [cut for cut in cuts if cut.rule in CERTIFIED_CUTS]
     for finding in seam_findings(seams, text, facts_of(tokenizer)):
         got = "" if finding.seam is None else repr(seams[finding.seam])
         return Complaint(f"the cut is not licensed: {finding.message}", got=got)

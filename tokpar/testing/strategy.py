@@ -72,7 +72,8 @@ def check_strategy(
 
 def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     """What is proved from a tokenizer's facts, and what every lossless strategy makes of it."""
-    if facts_of(tokenizer).unprovable is None:
+    facts = facts_of(tokenizer)
+    if facts.unprovable is None or facts.unparted is None:
         yield certified_cuts.of(tokenizer)
     for record in registry().strategies():
         if record.lossless:
