@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.seams import serial
+from tests.seams import part, serial
 from tests.test_section_0 import byte_level
 from tests.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
@@ -212,3 +212,14 @@ def test_a_cut_of_the_text_must_be_one_of_each_chunk() -> None:
 def test_a_long_pre_token_is_divided_inside_two_overlaps(family: str) -> None:
     encoding = joined(small(family), "a" * 300, [(90, 120), (190, 220)], by_pre_token)
     assert [seam.rule for seam in encoding.seams] == ["K5", "K5"]
+
+
+def test_a_place_parts_a_pre_token_only_if_both_sides_stay_one() -> None:
+    """o200k: "亚洲AVx" is one pre-token whose first four characters are two, "!\n/" one
+    whose last two are."""
+    inside = inside_of(tokpar.load(part("o200k_part")))
+    for text, place in (("亚洲AVx", 4), ("!\n/", 1)):
+        assert inside.is_one(text)
+        assert not inside.apart(text, (0, len(text)), place)
+    assert inside.apart("亚洲AVx", (0, 5), 1)
+    assert inside.apart("!\n/", (0, 3), 2)
