@@ -52,7 +52,9 @@ from tokpar.certificate.spelling import spells
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.tables import load_tables
 from tokpar.certificate.written import Written
+from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
+from tokpar.interfaces import facts_of
 from tokpar.kernels import IdArray, byte_starts, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
@@ -856,3 +858,13 @@ def test_columns_that_do_not_fit_are_found() -> None:
         dataclasses.replace(good, codes=good.codes - 1),
     ):
         assert kinds(check(with_seams(encoding, Seams(wrong)), text, tokenizer)) == {"columns"}
+
+
+def test_a_seam_lies_above_all_before_it() -> None:
+    """Not above its neighbour alone."""
+    adapter, text = tokpar.load(part("cl100k_part")), "some words and some more words"
+    facts = facts_of(adapter)
+    spaces = [p for p, char in enumerate(text) if char == " "]
+    seams = [finder_for(facts).certify(text, p) for p in (spaces[3], spaces[0], spaces[1])]
+    found = [*seam_findings(Seams.of([seam for seam in seams if seam]), text, facts)]
+    assert [(finding.kind, finding.seam) for finding in found] == [("order", 1), ("order", 2)]
