@@ -13,7 +13,10 @@ import json
 import os
 import re
 import signal
+import sys
+import typing
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,6 +69,11 @@ for profile, count in EXAMPLES.items():
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 settings.load_profile(chosen_profile())
+
+# isinstance of a protocol looks for its members each time, which is a tenth of what the tests take;
+# newer Pythons keep them
+if sys.version_info < (3, 12):
+    typing._get_protocol_attrs = cache(typing._get_protocol_attrs)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""

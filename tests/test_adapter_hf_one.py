@@ -24,7 +24,7 @@ from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
 from tokpar.adapters import hf_lines
-from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.tables import load_atoms, load_families

@@ -35,7 +35,6 @@ from tokpar.bench.measuring import (
 )
 from tokpar.bench.measuring import run as run_experiments
 from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
-from tokpar.bench.provenance import provenance
 from tokpar.bench.records import (
     BenchResults,
     MethodRow,
@@ -44,6 +43,7 @@ from tokpar.bench.records import (
     StageRow,
     SweepRow,
     from_json,
+    provenance,
     to_json,
 )
 from tokpar.bench.schedule import PARTS

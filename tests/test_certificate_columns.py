@@ -43,7 +43,7 @@ from tests.test_certificate import (
 )
 from tests.test_certificate_inside import forced_case
 from tokpar.certificate import added, checker, rules
-from tokpar.certificate.answers import Answers
+from tokpar.certificate.answers import Answers, Written
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.ground import Between, Ground, RefusedError
 from tokpar.certificate.ids import spelled, token_counts
@@ -51,7 +51,6 @@ from tokpar.certificate.rules import Judge
 from tokpar.certificate.spelling import spells
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.tables import load_tables
-from tokpar.certificate.written import Written
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -43,6 +44,7 @@ def encoded(strategy: str = "auto", **options: int) -> Encoding:
     return tokpar.encode(TEXT, part("cl100k_part"), strategy=strategy, **options)
 
 
+@cache
 def divided() -> tuple[Encoding, list[Seam]]:
     """An encoding, and which of its seams lie inside pre-tokens."""
     encoding = encoded(chunk_chars=170)

@@ -17,8 +17,7 @@ import pytest
 import tokpar
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.cli import SUBCOMMANDS, main
-from tokpar.cli.options import _value
-from tokpar.cli.output import visible
+from tokpar.cli.options import _value, visible
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
 from tokpar.seams import Seams

@@ -22,15 +22,14 @@ from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
 from tokpar.agreement.differing import simplest, smallest
-from tokpar.agreement.hostile import hostile_texts, surrogate_texts
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
-from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import ThreadExecutor
+from tokpar.executors.threads import NativeExecutor, ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
@@ -74,7 +73,7 @@ MERGED = list(
 BUILT = list(product(SMALL, ["default", "metaspace_unigram"]))
 KINDS = ("default", "bert_part", "llama_style")
 BY_NAME = list(product(MERGERS, KINDS))
-EACH_ONCE = [(name, KINDS[k % len(KINDS)]) for k, name in enumerate(MERGERS)]
+EACH_ONCE = [(name, KINDS[(k + 2) % len(KINDS)]) for k, name in enumerate(MERGERS)]
 
 
 def path_of(name: str) -> Path:
@@ -100,9 +99,7 @@ def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(
-    "name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["default", "bert_part"])
-)
+@pytest.mark.parametrize("name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["bert_part"]))
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)

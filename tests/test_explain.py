@@ -20,8 +20,7 @@ from tests.test_delimiter import plain
 from tests.test_lossless import any_tokenizer, drawn_text
 from tokpar.cli import main
 from tokpar.explain import Row, explain_seam, trace
-from tokpar.explain.differences import differences
-from tokpar.explain.words import (
+from tokpar.explain.rows import (
     ABSORBED,
     CLAIMS,
     RULES,
@@ -32,6 +31,7 @@ from tokpar.explain.words import (
     shown,
     theorem_sentence,
 )
+from tokpar.explain.trace import differences
 from tokpar.types import Seam
 
 ROOT = Path(__file__).parents[1]

@@ -20,7 +20,7 @@ import pytest
 import tokpar
 from tokpar.adapters import hf_lines
 from tokpar.adapters.hf_finish import around_of
-from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.pure.format_two import as_format_one

@@ -28,10 +28,10 @@ from tests.tokenizers_drawn import (
 )
 from tokpar import pipeline
 from tokpar.cuts.inside import Region, inside_of
-from tokpar.cuts.periods import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.scan import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.facts.crossing import Vocabulary, vocabulary_of
+from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.mending import Method
 from tokpar.methods.auto import AutoSplitter

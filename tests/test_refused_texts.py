@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
+from tests.conftest import cases
 from tests.seams import part
 from tests.test_adapter_engine import ENGINE
 from tokpar import kernels
@@ -41,6 +42,7 @@ def refusing() -> tiktoken.Encoding:
     )
 
 
+@cache
 def plugin() -> EngineTokenizer:
     """The same through an engine of another package."""
     path = VOCAB / "cl100k_part.tiktoken"
@@ -123,7 +125,9 @@ def test_a_refused_special_token_is_refused_where_seams_are_explained(
 GIVEN_UP = 1_050_000
 
 
-@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "tekken_part"])
+@pytest.mark.parametrize(
+    "name", cases(["cl100k_part", "o200k_part", "tekken_part"], ["tekken_part"])
+)
 def test_where_tiktoken_gives_up_the_ids_are_those_of_the_text_or_an_engine_error(
     name: str,
 ) -> None:

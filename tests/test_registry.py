@@ -394,7 +394,7 @@ def test_the_registry_imports_no_engine_and_no_executor() -> None:
         "import sys; from tokpar.registry import registry; r = registry(); "
         "r.strategies(), r.plugins(), r.tokenizer_sources(); "
         "print([m for m in ('tokenizers', 'tiktoken', 'transformers', 'hypothesis', 'tqdm', "
-        "'tokpar.executors.native', 'tokpar.executors.processes') if m in sys.modules])"
+        "'tokpar.executors.threads', 'tokpar.executors.processes') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", source],

@@ -12,8 +12,7 @@ import tokpar
 from tests.seams import part, serial
 from tests.test_inside import N, encoded, rules
 from tokpar.cuts.inside import inside_of
-from tokpar.cuts.periods import Run, run_of, token_edges
-from tokpar.cuts.scan import scanner_for
+from tokpar.cuts.scan import Run, run_of, scanner_for, token_edges
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.types import Facts

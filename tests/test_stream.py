@@ -131,10 +131,16 @@ def test_the_incremental_engine_on_drawn_vocabularies(
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected
 
 
-@given(data=st.data())
-def test_the_pure_engine(data: st.DataObject) -> None:
+@functools.cache
+def in_python() -> PureTokenizer:
     tokenizer = load(VOCAB / "deepseek_part.json")
     assert isinstance(tokenizer, PureTokenizer)
+    return tokenizer
+
+
+@given(data=st.data())
+def test_the_pure_engine(data: st.DataObject) -> None:
+    tokenizer = in_python()
     text = drawn_text(data, named("deepseek_part"))
     expected = tokenizer.encode(text).tolist()
     assert flat(tokpar.stream(chunks_of(data, text), tokenizer)) == expected

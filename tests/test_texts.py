@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.conftest import drawn
 from tests.texts import (
     ALMOST_WHITESPACE,
     WHITESPACE,
@@ -36,28 +37,28 @@ EXAMPLES = 1000
 Reached = Callable[[str], bool]
 
 
-def collected(**options: object) -> list[str]:
+def collected(examples: int = EXAMPLES, **options: object) -> list[str]:
     """What `texts(**options)` draws, always the same."""
-    return drawn_from(texts(**options))  # type: ignore[arg-type]
+    return drawn_from(texts(**options), examples)  # type: ignore[arg-type]
 
 
-def drawn_from(strategy: SearchStrategy[str]) -> list[str]:
+def drawn_from(strategy: SearchStrategy[str], examples: int = EXAMPLES) -> list[str]:
     """What a strategy draws, always the same."""
-    drawn: list[str] = []
+    found: list[str] = []
 
     @seed(2026)
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
     def collect(text: str) -> None:
-        drawn.append(text)
+        found.append(text)
 
     collect()
-    return drawn
+    return found
 
 
 @functools.cache
@@ -184,12 +185,12 @@ def test_most_texts_are_short() -> None:
 
 
 def test_a_size_limit_is_kept() -> None:
-    assert max(map(len, collected(max_size=50))) == 50
+    assert max(map(len, collected(drawn(EXAMPLES), max_size=50))) == 50
 
 
 def test_lone_surrogates_appear_only_when_asked_for() -> None:
     assert not any(map(has_surrogate, plain() + with_added()))
-    assert any(map(has_surrogate, collected(surrogates=True)))
+    assert any(map(has_surrogate, collected(drawn(EXAMPLES), surrogates=True)))
 
 
 @given(surrogate_texts(added=ADDED))
@@ -218,8 +219,8 @@ def period(text: str) -> int:
 
 
 def test_periods_up_to_64_are_drawn() -> None:
-    drawn = drawn_from(periodic())
-    periods = {found for text in drawn if (found := period(text)) * 2 <= len(text)}
+    found = drawn_from(periodic())
+    periods = {least for text in found if (least := period(text)) * 2 <= len(text)}
     assert {1, 2, 3, 63, 64} <= periods
     assert len(periods) > 40
 

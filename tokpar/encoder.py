@@ -11,20 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
 from tokpar.certificate.findings import CheckReport
-from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
-from tokpar.executors.workers import worker_count
-from tokpar.interfaces import (
-    Decodes,
-    EncodesWhole,
-    Executor,
-    HasSpec,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
-from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.limits import worker_count
+from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, StrategyName, chosen, load
 from tokpar.mending import Method
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
@@ -40,8 +32,7 @@ class Encoder:
 
     Thread-safe; survives a fork; a context manager, because it may hold a pool of workers.
     `tokenizer`: anything `load` takes. `strategy`: a registered name, or a splitter and a merger,
-    names or objects. `options` belong to the strategy or its two parts.
-    """
+    names or objects. `options` belong to the strategy or its two parts."""
 
     def __init__(
         self,
@@ -203,7 +194,6 @@ def _built(
     settings: Mapping[str, Any],
     arguments: Mapping[str, Any],
 ) -> Encoder:
-    """The encoder that `Encoder.__reduce__` describes."""
     return Encoder(build(**settings), **arguments)
 
 

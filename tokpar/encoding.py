@@ -1,7 +1,5 @@
 """What a caller gets: a `Batch` of the ids of many texts, and the `Encoding` of one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,8 +26,7 @@ class Encoding:
     `ids`: uint32, shape (n,), read-only, special tokens, truncation and padding applied.
     ``numpy.asarray``, ``len``, indexing and slicing go to the ids. Two encodings are equal when
     their ids are; comparing with a list of ints works too. An encoding that is pickled or copied
-    leaves text and tokenizer behind.
-    """
+    leaves text and tokenizer behind."""
 
     ids: IdArray
     seams: Seams
@@ -101,7 +98,7 @@ class Encoding:
     def __getitem__(self, k: int | slice) -> int | IdArray:
         return self.ids[k] if isinstance(k, slice) else int(self.ids[k])
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and dtype not in (None, self.ids.dtype):
             raise ValueError(f"ids are uint32: as {dtype} they must be copied")
         return self.ids.astype(dtype or np.uint32, copy=bool(copy))
@@ -134,8 +131,7 @@ class Batch(Sequence[Encoding]):
     ids[offsets[k] : offsets[k + 1]]. As a sequence it gives the `Encoding` of each text, which is
     made when it is asked for.
 
-    `report`: of all texts together.
-    """
+    `report`: of all texts together."""
 
     rows: Rows
     report: Report

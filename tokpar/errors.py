@@ -1,7 +1,5 @@
 """Every error tokpar raises on purpose, and what to catch it as."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -2,8 +2,7 @@
 
 A plugin is a module or object with some of these functions, each decorated with ``@hookimpl`` and
 each returning a list of objects that name themselves. It is found through the entry-point group
-``tokpar``; hooks are called once, when the registry is loaded.
-"""
+``tokpar``; hooks are called once, when the registry is loaded."""
 
 from __future__ import annotations
 
@@ -105,8 +104,7 @@ OFFERS: dict[str, tuple[type, str]] = {
 class Plugin:
     """A plugin as loaded: (kind, object) of everything it offers, or its problem and no offers.
 
-    `owner`: the distribution it came with.
-    """
+    `owner`: the distribution it came with."""
 
     name: str
     owner: str

@@ -1,8 +1,7 @@
 """What a part must be able to do: four interfaces of one method each, and an adapter's abilities.
 
 An object fits by having the method; nothing needs to be subclassed. Abilities are looked for once,
-when a tokenizer is loaded.
-"""
+when a tokenizer is loaded."""
 
 from __future__ import annotations
 
@@ -25,7 +24,6 @@ class TokenizerAdapter(Protocol):
 
     def encode(self, text: str) -> IdArray:
         """Serial ids of `text`, before special tokens, truncation and padding; uint32, (n,)."""
-        ...
 
 
 class Splitter(Protocol):
@@ -34,7 +32,6 @@ class Splitter(Protocol):
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         """Chunks in order, their cores tiling the text, and why they are what they are. `attempt`
         counts 0, 1, ...; some attempt must give one chunk, or the text would never be encoded."""
-        ...
 
 
 class Executor(Protocol):
@@ -46,7 +43,6 @@ class Executor(Protocol):
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text, in order. The first error is raised as an EngineError that names the
         row, pools intact."""
-        ...
 
 
 class Merger(Protocol):
@@ -60,15 +56,13 @@ class Merger(Protocol):
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         """One join for each neighbouring pair of chunks; None where nothing licenses a seam."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A registered way to split and merge; `build`'s keyword parameters are its options.
 
-    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate.
-    """
+    `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate."""
 
     name: str
     lossless: bool
@@ -103,16 +97,11 @@ class Mends(Protocol):
     """A merger with a better idea than making one chunk of two that could not be joined."""
 
     def mended(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        failed: Sequence[int],
-        tokenizer: TokenizerAdapter,
+        self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
         """Other chunks, without the seams in `failed` (i stands for the one between chunks i - 1
         and i); pieces of chunks that stay as they are will not be encoded again. None: start over
         with the splitter's next attempt."""
-        ...
 
 
 @runtime_checkable
@@ -122,14 +111,12 @@ class Divides(Protocol):
     @property
     def undivided(self) -> str:
         """The name of the executor that encodes what is not divided."""
-        ...
 
     def divide(
         self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
     ) -> Divided:
         """One row per text, and whether the text was cut before every space behind anything but
         white space; only those that are `divisible` may be. Raises as `map` does."""
-        ...
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
@@ -151,7 +138,6 @@ class EncodesMany(Protocol):
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
         """One row per text, in order, each as `encode` of that text alone."""
-        ...
 
 
 @runtime_checkable
@@ -161,12 +147,10 @@ class Remembers(Protocol):
     @property
     def remembers(self) -> bool:
         """It can be used: nothing else stands between such stretches."""
-        ...
 
     def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
         """The ids of texts each of which may be cut before every space behind anything but white
         space; None for a text for which that does not pay."""
-        ...
 
 
 @runtime_checkable
@@ -182,7 +166,6 @@ class Locates(Protocol):
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans, int64 (n, 2), of the ids that `encode(text)` gave."""
-        ...
 
 
 @runtime_checkable
@@ -192,13 +175,11 @@ class Finishes(Protocol):
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids before and after every text; None where finishing may also cut, pad or look at it."""
-        ...
 
     def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Final ids, as those of one batch: padded to its longest where the settings say so.
         Selects, inserts and pads only: the values of ids are never looked at. LookupError where
         that is not possible for ids other than those of `texts`."""
-        ...
 
 
 @runtime_checkable
@@ -207,8 +188,7 @@ class ChecksText(Protocol):
 
     What is refused must be a single character, or one of the contents in `Facts.forbidden`: a
     stream is checked chunk by chunk. A text that is not cut is only checked for the latter, since
-    `encode` refuses the rest.
-    """
+    `encode` refuses the rest."""
 
     def check_text(self, text: str) -> None: ...
 
@@ -227,7 +207,6 @@ class HasSpec(Protocol):
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
         """A picklable module-level function and its keyword arguments; calling it gives an adapter
         with the same `encode`."""
-        ...
 
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:

@@ -1,7 +1,5 @@
 """Plain functions on arrays and strings; imports nothing of tokpar."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -149,11 +147,9 @@ def spaces_behind_text(text: str, start: int, stop: int) -> IntArray:
 def equal_tokens(
     left_spans: SpanArray, left_ids: IdArray, right_spans: SpanArray, right_ids: IdArray
 ) -> tuple[IntArray, IntArray]:
-    """Numbers (i, j) of tokens with equal span and id, ascending in both; spans int64, (n, 2).
-
-    [[0, 2], [2, 3]] with ids [7, 8] and [[1, 2], [2, 3]] with ids [9, 8] -> ([1], [1]). A token
-    that starts where a neighbour starts too is never matched: its span does not tell it apart.
-    """
+    """Numbers (i, j) of tokens with equal span and id, ascending in both; spans int64, (n, 2): [[0,
+    2], [2, 3]], ids [7, 8] and [[1, 2], [2, 3]], ids [9, 8] -> ([1], [1]). A token that starts
+    where a neighbour starts is never matched: its span does not tell it apart."""
     if not len(left_ids) or not len(right_ids):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     starts = right_spans[:, 0]

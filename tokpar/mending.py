@@ -1,10 +1,5 @@
-"""One text that was cut: its pieces joined, and what cannot be joined mended, until all is well or
-the whole text is to be encoded.
-
-A tokenizer that fails on a slice has failed on the text only if the slice ends at certified cuts.
-"""
-
-from __future__ import annotations
+"""One text that was cut: its pieces joined, and what cannot be joined mended, or the text given up.
+A tokenizer that fails on a slice has failed on the text only if that ends at certified cuts."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,13 +24,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import (
-    NO_INTS,
-    IntArray,
-    concatenate_ids,
-    offsets_of,
-    spaces_behind_text,
-)
+from tokpar.kernels import NO_INTS, IntArray, concatenate_ids, offsets_of, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
 
@@ -61,8 +50,7 @@ class Method:
         return self.splitter.split(text, tokenizer, 0)
 
     def spans(self, tokenizer: TokenizerAdapter) -> bool:
-        """Pieces need spans. Tokens that tile the text are located by their lengths, where and when
-        that is needed."""
+        """Pieces need spans; those of tokens that tile the text follow from their lengths."""
         merger = self.merger
         matches = isinstance(merger, MatchesSpans) and merger.matches_spans
         return matches and not facts_of(tokenizer).tiles
@@ -93,8 +81,7 @@ class Joined:
     last: IntArray
 
 
-Watch = Callable[[Joined], None]
-"""Told what became of a text that was cut."""
+Watch = Callable[[Joined], None]  # told what became of a text that was cut
 
 
 @dataclass
@@ -164,17 +151,9 @@ class Work:
                 break
         return None
 
-    def given_up(self, report: Report) -> Report:
-        """The report of the serial call that followed, with what was tried before."""
-        tried = self.tokenized
-        return replace(
-            report, why=self.why, retries=self.retries, repairs=self.repairs, redundant=tried
-        )
-
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
-        """Encode what is open; False if the tokenizer fails on a slice, but may not on the whole
-        text, or cannot locate its tokens. Raises EngineError where no slice can differ from the
-        whole."""
+        """Encode what is open; False if the tokenizer cannot locate, or fails on a slice but may
+        not on the whole text. EngineError where no slice can differ from the whole."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
         divisible = [chunk.divisible for chunk in fresh]
@@ -213,7 +192,6 @@ class Work:
         return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
 
     def _report(self, chunks: Sequence[Chunk]) -> Report:
-        """How it was done, and by whom."""
         executor = self.method.executor
         name = executor.name
         if isinstance(executor, Divides) and not self.divided:
@@ -251,9 +229,7 @@ class Work:
 class Recount:
     """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
     has, alone, the ids that it has there (theorem 14), so distinct stretches are encoded once.
-
-    `counts`: ids of the text before and behind each region, int64, (regions, 2).
-    """
+    `counts`: ids of the text before and behind each region, int64, (regions, 2)."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -314,8 +290,7 @@ def run(
 def sound_joins(
     joins: Sequence[Join | None], chunks: Sequence[Chunk], pieces: Sequence[Piece]
 ) -> list[Join | None]:
-    """The joins, without those that would take from a piece less than nothing, or leave out ids
-    where nothing overlaps."""
+    """The joins, without those that take less than nothing, or ids where nothing overlaps."""
     first = 0
     kept: list[Join | None] = []
     for k, join in enumerate(joins):

@@ -1,9 +1,5 @@
-"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one.
-
-Works on plain objects; nothing here knows about plugins, names or defaults.
-"""
-
-from __future__ import annotations
+"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one. Works on plain
+objects; nothing here knows about plugins, names or defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -40,13 +36,11 @@ def encode_batch(
     finish: bool = True,
     watch: Watch | None = None,
 ) -> Batch:
-    """The ids of texts, each equal to the tokenizer's own serial call.
-
-    Texts below `smallest` code points are not cut. `finish=False` leaves out special tokens,
-    truncation and padding. `watch` is told how a text that was cut was joined. Raises what the
-    tokenizer's own call raises for the first text that it refuses, EngineError when it fails on a
-    chunk; of several texts with the number of the text.
-    """
+    """The ids of texts, each equal to the tokenizer's own serial call. Texts below `smallest` code
+    points are not cut. `finish=False` leaves out special tokens, truncation and padding. `watch` is
+    told how a text that was cut was joined. Raises what the tokenizer's own call raises for the
+    first text that it refuses, EngineError when it fails on a chunk; of several texts with the
+    number of the text."""
     job = Job(texts, tokenizer, method, watch)
     _split(job, smallest)
     if len(texts) == 1:
@@ -118,7 +112,6 @@ def _encoded(job: Job) -> Rows:
 
 
 def _by_itself(job: Job, row: int) -> Encoding:
-    """A text of several, before finishing."""
     try:
         joined = _joined(job, row)
         return _whole(job, row, finish=False) if joined is None else joined
@@ -136,14 +129,15 @@ def _joined(job: Job, row: int) -> Encoding | None:
 
 
 def _whole(job: Job, row: int, finish: bool) -> Encoding:
-    """A text by the tokenizer's own call; its report counts what was tried before."""
     why = job.splits[row].why if row in job.splits else TOO_SHORT
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, finish)
     job.clock.lap("tokenize")
     report = replace(report, seconds=job.clock.seconds)
     if row in job.works:
-        report = job.works[row].given_up(report)
+        work = job.works[row]
+        report = replace(report, why=work.why, retries=work.retries, repairs=work.repairs)
+        report = replace(report, redundant=work.tokenized)
     return replace(encoding, report=report)
 
 

@@ -1,8 +1,7 @@
 """All that a plugin needs, in one import: ``from tokpar.plugin import hookimpl, TokenizerSource``.
 
 Hooks and what they offer; the values that go from text to ids; what a part must be able to do; what
-licenses a cut; help for executors, options and engines of other packages. Imports no engine.
-"""
+licenses a cut; help for executors, options and engines of other packages. Imports no engine."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Which strategies, executors and tokenizer sources there are: tokpar's own and those of plugins.
-
-Plugins are loaded one by one, so that one that is broken, misspelt or takes a name that is taken is
-listed with its problem while the rest still load. Afterwards there are only plain dicts.
-"""
+"""Which strategies, executors and tokenizer sources there are: tokpar's own and those of plugins,
+which are loaded one by one: a broken one is listed with its problem while the rest still load."""
 
 from __future__ import annotations
 
@@ -197,8 +194,7 @@ def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Spli
 def require_options(
     label: str, builds: Sequence[Callable[..., Any]], options: Mapping[str, Any]
 ) -> None:
-    """Raises OptionError, which shows the options there are, for one that none of `builds` has,
-    and for one that is missing."""
+    """OptionError, with those there are, for an option that no build has, or that is missing."""
     allowed = [own_options(build, options) for build in builds]
     unknown = sorted(options.keys() - {name for own in allowed for name in own})
     if unknown:

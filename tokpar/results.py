@@ -1,7 +1,5 @@
 """What became of each text, and how a `Batch` and its encodings are made of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +21,7 @@ TOO_SHORT = "the text is too short for splitting to pay"
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
     """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
-    that were encoded by themselves, before finishing, `whys` why others were not cut. `report`: of
-    all."""
+    encoded by themselves, unfinished, `whys` why others were not cut. `report`: of all."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -66,8 +63,7 @@ class Results:
 def in_one_call(
     text: str, tokenizer: TokenizerAdapter, report: Report, finish: bool = True
 ) -> Encoding:
-    """The tokenizer's own serial call where the adapter offers it. Raises what that raises, an
-    EngineError for a panic."""
+    """The adapter's serial call, where it has one, and its errors; EngineError for a panic."""
     if finish and isinstance(tokenizer, EncodesWhole):
         return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
     start = time.perf_counter()
@@ -86,8 +82,7 @@ def in_one_call(
 def by_own_call(
     text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
 ) -> Encoding:
-    """Encode `text` by `call`, the engine's own, which finishes the ids too; the hot path of short
-    texts, where each microsecond counts."""
+    """Encode by `call`, the engine's own, finishing included: the hot path of short texts."""
     start = time.perf_counter()
     ids = call(text)
     seconds = {"tokenize": time.perf_counter() - start}

@@ -1,7 +1,6 @@
 """All seams of one encoding, in columns: a `Seam` is made when somebody asks for it.
 
-Where a region is cut at every place that one licence allows, only the region is kept.
-"""
+Where a region is cut at every place that one licence allows, only the region is kept."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ class Everywhere:
     """Cuts before every ASCII space, behind anything but white space, strictly inside some regions;
     `licence`, a seam at no place, tells by which rule.
 
-    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap.
-    """
+    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap."""
 
     licence: Seam
     regions: IntArray
@@ -71,11 +69,9 @@ class Derivation(Protocol):
 
     def positions(self) -> IntArray:
         """Where they are, code points, ascending."""
-        ...
 
     def tokens(self) -> IntArray:
         """How many ids lie before each, which takes longer."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +95,7 @@ class Seams(Sequence[Seam]):
 
     @cached_property
     def positions(self) -> IntArray:
-        """Where the cuts of `everywhere` are, code points. LookupError if the text was left
-        behind."""
+        """Where the cuts of `everywhere` are, code points. LookupError without the text."""
         return NO_INTS if self.everywhere is None else self._derivation().positions()
 
     @cached_property

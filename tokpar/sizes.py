@@ -1,10 +1,5 @@
-"""Which executor suits which tokenizer, how large its chunks are, and from which size on splitting
-pays.
-
-The figures were measured on 2 cores with English text (docs/benchmarks.md).
-"""
-
-from __future__ import annotations
+"""Which executor suits which tokenizer, the size of its chunks, and from which size on splitting
+pays: measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass
 

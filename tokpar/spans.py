@@ -1,7 +1,5 @@
 """Where the finished ids of a text lie: computed only when somebody asks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,12 +15,10 @@ _FIRST = 1 << 31
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What ids were made of: enough to tell where they lie.
-
-    `own`: the ids before special tokens, truncation and padding; None if the engine's own call gave
-    the final ones. `layout` gives `numbered(n)`, finished: where each final id came from; None if
-    they were finished as those of a text of its own.
-    """
+    """What ids were made of: enough to tell where they lie. `own`: the ids before special tokens,
+    truncation and padding; None if the engine's own call gave the final ones. `layout` gives
+    `numbered(n)`, finished: where each final id came from; None if they were finished as those of a
+    text of its own."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -30,8 +26,7 @@ class Origin:
     layout: Callable[[int], IdArray] | None = None
 
     def before_finish(self, final: IdArray) -> IdArray:
-        """The ids before finishing. LookupError if they cannot be told from those of the engine's
-        own call."""
+        """The ids before finishing. LookupError if the engine's own call hides them."""
         if self.own is not None:
             return self.own
         own = self.tokenizer.encode(self.text)
@@ -78,8 +73,7 @@ def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
 
 
 def numbered(length: int) -> IdArray:
-    """Stand-ins for ids that tell, once finished, where each final id came from: finishing never
-    looks at values."""
+    """Stand-ins for ids: finishing never looks at values, so they tell where each came from."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
 
 

@@ -1,11 +1,6 @@
-"""Ids of a text while it arrives, each as soon as nothing that follows can change it.
-
-Between certified cuts of what has arrived the tokenizer itself encodes (proofs/stream.md). A
-tokenizer that encodes eagerly gives ids inside pre-tokens, too. Where nothing is certified the
-whole text is encoded when it has come to its end.
-"""
-
-from __future__ import annotations
+"""Ids of a text while it arrives, each as soon as nothing that follows can change it: between
+certified cuts by the tokenizer itself (proofs/stream.md), inside pre-tokens by one that encodes
+eagerly, and at the end where nothing is certified."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -21,7 +16,6 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.types import Facts
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32
@@ -32,11 +26,9 @@ class EagerModel(Protocol):
 
     def feed(self, data: bytes) -> list[int]:
         """More bytes of the pre-token; the ids that are final now and were not before."""
-        ...
 
     def finish(self) -> list[int]:
         """The pre-token ends here; its other ids."""
-        ...
 
 
 @runtime_checkable
@@ -46,18 +38,15 @@ class EncodesEagerly(Protocol):
     def eager_model(self) -> EagerModel:
         """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
         first ids of a pre-token may depend on its end, however far that is."""
-        ...
 
 
 def stream(
     chunks: Iterable[str], tokenizer: TokenizerAdapter, whole: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
-    """Arrays of ids, none empty; together the ids of the text that the chunks make up.
-
-    `whole` encodes a whole text, finishing included: what is done at the end where no id is final
-    before. Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that
-    is no str, and what encoding the text would raise, as soon as the part that is to blame is seen.
-    """
+    """Arrays of ids, none empty; together the ids of the text that the chunks make up. `whole`
+    encodes a whole text, finishing included: what is done at the end where no id is final before.
+    Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that is no
+    str, and what encoding the text would raise, as soon as the part that is to blame is seen."""
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
@@ -143,34 +132,25 @@ def _encoded(tokenizer: TokenizerAdapter, text: str, start: int) -> IdArray:
 def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray] | None:
     """Ids inside pre-tokens, too; None if the tokenizer cannot give them."""
     facts = facts_of(tokenizer)
-    if not isinstance(tokenizer, EncodesEagerly) or not _known_online(facts):
+    plain = not any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
+    # the pre-tokens are those of `regex`, gaps included, and nothing is changed before
+    known = plain and facts.engine == "regex" and facts.scheme == "regex" and facts.tiles
+    if not isinstance(tokenizer, EncodesEagerly) or not known:
         return None
     try:
         merging = _Merging(tokenizer.eager_model())
-        sink = _with_tokens(facts, splitters(facts.patterns, merging), merging.ids)
+        sink = splitters(facts.patterns, merging)
     except (OptionError, UnsupportedPatternError):
         return None
+    for normalized in (True, False):  # those that are not are found first, the others in the rest
+        tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
+        if tokens:
+            sink = TokenSplitter(tokens, sink, merging.ids.append)
     return _fed(chunks, sink, merging)
 
 
-def _known_online(facts: Facts) -> bool:
-    """The pre-tokens are those of `regex`, gaps included, and nothing is changed before."""
-    plain = not any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
-    return plain and facts.engine == "regex" and facts.scheme == "regex" and facts.tiles
-
-
-def _with_tokens(facts: Facts, sink: Sink, ids: list[int]) -> Sink:
-    """Tokens with normalized=false are found first, the others in what is left."""
-    for normalized in (True, False):
-        tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
-        if tokens:
-            sink = TokenSplitter(tokens, sink, ids.append)
-    return sink
-
-
 class _Merging:
-    """The last in the row: pre-tokens become ids. One that is complete before `taken` is encoded at
-    once, and remembered."""
+    """The last in the row: pre-tokens become ids. One complete before `taken` is remembered."""
 
     def __init__(self, model: EagerModel) -> None:
         self.ids: list[int] = []

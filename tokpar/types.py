@@ -1,7 +1,6 @@
 """The values from text to ids: Split -> Rows -> Join -> Seam, with Report and Facts.
 
-Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes.
-"""
+Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ class Seam:
     `position`: code points. `rule`: its kind (proofs/README.md), or None for an uncertified seam
     (approximate results only). `theorem`: the page in ``proofs/`` it rests on. `witness`: what a
     checker needs to verify it, as (name, value) pairs. `token`: how many ids of the text, special
-    tokens not counted, lie before the seam; -1 until the pieces are joined.
-    """
+    tokens not counted, lie before the seam; -1 until the pieces are joined."""
 
     position: int
     rule: Rule | None
@@ -46,8 +44,7 @@ class Chunk:
     (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge; a cut
     whose rule is None is a place that the planner proposes, for the merger to certify.
     A chunk of kind "run" is never given to the tokenizer: theorem 11 gives its ids, `run` is
-    (id, how many times). `divisible`: what the split's `licence` allows holds everywhere inside.
-    """
+    (id, how many times). `divisible`: what the split's `licence` allows holds everywhere inside."""
 
     start: int
     stop: int
@@ -66,8 +63,7 @@ class Split:
 
     `plan` and `why`: in words, for the report. `serial_regions`: [start, stop) in code points of
     what rule K7 keeps whole. `licence`: what proves a cut before every space, behind anything but
-    white space, of a `divisible` chunk; whoever encodes such a chunk may divide it there.
-    """
+    white space, of a `divisible` chunk; whoever encodes such a chunk may divide it there."""
 
     chunks: Sequence[Chunk]
     plan: str = ""
@@ -130,8 +126,7 @@ class Piece:
     """What the tokenizer returned for a chunk.
 
     `ids`: uint32, shape (n,). `spans`: int64, shape (n, 2), UTF-8 bytes from the start of the
-    chunk's text, or None when they were not asked for.
-    """
+    chunk's text, or None when they were not asked for."""
 
     ids: IdArray
     spans: SpanArray | None = None
@@ -255,8 +250,7 @@ class Facts:
     What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
     call makes objects for each token, so that it is best given little at a time. `forbidden`:
     contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
-    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
-    """
+    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts"."""
 
     engine: str
     model: str

@@ -41,7 +41,7 @@ from tests.benchmarks.batches_tables import Checked, Imported, Row, line, markdo
 from tests.benchmarks.speed_engines import Own, Subject, subjects
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tests.benchmarks.turns import in_turns, spread, timed
-from tokpar.bench.provenance import provenance
+from tokpar.bench.records import provenance
 from tokpar.kernels import IdArray
 
 PARTS = ("batch", "long", "short", "check", "import")

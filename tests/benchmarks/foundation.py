@@ -23,9 +23,9 @@ from typing import Any
 import tokpar
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.bench.provenance import processor
-from tokpar.executors.workers import worker_count
+from tokpar.bench.records import processor
 from tokpar.interfaces import EncodesWhole, TokenizerAdapter
+from tokpar.limits import worker_count
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "8 MB": 8_000_000}
 HF_FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}

@@ -33,7 +33,7 @@ from tests.benchmarks.speed_engines import Call, Subject, subjects
 from tests.benchmarks.speed_tables import Row, line, markdown
 from tests.benchmarks.texts import long_text, read_texts, standard_library, text_hash
 from tests.benchmarks.turns import Turn, in_turns, spread, timed
-from tokpar.bench.provenance import provenance
+from tokpar.bench.records import provenance
 from tokpar.types import Report
 
 SIZES = {

@@ -26,7 +26,7 @@ import tokpar
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tests.benchmarks.train_by_scanning import train_by_scanning
 from tests.recipes.train_default import END_OF_TEXT, PATTERN
-from tokpar.executors.workers import worker_count
+from tokpar.limits import worker_count
 from tokpar.training.merges import Ties
 
 MIN_FREQUENCY = 2

@@ -37,7 +37,7 @@ def categories(text: str) -> tuple[list[str], engines.BoolArray]:
     for name in (*PROPERTIES, "L"):
         members, agreed = engines.agreed_mask(rf"\p{{{name}}}", text)
         frozen &= agreed
-        for index in np.flatnonzero(members) if name != "L" else ():
+        for index in np.flatnonzero(members).tolist() if name != "L" else ():
             found[index] = name
     old = unicodedata.ucd_3_2_0.category
     for index in range(engines.CODE_POINTS):

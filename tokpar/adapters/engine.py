@@ -1,8 +1,5 @@
-"""Engines of other packages: they turn text into ids, the vocabulary file tells everything else.
-
-A plugin describes its engine by an `Engine`; `load_engine` makes an adapter of it and a file, and
-compares its ids with those of tokenizers or tiktoken before it gives it away (`tokpar.agreement`).
-"""
+"""Engines of other packages: they turn text into ids, the file tells everything else. A plugin
+describes one by an `Engine`; `load_engine` compares its ids with those of the file's library."""
 
 from __future__ import annotations
 
@@ -26,18 +23,14 @@ from tokpar.kernels import IdArray, SpanArray, has_surrogate
 from tokpar.types import Piece, Rows
 
 TRUSTED = "trusted, not checked"
-SLICE = 8_192
-"""Code points, the least of a slice; the check compares texts of that size, too."""
+SLICE = 8_192  # code points, the least of a slice; the check compares texts of that size, too
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparError)
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The ids of one text, and the rows of several; nothing is applied to the whole.
-
-    Both must let go of the GIL, and give the same ids for the same text. Rows are best made of the
-    arrays that the engine gives, without an object for each text.
-    """
+    """The ids of one text, and the rows of several, the same for the same text, before finishing.
+    Both must let go of the GIL; rows are best made without an object for each text."""
 
     encode: Callable[[str], IdArray]
     encode_many: Callable[[list[str]], Rows]
@@ -45,11 +38,9 @@ class Calls:
 
 @dataclass(frozen=True)
 class Engine:
-    """A package that is an engine. `least`: the oldest version that is known to work.
-
-    `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
-    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
-    """
+    """A package that is an engine. `least`: the oldest version that is known to work. `of_json` and
+    `of_ranks` get the imported package and a file. What they raise is taken for the engine's
+    refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
 
     name: str
     least: str
@@ -71,8 +62,7 @@ def load_engine(
     cuts the text as it would for that library, which is licensed as far as the ids agree; without,
     the engine gets whole texts. `settings` are those that `tokpar.load` takes for such a file.
     Raises EngineError if the ids differ, or the engine refuses the file or is not installed;
-    OptionError, FileFormatError, FileNotFoundError.
-    """
+    OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     for name, flag in (("trust", trust), ("cut", cut)):

@@ -126,7 +126,6 @@ class RankFile:
 
 
 def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:
-    """The file's finishing for arrays of ids. Raises FileFormatError."""
     read = read_finish(config, **finishing)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)

@@ -1,7 +1,5 @@
 """The caller's tokenizer: its own calls, and what its ids depend on."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from array import array
@@ -27,9 +25,8 @@ _SPREAD, _LAST = 16, 32
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if there is one.
-    `fixed`: loaded by us from a file, so nobody else can change it. `truncation`, `padding`: those
-    that the tokenizer asks for are applied."""
+    """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
+    from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied."""
 
     own: Any
     wrapper: Any = None

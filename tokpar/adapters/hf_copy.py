@@ -1,7 +1,5 @@
 """The private copy of a caller's tokenizer that encodes chunks, and what is known of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

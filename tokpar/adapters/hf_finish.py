@@ -1,8 +1,5 @@
-"""What Hugging Face applies once to a whole text: truncation, special tokens, padding.
-
-Only lengths are looked at, never the values of ids. Overflowing parts are not offered.
-`FinishingAdapter` is what the adapters of both lines of tokenizers share.
-"""
+"""What Hugging Face applies once to a whole text: truncation, special tokens, padding. Only lengths
+are looked at, never the values of ids. Overflowing parts are not offered."""
 
 from __future__ import annotations
 
@@ -21,8 +18,7 @@ from tokpar.types import Facts, Rows
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]
-"""Ids before and after a text."""
+Around = tuple[tuple[int, ...], tuple[int, ...]]  # ids before and after a text
 OTHER_IDS = "these ids are not those of the text"
 
 

@@ -1,8 +1,5 @@
-"""Which line of the package tokenizers is installed, and the adapter that its objects need.
-
-Releases from 0.21 up to 1.0 have the API that `huggingface` uses; 1.x is another library under the
-same name, see `hf_one`. Without the package everything but Hugging Face's tokenizers works.
-"""
+"""Which line of the package tokenizers is installed, and its adapter: `huggingface` from 0.21 up to
+1.0, `hf_one` for 1.x. Without the package everything but Hugging Face's tokenizers works."""
 
 from __future__ import annotations
 
@@ -40,8 +37,7 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
     and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary); OptionError for others.
     Raises EngineError where no line that tokpar knows is installed, FileFormatError for a file that
-    the installed one does not read, FileNotFoundError.
-    """
+    the installed one does not read, FileNotFoundError."""
     path = path_of(source, ".json", ".txt")
     if path is not None:
         try:

@@ -1,11 +1,7 @@
-"""Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads.
-
-Such an object can encode and decode, and give itself as JSON. It cannot be changed but for its
-truncation and padding, which each call may leave out: chunks are encoded on the caller's own
-object, and everything else that is to be known follows from that JSON, once for each object.
-
-Its words are kept by a memory of its own, so tokpar's is not used.
-"""
+"""Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads. Nothing
+of such an object can change but truncation and padding, which each call may leave out: chunks are
+encoded on the caller's own, and its JSON tells the rest, once for each object. It has a memory of
+its own, so tokpar's is not used."""
 
 from __future__ import annotations
 
@@ -54,8 +50,7 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
-    """The adapter that `HuggingFaceOneTokenizer.spec` describes. EngineError if it reads back as
-    another one."""
+    """The adapter that `spec` describes. EngineError if it reads back as another one."""
     own = _of_config(config)
     if known(own).digest != digest:
         raise EngineError("this tokenizer is not the same when it is written and read again")

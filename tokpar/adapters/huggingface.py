@@ -1,10 +1,6 @@
 """Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`,
-and the `vocab.txt` of BERT.
-
-Chunks are encoded on a private copy without truncation, padding and post-processor. It shares the
-caller's model, whose vocabulary is large and which encoding does not change; the caller's object
-itself is only ever asked to encode and decode.
-"""
+BERT's `vocab.txt`. Chunks are encoded on a private copy without truncation, padding and
+post-processor, which shares the model; the caller's object is only asked to encode and decode."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The adapter of `tokpar.pure.incremental`, asked for by ``engine="incremental"``.
-
-True byte-level BPE, ids and facts of the pure engine. Loading builds an automaton of all tokens,
-which takes seconds for vocabularies of 100,000 and more.
-"""
+"""The adapter of `tokpar.pure.incremental`, asked for by ``engine="incremental"``: true BPE, with
+the ids of the pure engine. It takes seconds to load vocabularies of 100,000 and more."""
 
 from __future__ import annotations
 
@@ -20,11 +17,9 @@ from tokpar.pure.vocabulary import Vocabulary
 def load(source: object, *, engine: str | None = None, **settings: Any) -> PrefixTokenizer | None:
     """An adapter of what `adapters.pure.load_vocabulary` takes, with its settings and errors; None
     for anything else, or if another `engine` than "incremental" is asked for. OptionError names a
-    merge that does not make the bytes of its parts.
-
-    One setting more: `properize` (False) gives improper merges a proper order first, as the paper
-    does, and refuses those that have none with an OptionError; the ids are the same either way.
-    """
+    merge that does not make the bytes of its parts. One setting more: `properize` (False) gives
+    improper merges a proper order first, as the paper does, and refuses those that have none with
+    an OptionError; the ids are the same either way."""
     if engine not in (None, "incremental"):
         return None
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))

@@ -1,8 +1,5 @@
-"""tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other engines.
-
-Ids are those of HF or tiktoken. Where a regex splits the text, that is promised for code points
-that all Unicode versions in use classify alike; see `tokpar.pure.patterns` for the others.
-"""
+"""tokpar's own tokenizers in plain Python: readable, exact, the oracle of the other engines. On
+code points that Unicode versions classify differently see `tokpar.pure.patterns`."""
 
 from __future__ import annotations
 
@@ -43,8 +40,7 @@ def load(
     file says). Settings of a ``.txt`` file: those, and `lowercase` (True; False for a cased
     vocabulary). Settings of a ``.tiktoken`` file: `name` of a known encoding (else the file's
     stem), `pat_str`, and `special_tokens`, all of which are matched in the text (default: none). A
-    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError.
-    """
+    `Vocabulary` takes no settings. Raises OptionError, FileFormatError, FileNotFoundError."""
     if engine not in (None, "pure"):
         return None
     if isinstance(source, Vocabulary):
@@ -110,8 +106,7 @@ class _InPython:
     """What the adapters of tokenizers in Python share. OptionError for a lone surrogate."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        self.name = name
-        """The engine, and the name of the vocabulary or file: "pure:bert"."""
+        self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
         self._tokenizer = tokenizer
 
     def check_text(self, text: str) -> None:
@@ -168,8 +163,7 @@ class PureTokenizer(_InPython):
         return self._lengths.spans(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`, added tokens included; bytes that are no UTF-8 become U+FFFD.
-        LookupError for an id that is no token."""
+        """The text of `ids`; U+FFFD for bytes that are no UTF-8. LookupError for an unknown id."""
         try:
             return b"".join(self._bytes_of[int(id_)] for id_ in ids).decode("utf-8", "replace")
         except KeyError as error:
@@ -191,9 +185,7 @@ class PureTokenizer(_InPython):
 
 class FileTokenizer(_InPython):
     """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
-
-    Truncation and padding of the file are applied once, to all ids of a text, as HF does.
-    """
+    Truncation and padding of the file are applied once, to all ids of a text, as HF does."""
 
     def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:
         super().__init__(f"pure:{name}", read_tokenizer(config))
@@ -229,8 +221,7 @@ class FileTokenizer(_InPython):
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
-        tile the text they are in whole code points: the tokens of one character share a span, and
-        a normalizer may leave gaps."""
+        tile the text, in whole code points, which tokens may share; a normalizer may leave gaps."""
         if self._lengths is not None:
             return self._lengths.spans(ids, text)
         found = np.array(self._tokenizer.spans(text), dtype=np.int64).reshape(-1, 3)

@@ -1,10 +1,5 @@
-"""Ids of short stretches of text that recur, each encoded once.
-
-Those that are new go through the engine's batch call many to a text, an added token between them:
-what lies between added tokens is encoded alone (theorem 6.1).
-"""
-
-from __future__ import annotations
+"""Ids of short stretches of text that recur, each encoded once. New ones go through the engine's
+batch call many to a text, an added token between them, which keeps them apart (theorem 6.1)."""
 
 import re
 import threading
@@ -21,14 +16,11 @@ from tokpar.types import AddedToken
 
 MOST_SEGMENTS = 1 << 18
 """Kept at a time, about 200 bytes each; 8 MB of English and Python sources have 108,000."""
-LONGEST_KEPT = 64
-"""Code points; longer segments hardly come again, and are 2 % of such a text."""
-PER_TEXT = 64
-"""Segments to a text of the batch call."""
+LONGEST_KEPT = 64  # code points; longer segments hardly come again, and are 2 % of such a text
+PER_TEXT = 64  # segments to a text of the batch call
 WAVE_CHARS = 65536  # so that its words stay in the processor's cache; one wave after the other,
 # because all but the engine's batch call holds the GIL
-MOST_NEW = 0.7
-"""Share of a wave's code points in new segments above which a memory does not pay."""
+MOST_NEW = 0.7  # share of a wave's code points in new segments above which a memory does not pay
 
 _SEGMENT = re.compile(r"\s*\S[^ ]*(?:(?<=\s) *[^ ]*)*")
 _SEGMENT_EXACT = re.compile(rf"[{SPACES}]*[^{SPACES}][^ ]*(?:(?<=[{SPACES}]) *[^ ]*)*")
@@ -38,10 +30,8 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class SegmentMemo:
-    """`encode_many`: the engine's batch call. `separator`: see `separator_of`.
-
-    May be used by several threads. The older half is forgotten when there are too many.
-    """
+    """`encode_many`: the engine's batch call. `separator`: see `separator_of`. May be used by
+    several threads. The older half is forgotten when there are too many."""
 
     def __init__(
         self, encode_many: Callable[[Sequence[str]], Sequence[IdArray]], separator: AddedToken
@@ -148,8 +138,7 @@ def _gaps(known: list[bytes | None]) -> Iterator[int]:
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
-    """An added token that can stand between texts without added tokens and makes none over its
-    edges appear, or disappear."""
+    """An added token between texts that makes none over its edges appear, or disappear."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized

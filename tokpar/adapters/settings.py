@@ -1,7 +1,5 @@
 """What adapters share: settings that `tokpar.load` passes on, panics of engines written in Rust."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,8 +1,5 @@
-"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files.
-
-The disallowed special tokens are looked for once, in the whole text (`check_text`); the chunks are
-encoded without that check.
-"""
+"""tiktoken: `tiktoken.Encoding` objects and ``.tiktoken`` files. Disallowed special tokens are
+looked for once, in the whole text (`check_text`), and not in the chunks."""
 
 from __future__ import annotations
 
@@ -49,12 +46,10 @@ def load(
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
-    anything else. An encoding that encodes in its own way is never split.
-
-    `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
-    holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
-    called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
-    """
+    anything else. An encoding that encodes in its own way is never split. `allowed_special` and
+    `disallowed_special` mean what they mean in `Encoding.encode`. A file holds ranks only: the rest
+    comes from `pat_str` and `special_tokens`, or from the known encoding called `name` or like the
+    file's stem. Raises OptionError, FileFormatError, FileNotFoundError."""
     path = path_of(source, ".tiktoken")
     if path is None and not isinstance(source, tiktoken.Encoding):
         return None
@@ -162,8 +157,7 @@ class TiktokenTokenizer(EncodingAdapter):
                 raise_disallowed_special_token(match.group())
 
     def encode(self, text: str) -> IdArray:
-        """Ids of `text` with the allowed special tokens; uint32, (n,), read-only. EngineError when
-        tiktoken's regex gives up or panics."""
+        """Ids with the allowed special tokens; uint32, (n,), read-only. EngineError if it fails."""
         # all its calls release the GIL and are as fast; encode_to_numpy is public, makes no list
         try:
             return self._whole(text, self._encodings.for_text(text))
@@ -243,9 +237,7 @@ class TiktokenTokenizer(EncodingAdapter):
     def _lengths(self) -> TokenLengths:
         ranks, specials = self.encoding._mergeable_ranks, self._specials
         return TokenLengths(
-            chain(ranks.values(), specials.values()),
-            map(len, chain(ranks, specials)),
-            self._shared,
+            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), self._shared
         )
 
 

@@ -1,8 +1,5 @@
-"""The adapter of `tokpar.pure.tokentree`, asked for by ``engine="tokentree"``.
-
-An approximation of the BPE that its vocabulary was made for, and an exact tokenizer by itself:
-"lossless" means equal to its own serial call.
-"""
+"""The adapter of `tokpar.pure.tokentree`, asked for by ``engine="tokentree"``. It approximates BPE;
+"lossless" means equal to its own serial call."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ It raises EngineError with the smallest text that has other ids, or says on how 
 were the same, for `Report.agreement`. That is a test on many texts, no proof.
 """
 
-from __future__ import annotations
-
 from tokpar.agreement.check import release, require_agreement
 
 __all__ = ["release", "require_agreement"]

@@ -4,10 +4,7 @@ TOKPAR_CACHE       the directory, or empty for none
 XDG_CACHE_HOME     holds it as `tokpar` where TOKPAR_CACHE is not set; else it is ~/.cache/tokpar
 
 A directory that cannot be written, or a file that is not what it should be, is no error: then it is
-as if nothing had been found.
-"""
-
-from __future__ import annotations
+as if nothing had been found."""
 
 import hashlib
 import json

@@ -13,25 +13,22 @@ from tokpar.agreement import cache
 from tokpar.agreement.compared_texts import (
     DIVIDED,
     UNICODE,
+    hostile_texts,
     long_texts,
     mixed,
     short_texts,
     unassigned,
 )
 from tokpar.agreement.differing import around, first_difference, shown, simplest
-from tokpar.agreement.hostile import hostile_texts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
 
 EDITION = "3"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
-SECONDS = 2.0
-"""For each of the two passes that make a differing text smaller."""
-TEXTS, APART = "texts", "apart"
-"""What is counted: texts with the same ids, code points with others."""
-TOGETHER = 256
-"""Code points in one text, where many are looked at."""
+SECONDS = 2.0  # for each of the two passes that make a differing text smaller
+TEXTS, APART = "texts", "apart"  # what is counted: texts with the same ids, code points with others
+TOGETHER = 256  # code points in one text, where many are looked at
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 Call = Callable[[str], IdArray]
@@ -67,8 +64,7 @@ def require_agreement(
     not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
     the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
     where the ids differ. `slices`: of a text between cuts that are certified for the reference; a
-    text that engines divide by themselves is compared with them. Costs some seconds.
-    """
+    text that engines divide by themselves is compared with them. Costs some seconds."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
     name = cache.digest([*parts, *key])
     found = cache.recall(name)
@@ -113,9 +109,7 @@ class Comparison:
         return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
 
     def _divided(self, text: str) -> int:
-        """How many texts that engines divide by themselves were compared: one if the reference can
-        be cut, else none. The adapter, which agrees on texts of their size, encodes the slices; the
-        reference would take seconds."""
+        """How many texts that engines divide were compared: one if the reference can be cut."""
         if len(self.slices(self.reference, text)) == 1:
             return 0
 
@@ -127,8 +121,7 @@ class Comparison:
         return 1
 
     def _apart(self) -> int:
-        """How many code points that Unicode 13 does not assign have other ids: that depends on the
-        Unicode that an engine knows."""
+        """How many code points that Unicode 13 does not assign have other ids."""
         lines = unassigned()
         blocks = [lines[k : k + TOGETHER] for k in range(0, len(lines), TOGETHER)]
         suspect = self._differing(["".join(block) for block in blocks])

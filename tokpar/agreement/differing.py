@@ -1,7 +1,5 @@
 """Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,13 +9,11 @@ import numpy as np
 from tokpar.interfaces import Decodes, Locates, TokenizerAdapter
 from tokpar.kernels import IdArray, byte_starts
 
-AROUND = 3
-"""Ids shown on either side of the first that differs."""
+AROUND = 3  # ids shown on either side of the first that differs
 Items = TypeVar("Items", str, tuple[str, ...])
 
 SECONDS = 10.0
-SIMPLE = "a b1"
-"""What characters are replaced by, the simplest first."""
+SIMPLE = "a b1"  # what characters are replaced by, the simplest first
 
 
 def first_difference(expected: IdArray, got: IdArray) -> int:
@@ -70,8 +66,7 @@ def shown(text: str, most: int = 200) -> str:
 
 
 def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECONDS) -> Items:
-    """`items` without every slice it can do without, halves first: no single one can be left out.
-    Best so far when `seconds` have passed."""
+    """`items` without every slice it can do without; the best so far after `seconds`."""
     end = time.monotonic() + seconds
     size = max(1, len(items) // 2)
     while size and items:
@@ -88,8 +83,7 @@ def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECO
 
 
 def simplest(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) -> str:
-    """The smallest text, each character replaced by a simpler one where that fails as well:
-    "xq é" -> "aa é"."""
+    """The smallest text, with simpler characters where that fails as well: "xq é" -> "aa é"."""
     text = smallest(text, fails, seconds)
     end = time.monotonic() + seconds
     for i in range(len(text)):

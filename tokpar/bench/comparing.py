@@ -22,10 +22,8 @@ from tokpar.bench.measuring import (
 from tokpar.bench.records import AnyRow, MethodRow, Spread, SweepRow
 from tokpar.bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
-NO_EXECUTOR = "none"
-"""Of the tokenizer's own call."""
-ANY = 0
-"""The place of a method that does not depend on what is swept."""
+NO_EXECUTOR = "none"  # of the tokenizer's own call
+ANY = 0  # the place of a method that does not depend on what is swept
 SHORTEST, SMALLEST_CHUNK, LARGEST_BATCH = 1024, 1024, 32
 _Way = tuple[Subject, str, ComparedMethod]
 
@@ -67,8 +65,7 @@ def comparison(
 
 
 def repetitive(dataset: Dataset, seed: int) -> Dataset:
-    """The texts of the LoPT paper's appendix G: each character of a text replaced by one letter,
-    drawn for that text."""
+    """The texts of the LoPT paper's appendix G: one drawn letter for all characters of a text."""
     draw = random.Random(seed)
     texts = tuple(draw.choice(ascii_letters) * len(text) for text in dataset.texts)
     return Dataset(f"{dataset.name}, one letter", texts, dataset.origin)

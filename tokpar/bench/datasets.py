@@ -1,8 +1,6 @@
 """Texts to measure on: files, read line by line so that a bad line can be named; or drawn from a
 seed, the shapes of text that matter to a method, in no language's statistics."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Results as one HTML page that needs nothing else: pictures inline, no script, no network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -133,5 +131,4 @@ def _words(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """Escaped; characters that XML does not have are shown as U+FFFD."""
     return escape(in_xml(str(value)))

@@ -21,11 +21,9 @@ from tokpar.kernels import IdArray
 from tokpar.types import Report, Rows
 
 WINDOW = 1024
-RUN = 4
-"""Ids in a row that must be equal for two sequences to count as in step again."""
+RUN = 4  # ids in a row that must be equal for two sequences to count as in step again
 Item = TypeVar("Item")
-Moved = Callable[[int], object]
-"""Is told how many code points are done."""
+Moved = Callable[[int], object]  # is told how many code points are done
 
 
 @dataclass(frozen=True)
@@ -45,14 +43,12 @@ class Sample:
         return self.share == 1
 
 
-Samples = dict[Any, list[Sample]]
-"""By the key of the job."""
+Samples = dict[Any, list[Sample]]  # by the key of the job
 
 
 @dataclass(frozen=True)
 class TimedJob:
-    """`call` runs once and times itself; `chars` code points are its share of the work. `key` can
-    be hashed, and names the job in notes."""
+    """`call` runs once and times itself, on `chars` code points; `key`, hashable, names it."""
 
     key: Any
     chars: int

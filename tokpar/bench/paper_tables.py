@@ -1,8 +1,6 @@
 """The three tables of the LoPT paper: our figures beside those it publishes, as far as they were
 read. A figure that was not read says so, and is never a guess."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,8 +20,7 @@ PUBLISHED = {
 """Table 1, share of the texts that are equal, with DeepSeek's tokenizer. Chunks of the paper have
 other sizes than ours, and its machine other cores; its milliseconds were not read."""
 
-PAPER_METHODS = ("serial", *PUBLISHED, "lopt", "auto")
-"""Those of table 1, and ours."""
+PAPER_METHODS = ("serial", *PUBLISHED, "lopt", "auto")  # those of table 1, and ours
 FIGURES = {"length": 3, "chunk": 4, "workers": 7, "batch": 8}
 _OTHERS = "Published: LoPT (arXiv 2511.04952), on L-Eval, with other chunks and on another machine."
 

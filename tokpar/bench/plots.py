@@ -1,9 +1,5 @@
 """Results as pictures, SVG and PNG, one panel each, so that a narrow screen can show them.
-
-matplotlib is imported when something is drawn.
-"""
-
-from __future__ import annotations
+matplotlib is imported when something is drawn."""
 
 import io
 import re
@@ -23,8 +19,7 @@ NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010
 WIDTH, HEIGHT = 5.2, 3.6  # inches
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a37c00", "#3d9bd1")
 """Told apart by the colour-blind (Okabe and Ito, two of them darkened), on white and on black."""
-LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))
-"""Colour and marker of one method after another."""
+LOOKS = tuple(zip(COLOURS, "osD^vP", strict=True))  # colour and marker of one method after another
 INK = "#1f2328"
 GREY = "#7d8590"
 WRONG = "#d55e00"
@@ -240,7 +235,6 @@ def _quartiles(rows: Sequence[MethodRow | SweepRow]) -> list[list[float]]:
 
 
 def _places(axes: Any, places: Sequence[int], **look: Any) -> None:
-    """Doubling places, and the legend below, where it hides nothing."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(places, [f"{place:,}" for place in places], **look)
     axes.minorticks_off()

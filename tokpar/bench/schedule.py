@@ -48,9 +48,8 @@ class Settings:
 def experiments(
     settings: Settings, datasets: Sequence[Dataset], subjects: Sequence[Subject], opened: Opened
 ) -> list[Experiment]:
-    """Every part that was asked for, in its order; the engines of one tokenizer are compared with
-    each other in the first part; stages and sweeps take the first executor that suits. Raises
-    UnknownNameError."""
+    """Every part that was asked for, in its order; the first compares the engines of a tokenizer,
+    stages and sweeps take the first executor that suits. Raises UnknownNameError."""
     for part in settings.parts:
         if part not in PARTS:
             raise UnknownNameError("part", part, PARTS)
@@ -93,7 +92,6 @@ def _long_texts(
     methods: Iterable[ComparedMethod],
     opened: Opened,
 ) -> list[LongText]:
-    """Of each subject that an executor suits."""
     names = set(settings.methods or FEW) - {SERIAL.name}
     few = [method for method in methods if method.name in names]
     text = "".join(dataset.texts)[: settings.chars]

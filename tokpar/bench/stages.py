@@ -1,6 +1,5 @@
-"""Where the time of one encode goes, what Amdahl's law makes of it, and what a schedule of the
-measured chunk times does, beside real runs on one and two workers. Everything but the chunk times
-is serial."""
+"""Where the time of one encode goes, what Amdahl's law makes of it, and a schedule of the measured
+chunk times, beside real runs on one and two workers. All but the chunk times is serial."""
 
 from __future__ import annotations
 
@@ -19,16 +18,15 @@ from tokpar.bench.measuring import (
 )
 from tokpar.bench.records import AnyRow, ProjectionRow, Spread, StageRow
 from tokpar.bench.subjects import SERIAL, suits
-from tokpar.executors.workers import cpu_count
 from tokpar.interfaces import Executor
+from tokpar.limits import cpu_count
 from tokpar.sizes import fit_for
 
 BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it. For "auto" the
 first that suits is taken: chunk times are what a projection is made of."""
 REAL = (1, 2)
-WORKERS = (8, 32, 112)
-"""Of machines that are not here."""
+WORKERS = (8, 32, 112)  # of machines that are not here
 OWN, ALONE = "own", "alone"
 Calls = Sequence[Sequence[float]]
 """Of each call of the executor, in order, the seconds of each chunk. No call begins before the
@@ -88,8 +86,7 @@ def makespan(seconds: Iterable[float], workers: int) -> float:
 
 
 def longest_first(calls: Calls) -> Calls:
-    """Each call in Graham's order, whose makespan is at most 4/3 of the best: [3, 3, 4] on 2
-    workers -> 6."""
+    """In Graham's order, at most 4/3 of the best makespan: [3, 3, 4] on 2 workers -> 6."""
     return [sorted(seconds, reverse=True) for seconds in calls]
 
 
@@ -104,8 +101,7 @@ def bound(serial: float, calls: Calls, workers: int) -> float:
 
 
 def amdahl(parallel: float, workers: int) -> float:
-    """Amdahl's law: speed-up if the share `parallel` of the time is spread over the workers and the
-    rest stays as it is; 0.95 on 8 -> 5.93."""
+    """Amdahl's law: speed-up if the share `parallel` of the time is spread; 0.95 on 8 -> 5.93."""
     return 1 / ((1 - parallel) + parallel / workers)
 
 

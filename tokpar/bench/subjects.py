@@ -1,5 +1,4 @@
-"""What is compared: methods, each under one name; and tokenizers, engines and executors, opened for
-the time of a run."""
+"""What is compared: methods by name; tokenizers, engines and executors, opened for a run."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
 
 
 def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
-    """Those of these names, in the order of `methods`, and always `serial`; all for None. Raises
-    UnknownNameError."""
+    """Those of these names, in order, and always `serial`; all for None. UnknownNameError."""
     known = [method.name for method in methods]
     for name in names or ():
         if name not in known:
@@ -128,9 +126,8 @@ class Opened(ExitStack):
     def subjects(
         self, sources: Sequence[str], engines: Sequence[str], notes: list[str]
     ) -> list[Subject]:
-        """Each source in each engine ("auto": the engine that `load` takes). An engine that was
-        named and cannot load a source becomes a note. Raises what `load` raises for "auto";
-        OptionError if nothing is left."""
+        """Each source in each engine ("auto": the engine that `load` takes). A named engine that
+        cannot load it becomes a note. Raises what `load` raises; OptionError if nothing is left."""
         found: list[Subject] = []
         for source in sources:
             path = self._without_truncation(source)
@@ -141,8 +138,7 @@ class Opened(ExitStack):
         return found
 
     def _without_truncation(self, source: str) -> str:
-        """A stored truncation or padding would compare the first ids only: such a file is
-        measured by a copy without them."""
+        """The file, or a copy without a stored truncation, which would hide ids, or padding."""
         if not source.endswith(".json") or not Path(source).is_file():
             return source
         try:

@@ -25,8 +25,7 @@ SWEPT = {
     "batch": ("batch size", "texts"),
 }
 Item = TypeVar("Item")
-Column = tuple[str, Callable[[Any], str]]
-"""Its header, and the cell of a row of results."""
+Column = tuple[str, Callable[[Any], str]]  # its header, and the cell of a row of results
 
 
 @dataclass(frozen=True)

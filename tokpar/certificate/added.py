@@ -1,7 +1,5 @@
-"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously.
-
-Word characters and white space are whatever *could* be one: an engine may know fewer.
-"""
+"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously. Word
+characters and white space are whatever *could* be one: an engine may know fewer."""
 
 from __future__ import annotations
 
@@ -62,10 +60,8 @@ def _one_occurs(first: str, contents: list[str], text: str) -> bool:
 
 
 class Occurrences:
-    """Where some tokens' contents occur in a text, asked place by place.
-
-    A run of white space is measured once however many places in a row lie in it.
-    """
+    """Where some tokens' contents occur in a text, asked place by place. A run of white space is
+    measured once however many places in a row lie in it."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""
@@ -120,8 +116,7 @@ class Occurrences:
         return None
 
     def _stripped(self, position: int) -> str | None:
-        """A token that ends, or begins, in the white space around a place, and swallows the rest
-        of it."""
+        """A token at the white space around a place that swallows the rest of it."""
         if self._right and self._text[position].isspace():
             self._look_around(position)
             for content in self._right:

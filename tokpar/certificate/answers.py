@@ -1,17 +1,98 @@
-"""What a tokenizer answers about one text: ids of a part, and where ids lie."""
+"""A text as UTF-8, in which rows of places are looked at together; and what a tokenizer answers
+about it: ids of a part, and where ids lie."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.certificate.ground import RefusedError, once, require
-from tokpar.certificate.written import Written
+from tokpar.certificate.tables import SPACES
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, byte_starts
+
+Bytes = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+_ENCODED = [char.encode() for char in SPACES]
+_WIDE_SPACES = {
+    size: np.array([int.from_bytes(code, "big") for code in _ENCODED if len(code) == size])
+    for size in (2, 3)
+}
+_ENDS_SPACE = np.zeros(256, dtype=np.bool_)
+"""By its last byte: perhaps white space, and surely if that is ASCII."""
+_ENDS_SPACE[[code[-1] for code in _ENCODED]] = True
+
+
+class Written:
+    """One text; its bytes only if it has no lone surrogate."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def broken(self) -> bool:
+        """It cannot be written as UTF-8: it has a lone surrogate."""
+        try:
+            return not isinstance(self.utf8, bytes)
+        except UnicodeEncodeError:
+            return True
+
+    @cached_property
+    def utf8(self) -> bytes:
+        """The text's bytes."""
+        return self.text.encode()
+
+    @cached_property
+    def codes(self) -> Bytes:
+        """The same as an array."""
+        return np.frombuffer(self.utf8, dtype=np.uint8)
+
+    def at(self, positions: IntArray) -> IntArray:
+        """Byte offsets of code points, int64; ascending, none outside the text."""
+        if self.text.isascii() or not len(positions):
+            return positions
+        edges = [0, *positions.tolist()]
+        steps = [len(self.text[start:stop].encode()) for start, stop in pairwise(edges)]
+        offsets: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
+        return offsets
+
+    def position(self, byte: int) -> int:
+        """The code point that begins at, or holds, a byte."""
+        return len(self.utf8[:byte].decode(errors="ignore"))
+
+    @cached_property
+    def spaces(self) -> IntArray:
+        """Byte offset of each ASCII space behind a character that is none of the 25 spaces."""
+        places = np.flatnonzero(self.codes[1:] == ord(" ")) + 1
+        return places[~self._behind_space(places)]
+
+    def spaces_inside(self, regions: IntArray) -> IntArray:
+        """Those strictly inside one of the regions; (n, 2), bytes, ascending, without overlap."""
+        if not len(regions):
+            return NO_INTS
+        first = np.searchsorted(self.spaces, regions[:, 0], side="right")
+        last = np.maximum(first, np.searchsorted(self.spaces, regions[:, 1]))
+        if np.array_equal(first[1:], last[:-1]):
+            return self.spaces[first[0] : last[-1]]
+        return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
+
+    def _behind_space(self, places: IntArray) -> Mask:
+        last = self.codes[places - 1]
+        found: Mask = _ENDS_SPACE[last]
+        wide = np.flatnonzero(found & (last >= 0x80))
+        if len(wide):
+            low, middle, high = (
+                self.codes[np.maximum(places[wide] - n, 0)].astype(np.int64) for n in (1, 2, 3)
+            )
+            two, three = (middle << 8) | low, (high << 16) | (middle << 8) | low
+            found[wide] = np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
+        return found
+
 
 OF_THE_TEXT, FOR_A_SEAM = 64, 4096
 """Parts of a text are tokenized as far as they have, together, so many times its characters, and
@@ -35,9 +116,8 @@ class Laid:
 
 
 class Answers:
-    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where
-    truncation, padding or an unknown post-processor hides them. `tokenized`: characters of the
-    parts so far, which are limited by the length of the text and the number of `seams`."""
+    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where finishing
+    hides them. `tokenized`: characters of the parts so far, limited by text length and `seams`."""
 
     def __init__(
         self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
@@ -62,8 +142,7 @@ class Answers:
         return byte_starts(self.text)
 
     def edges(self) -> IntArray:
-        """Byte where each id of the encoding begins, then the end; refused unless they tile the
-        text. Not for hidden ids."""
+        """Byte where each id begins, then the end; refused unless they tile the text."""
         return once(self._edges, "", self._tiling)
 
     def encode(self, text: str) -> IdArray:
@@ -84,8 +163,7 @@ class Answers:
         return place if self.starts[place] == byte else None
 
     def _part(self, start: int, stop: int) -> Laid:
-        """Ids of [start, stop), code points, tokenized alone; spans from the start of the text.
-        Refused if that would be too much work."""
+        """Ids of [start, stop), code points, alone; spans from the text's start. May be refused."""
         self.tokenized += stop - start
         many = f"parts of over {self._most} characters were to be tokenized again"
         require(self.tokenized <= self._most, "work", many)

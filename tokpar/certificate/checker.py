@@ -1,7 +1,5 @@
-"""The independent check: is every seam licensed, and are the ids those of the text?
-
-It sees the text, the tokenizer's facts and the frozen tables, never a planner or a merger.
-"""
+"""The independent check: is every seam licensed, and are the ids those of the text? It sees text,
+facts and frozen tables, never a planner or a merger."""
 
 from __future__ import annotations
 
@@ -11,14 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers
+from tokpar.certificate.answers import Answers, Mask, Written
 from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.rules import Judge, looks_at_two
 from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables
-from tokpar.certificate.written import Mask, Written
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Everywhere, Seams
@@ -47,12 +44,10 @@ def check(
     encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
 ) -> CheckReport:
     """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
-
     Tokens that tile the text are compared with its characters, others only counted. Without `full`
     only what a rule needs is tokenized: a few tokens around each K5 seam (where truncation or
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
-    both windows. With `full` the serial encode of the whole is compared, id by id.
-    """
+    both windows. With `full` the serial encode of the whole is compared, id by id."""
     facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = Answers(tokenizer, text, core.ids, len(seams.planned))
@@ -172,14 +167,11 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
 def everywhere_findings(
     everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: Ground
 ) -> Iterator[Finding]:
-    """What is wrong with regions, each of which is judged once, as a whole. `planned`: where the
-    seams made one by one are, ascending; `certain`: those that are certified cuts.
-
-    Strictly inside a region every place looks alike: before it a character that is no white space,
-    behind it an ASCII space. What theorem 6.1 asks for holds at all of them if no added token
+    """What is wrong with regions, each judged once, as a whole. `planned`: where the seams made one
+    by one are, ascending; `certain`: those that are certified cuts. Inside a region every place
+    looks alike, a space behind what is none. So theorem 6.1 holds at all of them if no added token
     shares a character with the region or touches it: one that swallows white space across a place
-    inside swallows it across an end of the region too, and that is a seam of its own.
-    """
+    inside does so across an end of the region, a seam of its own."""
     regions = everywhere.regions
     if not len(regions):
         return

@@ -145,11 +145,8 @@ class Ground:
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
         """The tokens to look for in the normalized text, under every content they may be searched
         by, as written and normalized, and how far around a place they matter: one whose form holds
-        other than ASCII matters too, it must not lie beside the window.
-
-        Raises UnsureError where that cannot be told, or nothing is left: the engine then finds the
-        token everywhere.
-        """
+        other than ASCII matters too, it must not lie beside the window. UnsureError where that
+        cannot be told, or nothing is left: the engine then finds the token everywhere."""
         stages, forms, reach = self.facts.normalizers, [], 1
         for token in self.normalized:
             image = content_image(token.content, stages)

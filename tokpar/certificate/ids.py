@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.answers import Answers
+from tokpar.certificate.answers import Answers, Written
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.ground import RefusedError
 from tokpar.certificate.spelling import UNDECODABLE, spells
-from tokpar.certificate.written import Written
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.seams import Columns
@@ -127,7 +126,6 @@ def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> I
 
 
 def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
-    """Each seam's byte is where its token begins."""
     expected = written.at(seams.positions)
     for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
         message = (
@@ -149,10 +147,8 @@ def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -
 def _parts_decode(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: the ids between two seams are exactly the text between them.
-
-    Where a decoder is not exact, tokenizing that part again must give its ids.
-    """
+    """For tokens that tile the text: the ids between two seams are exactly the text between them;
+    where a decoder is not exact, tokenizing that part again must give its ids."""
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
         part, own = text[start:stop], ids[first:last]
         if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):

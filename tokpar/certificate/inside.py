@@ -1,8 +1,6 @@
-"""Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11).
-
-Each shows that the place is a token boundary of the pre-token. With parts that are split-closed
-(THEORY 7.2) the ids of the two parts are then those of the whole, by Lemma 4.
-"""
+"""Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11): each place
+is a token boundary. With split-closed parts (THEORY 7.2) the ids are those of the whole, by Lemma
+4."""
 
 from __future__ import annotations
 
@@ -153,9 +151,8 @@ class Inside:
         raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
 
     def _probe(self, char: str, token: int, length: int, least: int) -> None:
-        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids
-        `token` in front of the longest string show, by Lemma 4, that it is canonical and may follow
-        itself."""
+        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids in
+        front of the longest show, by Lemma 4, that `token` is canonical and may follow itself."""
         longest = least + length - 1
         for size in range(least, least + length):
             text, count = char * size, 2 if size == longest else 1
@@ -214,5 +211,4 @@ class Vocabulary:
 
 
 def _vocabulary(facts: Facts) -> Vocabulary:
-    """Sorted once per facts."""
     return Vocabulary(facts.tokens() if facts.tokens is not None else ())

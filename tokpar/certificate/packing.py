@@ -1,7 +1,5 @@
 """Columns of whole numbers as bytes: differences, in the smallest type that holds them, by zlib.
-
-Data only. What a header says of a column is checked before a byte of it is unpacked.
-"""
+Data only. What a header says of a column is checked before a byte of it is unpacked."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ CODINGS = ("plain", "steps", "behind")
 """As they are; each less the one before; each less the seam's position."""
 COMPRESSIONS = ("none", "zlib")
 MOST_COLUMNS = 64
-MOST = 1 << 53
-"""No number of a certificate is above this, so that sums of differences are exact."""
+MOST = 1 << 53  # no number of a certificate is above this, so that sums of differences are exact
 _SHRINKS = 128
 _ALWAYS = 1 << 16
 

@@ -1,8 +1,5 @@
-"""Stretches between two certain cuts, and the pre-tokens in them (THEORY 7.2, 7.5).
-
-They are found by the library `regex`, on characters that all engines read alike: a scan that agrees
-with the engines where it must (correction 0'.1) can be made of any part of a text.
-"""
+"""Stretches between two certain cuts, and their pre-tokens (THEORY 7.2, 7.5), found by the library
+`regex` in any part of a text, on characters that all engines read alike (correction 0'.1)."""
 
 from __future__ import annotations
 
@@ -24,8 +21,7 @@ Region = tuple[int, int]
 """[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
 the whole text."""
 
-IN_VAIN = 2
-"""How many times the length of the text may be scanned in regions that are then refused."""
+IN_VAIN = 2  # how many times the length of the text may be scanned in regions that are then refused
 
 
 class Regions:
@@ -110,7 +106,6 @@ class Regions:
         self._join(start, stop)
 
     def _join(self, start: int, stop: int) -> None:
-        """[start, stop) was scanned: one stretch with those it touches."""
         first, last = bisect_left(self._stops, start), bisect_right(self._starts, stop)
         if first < last:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])

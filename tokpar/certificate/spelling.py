@@ -1,15 +1,12 @@
-"""Do the ids spell the text? For tokens that tile it, many millions at a time.
-
-Wherever an id stands, the text has the same bytes: that is compared in columns, eight bytes at a
-time. What is left is one place for each distinct id, and there the decoder is asked.
-"""
+"""Do the ids spell the text? For tokens that tile it, many millions at a time: wherever an id
+stands, the text has the same bytes; and of one place for each id the decoder is asked."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.written import Bytes
+from tokpar.certificate.answers import Bytes
 from tokpar.errors import EngineError
 from tokpar.interfaces import Decodes
 from tokpar.kernels import IdArray, IntArray
@@ -21,16 +18,13 @@ _BLOCK = 1 << 15
 """Ids that are looked at together: the columns of so many stay in the processor's cache."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 _NO_BYTE = 0xFF  # of no UTF-8
-_MOST_IDS = 1 << 26
-"""No vocabulary has more; tables of this length are still small."""
+_MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still small
 
 
 def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> bool:
     """Every id is, by the tokenizer's decoder, the bytes between its edges. False also where that
-    cannot be told: the decoder changes what it joins, or some id has no bytes.
-
-    `edges`: where each id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it.
-    """
+    cannot be told: the decoder changes what it joins, or some id has no bytes. `edges`: where each
+    id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it."""
     if not len(ids):
         return not len(codes)
     most = int(ids.max())
@@ -103,8 +97,7 @@ class _Examples:
         self._tokenizer = tokenizer
 
     def decode(self, examples: IntArray) -> bool:
-        """Each is what the decoder makes of its id; one that is part of a character together with
-        its neighbours."""
+        """Each is what the decoder makes of its id, parts of a character with their neighbours."""
         whole = self._apart(self._edges[examples]) & self._apart(self._edges[examples + 1])
         parts = {self._around(place) for place in examples[~whole].tolist()}
         return self._decode_whole(examples[whole]) and all(self._decoded(*part) for part in parts)

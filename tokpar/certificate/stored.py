@@ -6,8 +6,7 @@ that made it; reading it runs nothing and takes memory in proportion to the file
     header: format_version, text, report, licences, everywhere, columns
     the columns, in the header's order
 
-Where a region is cut at every place that one licence allows, the file says just that.
-"""
+Where a region is cut at every place that one licence allows, the file says just that."""
 
 from __future__ import annotations
 
@@ -45,10 +44,8 @@ class Storable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
-    """What a file says of an encoding; `check` takes it in the place of the encoding.
-
-    `text_length`: code points. `text_sha256`: of the UTF-8 bytes, lone surrogates passed through.
-    """
+    """What a file says of an encoding; `check` takes it in its place. `text_length`: code points.
+    `text_sha256`: of the UTF-8 bytes, lone surrogates passed through."""
 
     ids: IdArray
     seams: Seams
@@ -121,7 +118,6 @@ def from_bytes(data: bytes) -> StoredCertificate:
 
 
 def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
-    """The header, and where the columns begin."""
     if data[:64].lstrip()[:1] == b"{":
         raise FileFormatError(
             "format_version: a certificate in JSON, of a development version of tokpar 0.1.0, is "
@@ -151,7 +147,6 @@ def _header(data: bytes) -> tuple[Mapping[str, Any], int]:
 
 
 def _field(data: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
-    """One field of a JSON object, of one JSON type."""
     expect(name in data, f"{where}{name}: missing")
     got = type(data[name])
     expect(got is kind, f"{where}{name}: expected {kind.__name__}, got {got.__name__}")

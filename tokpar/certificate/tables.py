@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -66,7 +66,11 @@ def load_tables() -> Tables:
     """Atoms and families, checked as far as the checker relies on them."""
     atoms, families = _read("atoms"), _read("families")
     ranges = sorted((lo, hi, name) for name, spans in atoms.items() for lo, hi in spans)
-    _require_disjoint(ranges)
+    last, owner = -1, ""
+    for lo, hi, name in ranges:
+        if lo <= last or hi < lo:
+            raise FileFormatError(f"atoms.json: {name!r} overlaps {owner!r} at U+{lo:04X}")
+        last, owner = hi, name
     own = {name: _family(name, record) for name, record in families.items()}
     return Tables(tuple(ranges), own)
 
@@ -84,14 +88,6 @@ def _read(name: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))[name]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileFormatError(f"{path.name}: expected JSON with {name!r}") from error
-
-
-def _require_disjoint(ranges: Iterable[tuple[int, int, str]]) -> None:
-    last, owner = -1, ""
-    for lo, hi, name in ranges:
-        if lo <= last or hi < lo:
-            raise FileFormatError(f"atoms.json: {name!r} overlaps {owner!r} at U+{lo:04X}")
-        last, owner = hi, name
 
 
 def _family(name: str, record: Mapping[str, Any]) -> Family:

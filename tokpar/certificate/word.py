@@ -1,8 +1,5 @@
-"""K8: a WordPiece token that two overlapping windows share (Theorem 12).
-
-A word of more than M characters is one unknown token. Windows that share M normalized characters
-either see a word whole where it matters, or both see too much of it.
-"""
+"""K8: a WordPiece token that two overlapping windows share (Theorem 12). A longer word than M is
+one unknown token; windows that share M normalized characters see it alike."""
 
 from __future__ import annotations
 

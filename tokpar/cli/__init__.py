@@ -4,8 +4,6 @@ acts.
 Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files cannot be used.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os
@@ -15,19 +13,8 @@ from importlib import import_module
 from typing import NoReturn
 
 SUBCOMMANDS = (
-    "bench",
-    "encode",
-    "decode",
-    "count",
-    "check",
-    "conform",
-    "plan",
-    "explain",
-    "stream",
-    "train",
-    "plugins",
-    "strategies",
-    "tokentree",
+    *("bench", "encode", "decode", "count", "check", "conform", "plan", "explain", "stream"),
+    *("train", "plugins", "strategies", "tokentree"),
 )
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
-from tokpar.cli.options import declare_output
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import declare_output, plural, print_json
 from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from tokpar.bench.tables import Table
 
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
-SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)
-"""Texts of each kind, code points of each."""
+SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -46,33 +44,25 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="only the first N texts of each file")
     add("--paper", action="store_true", help="the LoPT paper's experiments, its figures beside")
     add("--read", type=Path, metavar="RESULTS", help="show a results.json; measure nothing")
-    _declare_compared(parser.add_argument_group("what is compared"))
-    _declare_sizes(parser.add_argument_group("sizes"))
-    output = parser.add_argument_group("output").add_argument
-    output("--out", type=Path, metavar="DIR", help="results.json, pictures, report.html")
-    output("--no-plots", action="store_true", help="with --out: tables and JSON only")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
-    declare_output(parser)
-
-
-def _declare_compared(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+    add = parser.add_argument_group("what is compared").add_argument
     add("--tokenizer", action="append", metavar="NAME|PATH", help="repeatable")
     add("--engine", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
     add("--executor", action="append", metavar="NAME", help="see `tokpar plugins`; repeatable")
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--methods", metavar="NAMES", help="separated by commas, such as lopt,lopt-paper,auto")
     add("--only", metavar="PARTS", help="methods,stages,retries,length,chunk,workers,batch")
-
-
-def _declare_sizes(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+    add = parser.add_argument_group("sizes").add_argument
     add("--repeats", type=int, metavar="N", help="timed rounds, after one to warm up (5)")
     add("--seed", type=int, default=1, metavar="N", help="of texts and of the order of runs (1)")
     add("--chunk-chars", type=int, default=4096, metavar="N", help="of methods not tuned (4096)")
     add("--overlap-chars", type=int, default=512, metavar="N", help="of methods with overlap (512)")
     add("--chars", type=int, metavar="N", help="text of stages and sweeps (1,000,000 code points)")
     add("--quick", action="store_true", help="2 rounds, 8 texts a file, 100,000 code points")
+    add = parser.add_argument_group("output").add_argument
+    add("--out", type=Path, metavar="DIR", help="results.json, pictures, report.html")
+    add("--no-plots", action="store_true", help="with --out: tables and JSON only")
+    declare_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -112,12 +102,11 @@ def read_results(path: Path) -> BenchResults:
 def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
     from tokpar.bench.measuring import run as run_experiments
-    from tokpar.bench.provenance import provenance
-    from tokpar.bench.records import BenchResults
+    from tokpar.bench.records import BenchResults, provenance
     from tokpar.bench.schedule import PARTS, Settings, experiments, unsuited
     from tokpar.bench.subjects import Opened
     from tokpar.cli.progress import bar_of
-    from tokpar.executors.workers import worker_count
+    from tokpar.limits import worker_count
 
     settings = Settings(
         parts=_names(arguments.only) or PARTS,
@@ -204,7 +193,6 @@ def _draw(out: Path, results: BenchResults, tables: list[Table]) -> None:
 
 
 def _say(arguments: argparse.Namespace, results: BenchResults) -> None:
-    """Notes, an interrupt and where the files are, on stderr."""
     said = [] if arguments.quiet else [f"note: {note}" for note in results.notes]
     if not results.complete:
         kept = plural(results.rows, "row")

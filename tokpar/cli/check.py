@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import options
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import plural, print_json
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:

@@ -19,8 +19,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tokpar.cli.options import declare_output, declare_ranks, options_of, rank_settings, read_source
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import (
+    declare_output,
+    declare_ranks,
+    options_of,
+    plural,
+    print_json,
+    rank_settings,
+    read_source,
+)
 from tokpar.errors import ConformanceError, FileFormatError, OptionError, UnknownNameError
 from tokpar.hooks import OFFERS
 from tokpar.loading import load
@@ -84,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all checks of a part, and say how it went; the same as JSON."""
     failed: ConformanceError | None = None
     seen: list[str] = []
     shown = not arguments.quiet and (arguments.progress or sys.stderr.isatty())
@@ -155,7 +161,6 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
 
 
 def _provided(plugin: str) -> list[tuple[str, str]]:
-    """(kind, name) of what a plugin provides."""
     found = [record for record in registry().plugins() if record.name == plugin]
     provided = [each.partition(" ") for record in found for each in record.provides]
     return [(kind, name) for kind, _, name in provided]

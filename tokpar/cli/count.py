@@ -1,11 +1,9 @@
 """Count the ids that `tokpar encode` gives: one line per text, and their total."""
 
-from __future__ import annotations
-
 import argparse
 
 from tokpar.cli import options
-from tokpar.cli.output import print_json
+from tokpar.cli.options import print_json
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,5 @@
 """Decode ids: exactly the text on standard output, with a newline after it only on a terminal."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -39,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ids(arguments: argparse.Namespace) -> tuple[str, list[int]]:
-    """Where they come from, and the ids."""
     if arguments.file is not None:
         if arguments.ids:
             raise OptionError("give either ids or --file, not both")

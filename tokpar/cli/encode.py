@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source
-from tokpar.cli.output import plural, print_json, rule_counts
+from tokpar.cli.options import Source, plural, print_json, rule_counts
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length
@@ -38,7 +37,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    _check(arguments)
+    for option in ("out", "certificate"):  # one file holds those of one text
+        if getattr(arguments, option) is not None and len(arguments.files) > 1:
+            raise OptionError(f"--{option} takes one text, got {len(arguments.files)}")
+    if arguments.out is not None and arguments.out.suffix not in OUT_KINDS:
+        raise OptionError(f"--out: expected a name ending in {', '.join(OUT_KINDS)}")
     tokenizer = options.tokenizer_of(arguments)
     lossless = True
     for source, encoding in options.encodings_of(arguments, tokenizer):
@@ -46,15 +49,6 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments, encoding, source, tokenizer)
         _print(arguments, encoding, source, tokenizer)
     return 0 if lossless else 1
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """One file holds the ids or the certificate of one text."""
-    for option in ("out", "certificate"):
-        if getattr(arguments, option) is not None and len(arguments.files) > 1:
-            raise OptionError(f"--{option} takes one text, got {len(arguments.files)}")
-    if arguments.out is not None and arguments.out.suffix not in OUT_KINDS:
-        raise OptionError(f"--out: expected a name ending in {', '.join(OUT_KINDS)}")
 
 
 def _write(

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source
-from tokpar.cli.output import plural, print_json, rule_counts
+from tokpar.cli.options import Source, plural, print_json, rule_counts
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -115,7 +114,9 @@ def _print(
     from tokpar.explain import explain_seam
     from tokpar.explain.terminal import LEGEND, Paint, lines
 
-    paint = Paint(colored(arguments.color))
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
+    automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain
+    paint = Paint(automatic or arguments.color == "always")
     print(summary(traced, source))
     if chosen:
         print(f"{LEGEND}\n")
@@ -128,14 +129,6 @@ def _print(
         print(f"all seams: {arguments.html}")
     elif arguments.seam is None and more:
         print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
-
-
-def colored(choice: str) -> bool:
-    """Whether to colour standard output; NO_COLOR as on no-color.org."""
-    if choice != "auto":
-        return choice == "always"
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
 
 
 def summary(traced: Trace, source: Source) -> str:

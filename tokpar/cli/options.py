@@ -1,18 +1,23 @@
-"""Arguments that several subcommands share: the texts, tokenizer and encoder they describe."""
+"""What subcommands share: arguments, the texts, tokenizer and encoder that they describe, and how
+results are printed."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.output import plural
+import numpy as np
+
 from tokpar.errors import FileFormatError, OptionError, TokparError
+from tokpar.seams import Seams
 
 if TYPE_CHECKING:
     from tokpar.encoder import Encoder
@@ -66,9 +71,7 @@ def sources(arguments: argparse.Namespace) -> Iterator[Source]:
 
 def read_source(name: str) -> Source:
     """The text of a file, or of standard input for "-": every byte of it, newlines as they are.
-
-    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8.
-    """
+    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8."""
     data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     try:
         return Source(name, data.decode("utf-8"))
@@ -158,8 +161,7 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 @contextmanager
 def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Iterator[Encoder]:
-    """An encoder by the strategy and executor arguments, with a progress bar if there is to be
-    one; its pools are closed at the end."""
+    """An encoder by the arguments, with a bar if one is wanted; its pools are closed at the end."""
     from tokpar.cli.progress import executor_of
     from tokpar.encoder import Encoder
 
@@ -197,8 +199,7 @@ def encodings_of(
 
 @contextmanager
 def blamed_on(source: Source) -> Iterator[None]:
-    """What a tokenizer has against a text, such as a special token that is not allowed in it,
-    becomes an OptionError that names the text."""
+    """What a tokenizer has against a text becomes an OptionError that names the text."""
     try:
         yield
     except TokparError:
@@ -215,8 +216,11 @@ def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.pat_str is not None:
         settings["pat_str"] = arguments.pat_str
     if arguments.special is not None or arguments.pat_str is not None:
-        pairs = [_pair("--special", item) for item in arguments.special or ()]
-        settings["special_tokens"] = {token: _token_id(token, number) for token, number in pairs}
+        tokens = settings["special_tokens"] = {}
+        for token, number in (_pair("--special", item) for item in arguments.special or ()):
+            if not (number.isascii() and number.isdigit()):
+                raise OptionError(f"--special {token}=ID: the id must be a number, got {number!r}")
+            tokens[token] = int(number)
     return settings
 
 
@@ -228,12 +232,6 @@ def _pair(option: str, item: str) -> tuple[str, str]:
     return name, value
 
 
-def _token_id(token: str, number: str) -> int:
-    if not (number.isascii() and number.isdigit()):
-        raise OptionError(f"--special {token}=ID: the id must be a number, got {number!r}")
-    return int(number)
-
-
 def _value(text: str) -> Any:
     """A Python literal where it is one, else the text: "4096" -> 4096, "paper" -> "paper"."""
     named = {"true": "True", "false": "False", "none": "None"}
@@ -241,3 +239,54 @@ def _value(text: str) -> Any:
         return ast.literal_eval(named.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text
+
+
+def print_json(value: Any) -> None:
+    """`value` as one line of JSON on standard output."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
+) -> None:
+    """Columns as wide as their widest cell, numbers to the right; the first `most` rows."""
+    every = list(rows)
+    cells = [[str(cell) for cell in row] for row in every[:most]]
+    columns = list(zip(header, *cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    numeric = [
+        bool(cells) and all(cell.replace(",", "").isdigit() for cell in column[1:])
+        for column in columns
+    ]
+    for row in [list(header), *cells]:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        print("  ".join(padded).rstrip())
+    if len(cells) < len(every):
+        print(f"and {len(every) - len(cells):,} more (--all shows them)")
+
+
+def rule_counts(seams: Seams) -> dict[str, int]:
+    """How many seams rest on each rule: {"K1": 7}; "none" are uncertified."""
+    rules = [rule or "none" for rule, _, _ in seams.planned.licences]
+    counts: Counter[str] = Counter()
+    for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):
+        counts[rules[code]] += count
+    if seams.everywhere is not None:
+        counts[seams.everywhere.licence.rule or "none"] += len(seams) - len(seams.planned)
+    return dict(sorted(counts.items()))
+
+
+def plural(count: int, thing: str) -> str:
+    """1, "seam" -> "1 seam"; 1200, "seam" -> "1,200 seams"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def visible(text: str) -> str:
+    """`text` on one line: "a\\n\\u200b" has its newline and its zero width space escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )

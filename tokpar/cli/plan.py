@@ -3,15 +3,12 @@
 The column "around" shows the text beside each cut, which is marked by "│".
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source
-from tokpar.cli.output import plural, print_json, print_table, visible
+from tokpar.cli.options import Source, plural, print_json, print_table, visible
 from tokpar.types import Chunk, Seam, Split
 
 SHOWN = 20
@@ -29,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.combining import chosen
+    from tokpar.loading import chosen
 
     own = options.strategy_options(arguments)
     strategy = chosen(arguments.strategy, own, allow_approximate=True)

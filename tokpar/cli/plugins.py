@@ -3,12 +3,10 @@
 TOKPAR_PLUGINS, a comma list of names, limits which third-party plugins are loaded; empty: none.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 
-from tokpar.cli.output import print_json, print_table
+from tokpar.cli.options import print_json, print_table
 
 HEADER = ("name", "owner", "version", "state")
 

@@ -14,19 +14,16 @@ from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
 from tokpar.types import Rows
 
 STEPS = 50
-LEAST_STEP = 1 << 18
-"""Code points between two moves of the bar: each move waits for all workers."""
+LEAST_STEP = 1 << 18  # code points between two moves of the bar: each move waits for all workers
 PATIENCE_SECONDS = 0.5
 
 Choose = Callable[[TokenizerAdapter, int], Executor]
 
 
 class ProgressExecutor:
-    """Gives groups of texts to another executor and moves a bar after each group.
-
-    `choose` names that executor for a tokenizer and a length of text in code points; `new_bar`
-    opens a bar of so many code points (tqdm, or anything with its `update` and `close`).
-    """
+    """Gives groups of texts to another executor and moves a bar after each group. `choose` names
+    that executor for a tokenizer and a length of text in code points; `new_bar` opens a bar of so
+    many code points (tqdm, or anything with its `update` and `close`)."""
 
     def __init__(self, choose: Choose, new_bar: Callable[[int], Any]) -> None:
         self._choose = choose
@@ -71,9 +68,8 @@ class ProgressExecutor:
 
 @contextmanager
 def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
-    """The executor's name, or an executor with a bar if one is wanted; those behind it are built
-    when first needed and closed at the end."""
-    from tokpar.executors.workers import worker_count
+    """The executor's name, or one with a bar, if wanted, whose pools are closed at the end."""
+    from tokpar.limits import worker_count
     from tokpar.registry import registry
     from tokpar.sizes import fitting_executor
 

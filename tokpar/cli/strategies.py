@@ -1,11 +1,9 @@
 """List the strategies: what each one promises, on what conditions, and its options."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 
-from tokpar.cli.output import print_json, print_table
+from tokpar.cli.options import print_json, print_table
 
 HEADER = ("name", "lossless", "owner", "options")
 

@@ -4,8 +4,6 @@ Reads what is there, encodes, prints one line of ids, and reads on; all lines to
 that `tokpar encode` prints. How soon depends on the tokenizer: see docs/streaming.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import codecs
 import sys

@@ -13,8 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source
-from tokpar.cli.output import plural, print_json, print_table
+from tokpar.cli.options import Source, plural, print_json, print_table
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import declare_output
-from tokpar.cli.output import plural, print_json
+from tokpar.cli.options import declare_output, plural, print_json
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:

@@ -33,10 +33,8 @@ def _alternatives(contents: set[str]) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class AddedTokenGuard:
-    """Decides whether a cut leaves the matching of added tokens as it is.
-
-    All positions are code points of the text that the tokens are searched in.
-    """
+    """Decides whether a cut leaves the matching of added tokens as it is. All positions are code
+    points of the text that the tokens are searched in."""
 
     tokens: tuple[AddedToken, ...]
 
@@ -80,8 +78,7 @@ class AddedTokenGuard:
         )
 
     def absent(self, text: str, start: int, stop: int) -> bool:
-        """No token occurs so near to [start, stop) that a cut in there could matter to it: `safe`
-        at each of its code points but the first."""
+        """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
         if self._any is None:
             return True
         if self._strips:

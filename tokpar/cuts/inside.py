@@ -1,8 +1,5 @@
-"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs).
-
-A region lies between two K1 cuts, or ends of the text; its pre-tokens are scanned once. All
-positions are code points of the text.
-"""
+"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs). A
+region lies between two K1 cuts, or ends of the text. All positions are code points of the text."""
 
 from __future__ import annotations
 
@@ -13,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.periods import Periodic, run_of, stretch_at
-from tokpar.cuts.scan import Scanner, scanner_for
-from tokpar.facts.crossing import vocabulary_of
+from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
+from tokpar.facts.token_lengths import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray
 from tokpar.types import Facts, Seam
@@ -116,11 +112,8 @@ class Inside:
 
     def passed_over(self, text: str, start: int, stop: int) -> int:
         """The first pre-token boundary in [start, stop) that a scan shows, or `stop`: no K1 cut is
-        before; `start` > 0.
-
-        K1 cuts are pre-token boundaries in every text around their two characters, so a scan of any
-        part of the text shows them. It stops where engines may differ on a character.
-        """
+        before; `start` > 0. K1 cuts are boundaries in every text around their two characters, so a
+        scan of any part shows them. It stops where engines may differ on a character."""
         size = _LEAST_SCANNED
         while start < stop:
             edges = self.scanner.edges(text[start - 1 : min(start + size, stop)])
@@ -160,8 +153,7 @@ class Inside:
         return None if edges is None else Region(start, stop, edges + start)
 
     def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
-        """What [start, stop) has of the region is scanned, alone, as in the text: its own two ends
-        are all that is added (split-closed)."""
+        """What [start, stop) has of the region scans, alone, as in the text (split-closed)."""
         start, stop = max(start, region.start), min(stop, region.stop)
         alone = self.scanner.edges(text[start:stop])
         low, high = np.searchsorted(region.edges, (start + 1, stop))
@@ -238,12 +230,7 @@ class Inside:
         return place if place is not None and self.apart(text, piece, place) else None
 
     def _window(
-        self,
-        text: str,
-        piece: tuple[int, int],
-        low: int,
-        target: int,
-        stretch: Periodic | None,
+        self, text: str, piece: tuple[int, int], low: int, target: int, stretch: Periodic | None
     ) -> tuple[int, int, int] | None:
         """An overlap around the target, or behind it in periodic text, where it begins where a
         token should: its middle, start and stop. None if too little of the pre-token is left."""

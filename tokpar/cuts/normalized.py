@@ -1,10 +1,6 @@
-"""What a normalizer makes of the characters around a cut (theorem 6.2), where that can be proved.
-
-Only a small alphabet is followed through: printable ASCII, tab and line ends, and the CJK
-ideographs and stops that every normalization form leaves alone. Each of its characters has
-combining class 0, never composes with the one before it, and is mapped by itself. Elsewhere there
-is no answer.
-"""
+"""What a normalizer makes of the characters around a cut (theorem 6.2), where that can be proved:
+for printable ASCII, tab, line ends, and CJK ideographs and stops. Each is mapped by itself, has
+combining class 0, and never composes with the one before it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
-
-A sequence of Splits is a row of `PatternSplitter`s. Each is told the characters that certainly
-belong to the piece it is in, and where that piece ends, and tells the next one the same of its own.
-Classes of characters are those of the module `regex`, which is asked about every code point.
-"""
+Each in a row of `PatternSplitter`s, one for each Split, is told what certainly belongs to its
+piece, and tells the next. Classes of characters are those of the module `regex`."""
 
 from __future__ import annotations
 
@@ -33,23 +30,18 @@ class Sink(Protocol):
 
     def feed(self, text: str) -> None:
         """More of the text."""
-        ...
 
     def end(self) -> None:
         """The text ends here; what follows is another one."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
     """The states of one pattern, 0 being the start, as flat tables: entry state * width + symbol
-    belongs to reading that symbol there.
-
-    `after`: the next state. `signs`: what is known then; a match ends before the character
-    (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no match can end later than those
-    seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends where
-    the text does. `symbol_of`: uint8, (0x110000,).
-    """
+    belongs to reading that symbol there. `after`: the next state. `signs`: what is known then; a
+    match ends before the character (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no
+    match can end later than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`).
+    `at_end`: by state, a match ends where the text does. `symbol_of`: uint8, (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int
@@ -59,12 +51,9 @@ class Machine:
 
 
 class PatternSplitter:
-    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too.
-
-    Only a longer match can take the place of the longest so far, so all before the end of that
-    belongs to the piece and is passed on; from there on the text is kept until the match is final,
-    and then read again.
-    """
+    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too. All before
+    the end of the longest match so far is passed on, since only a longer one can take its place;
+    the rest is kept until the match is final, and then read again."""
 
     def __init__(self, machine: Machine, sink: Sink) -> None:
         self._machine, self._sink = machine, sink
@@ -145,7 +134,7 @@ class TokenSplitter:
     def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
         contents = sorted(ids, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, contents)))
-        self._beginnings = Beginnings(frozenset(contents))
+        self._beginnings = Beginnings(contents)
         self._ids, self._sink, self._found = ids, sink, found
         self._text = ""
 

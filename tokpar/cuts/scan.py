@@ -1,12 +1,12 @@
-"""The pre-tokens of a text, by Python's `regex`, where that finds what the engine would find.
-
-Engines do not tell their pre-tokens (tiktoken), or tell them slowly. On the frozen code points all
-engines agree with `regex`, pattern by pattern (correction 0'.1), so it may stand in for them.
-"""
+"""The pre-tokens of a text, by Python's `regex`, which on the frozen code points finds what the
+engines find, pattern by pattern (correction 0'.1), but do not tell. And repetitive text inside
+them: runs of one character (theorem 11), and periodic stretches, in which windows begin in
+phase."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.errors import EngineError
 from tokpar.facts.tables import family_named, load_atoms, load_pictographs, range_class
-from tokpar.kernels import IntArray
+from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.kernels import IntArray, byte_starts
 from tokpar.types import Facts
 
 
@@ -72,3 +74,149 @@ def _certain() -> re.Pattern[str]:
     """A text of characters on whose classes all engines agree."""
     frozen = [span for ranges in load_atoms().values() for span in ranges]
     return re.compile(range_class([*frozen, *load_pictographs()]) + "*")
+
+
+_LOOKED_AT = 256
+_LARGEST_STEP = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A pre-token c^n, n >= `least`, begins with `token` = c^`length` as often as one likes, while
+    `least` - `length` characters are left (theorem 11)."""
+
+    token: int
+    length: int
+    least: int
+
+    def times(self, count: int) -> int:
+        """How many tokens of c^count may be taken for granted."""
+        return max(0, (count - (self.least - self.length)) // self.length)
+
+
+def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
+    """What the tokenizer makes of long runs of an ASCII character, probed once; None if unknown."""
+    known = scanner.facts.derived(_no_runs)
+    if char not in known:
+        known[char] = _probed(scanner, tokenizer, char)
+    return known[char]
+
+
+def _no_runs(facts: Facts) -> dict[str, Run | None]:
+    return {}
+
+
+def _probed(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
+    longest = scanner.facts.longest_token
+    first = _begin(scanner, tokenizer, char * (4 * longest + 4))
+    if first is None:
+        return None
+    token, length = first
+    for least in (longest + length + 1, 2 * longest + length + 1, 4 * longest + length + 1):
+        probes = (char * size for size in range(least, least + length))
+        if all(_begin(scanner, tokenizer, probe) == first for probe in probes):
+            return Run(token, length, least)
+    return None
+
+
+def _begin(scanner: Scanner, tokenizer: TokenizerAdapter, text: str) -> tuple[int, int] | None:
+    """The id, and its length, that a run, one pre-token of bytes, begins with twice; or None."""
+    ids, edges = token_edges(scanner, tokenizer, text) or ([], [])
+    twice = len(ids) > 1 and ids[0] == ids[1] and edges[2] == 2 * edges[1]
+    return (ids[0], edges[1]) if twice else None
+
+
+def token_edges(
+    scanner: Scanner, tokenizer: TokenizerAdapter, text: str
+) -> tuple[list[int], list[int]] | None:
+    """Ids of a text that is one pre-token when alone, and the bytes where they begin, and the end;
+    None if it is not one, or the tokenizer fails on it."""
+    scanned = scanner.edges(text)
+    if scanned is None or len(scanned) != 2 or not isinstance(tokenizer, Locates):
+        return None
+    try:
+        ids = np.asarray(tokenizer.encode(text))
+        spans = tokenizer.locate(ids, text)
+    except (EngineError, LookupError):
+        return None
+    return ids.tolist(), [0, *spans[:, 1].tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """text[start:stop] is `word` again and again; its tokens repeat, as far as a probe can tell,
+    after `cycle` characters, and one of them begins at `edge`. `cycle` 0: that is not known."""
+
+    word: str
+    start: int
+    stop: int
+    cycle: int
+    edge: int
+
+    def edge_from(self, place: int) -> int:
+        """The first place from `place` on where a token should begin."""
+        return place + (self.edge - place) % self.cycle
+
+
+def stretch_at(
+    text: str, piece: tuple[int, int], place: int, scanner: Scanner, tokenizer: TokenizerAdapter
+) -> Periodic | None:
+    """The periodic stretch of a pre-token around a place, or None."""
+    period = period_at(text, place, min(piece[1], place + _LOOKED_AT))
+    if period is None:
+        return None
+    start = periodic_start(text, piece[0], place, period)
+    stop = periodic_stop(text, place, piece[1], period)
+    longest = scanner.facts.longest_token
+    first = max(piece[0], start - 4 * longest)
+    probe = text[first : min(stop, start + 8 * longest + 4 * period)]
+    found = token_edges(scanner, tokenizer, probe)
+    places = np.flatnonzero(np.isin(byte_starts(probe), found[1] if found else [])) + first
+    middle = places[(places >= start + longest) & (places <= first + len(probe) - longest)]
+    cycle = next(_cycles(middle.tolist(), period), 0)
+    return Periodic(
+        text[place : place + period], start, stop, cycle, int(middle[0]) if cycle else 0
+    )
+
+
+def _cycles(edges: Sequence[int], period: int) -> Iterator[int]:
+    """Multiples of the period after which ascending edges repeat, at least twice."""
+    low, high = (edges[0], edges[-1]) if edges else (0, 0)
+    for cycle in range(period, (high - low) // 2 + 1, period):
+        ahead = [edge + cycle for edge in edges if edge + cycle <= high]
+        if ahead == [edge for edge in edges if edge >= low + cycle]:
+            yield cycle
+
+
+def period_at(text: str, start: int, stop: int) -> int | None:
+    """The least period, at most half of it, of text[start:stop]: "ababab" -> 2; None if none."""
+    half = (stop - start) // 2
+    again = text.find(text[start : start + half], start + 1, stop) if half else -1
+    period = again - start
+    if again < 0 or text[again:stop] != text[start : stop - period]:
+        return None
+    return period
+
+
+def periodic_stop(text: str, place: int, limit: int, period: int) -> int:
+    """How far, up to `limit`, the text goes on as it did `period` characters before."""
+    place, step = place + period, _LOOKED_AT
+    while step and place < limit:
+        size = min(step, limit - place)
+        if text[place : place + size] == text[place - period : place + size - period]:
+            place, step = place + size, min(2 * step, _LARGEST_STEP)
+        else:
+            step //= 2
+    return min(place, limit)
+
+
+def periodic_start(text: str, limit: int, place: int, period: int) -> int:
+    """How far back, down to `limit`, the text is as it is `period` characters after."""
+    step = _LOOKED_AT
+    while step and place > limit:
+        size = min(step, place - limit)
+        if text[place - size : place] == text[place - size + period : place + period]:
+            place, step = place - size, min(2 * step, _LARGEST_STEP)
+        else:
+            step //= 2
+    return place

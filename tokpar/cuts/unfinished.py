@@ -1,10 +1,9 @@
-"""Certified cuts of a text that is still arriving (proofs/stream.md).
-
-A cut is final when nothing its rule looks at can be changed by what follows.
-"""
+"""Certified cuts of a text that is still arriving (proofs/stream.md). A cut is final when nothing
+its rule looks at can be changed by what follows."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -14,11 +13,12 @@ from tokpar.cuts.normalized import replaced_string
 from tokpar.types import Seam
 
 
-@dataclass(frozen=True)
 class Beginnings:
     """Tells where a text may end in the middle of one of these contents."""
 
-    contents: frozenset[str]
+    def __init__(self, contents: Collection[str]) -> None:
+        self._reach = max(map(len, contents), default=1)
+        self._proper = {text[:size] for text in contents for size in range(1, len(text))}
 
     def first(self, text: str, start: int = 0) -> int:
         """Least place from `start` on whence the text is the beginning of a longer content:
@@ -27,14 +27,6 @@ class Beginnings:
             if text[place:] in self._proper:
                 return place
         return len(text)
-
-    @cached_property
-    def _reach(self) -> int:
-        return max(map(len, self.contents), default=1)
-
-    @cached_property
-    def _proper(self) -> frozenset[str]:
-        return frozenset(text[:size] for text in self.contents for size in range(1, len(text)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +78,7 @@ class UnfinishedText:
 
     @cached_property
     def _beginnings(self) -> Beginnings:
-        return Beginnings(frozenset(token.content for token in self.finder.added.tokens))
+        return Beginnings({token.content for token in self.finder.added.tokens})
 
 
 def _last_solid(text: str, last: int) -> int:

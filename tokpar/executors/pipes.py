@@ -1,11 +1,6 @@
-"""Processes that answer requests.
-
-Each is a fresh interpreter that answers pickled requests over its standard streams: safe after
-native pools were used, and no script needs an ``if __name__ == "__main__"`` guard for it. When its
-parent is gone, its input ends, and so does it.
-"""
-
-from __future__ import annotations
+"""Processes that answer pickled requests over their standard streams, each a fresh interpreter:
+safe after native pools were used, and without an ``if __name__ == "__main__"`` guard. When its
+parent is gone, its input ends, and so does it."""
 
 import contextlib
 import os
@@ -36,10 +31,8 @@ serve()
 
 
 class WorkerProcess:
-    """A process that answers requests in their order; used by one thread at a time.
-
-    `make`: a picklable call that makes, in the process, what answers them.
-    """
+    """A process that answers requests in their order; used by one thread at a time. `make`: a
+    picklable call that makes, in the process, what answers them."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self.alive = True
@@ -92,8 +85,7 @@ class WorkerProcess:
         self.kill()
 
     def abandon(self, idle: bool) -> None:
-        """Let go of a process that is the parent's. Streams in use at the fork are left alone: they
-        hold half a message, or a lock."""
+        """Let go of the parent's process. Streams in use at the fork hold half a message."""
         self.alive = False
         self._process.returncode = 0
         if idle:

@@ -26,9 +26,8 @@ _tokens = count()
 
 
 class ProcessExecutor(Pooled):
-    """`workers` processes, started at first use, kept until `close`; usable again afterwards, and
-    in a forked child. For tokenizers with `spec()`, each of which is built once per worker; the
-    last few are kept."""
+    """`workers` processes, kept from first use until `close`; usable afterwards, and in a forked
+    child. For tokenizers with `spec()`, each built once per worker; the last few are kept."""
 
     name = "processes"
 

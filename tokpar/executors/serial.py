@@ -1,7 +1,5 @@
 """One text after the other in the calling thread; and what one text means to every executor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,10 +38,8 @@ def encode_rows(
 
 
 def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int = 0) -> Piece:
-    """Ids of a text, and spans where wanted.
-
-    Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
-    """
+    """Ids of a text, and spans where wanted. Raises EngineError for whatever the engine raises,
+    LookupError if it cannot locate its tokens."""
     try:
         if spans and not isinstance(tokenizer, Locates):
             assert isinstance(tokenizer, EncodesMany)
@@ -72,8 +68,7 @@ def only(rows: Rows) -> Rows:
 
 
 def engine_error(error: BaseException, length: int, row: int = 0) -> EngineError:
-    """`error` with its place: text `row`, of `length` code points, or the part of it that an
-    EngineError tells."""
+    """`error` with its place: text `row`, of `length` code points, or a part that it tells."""
     if isinstance(error, EngineError):
         inner = (error.start, error.stop) if error.stop else (0, length)
         return EngineError(str(error), *inner, row)

@@ -1,7 +1,5 @@
 """The seams of one text as a page: one file that needs no network."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
@@ -115,7 +113,6 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The page may run its own script and nothing else, and fetch nothing."""
     allowed = ["default-src 'none'"]
     for kind, content in (("style-src", style), ("script-src", script)):
         digest = hashlib.sha256(content.encode("utf-8")).digest()

@@ -1,14 +1,123 @@
-"""Tokens and text as they are shown: rows, stretches, and differences in words."""
+"""What is shown of a seam: what rules, theorems and published claims say, in a sentence each; text,
+rows of tokens, and differences in words."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
-from tokpar.explain.differences import DifferingRange
-from tokpar.explain.trace import Trace
-from tokpar.explain.words import shown
+from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
 from tokpar.kernels import IdArray, SpanArray
+from tokpar.types import Seam
+
+RULES = {
+    "K1": "The characters on either side decide it: whatever stands around them, no piece that the "
+    "pre-tokenizer makes holds both, so either side may be encoded alone.",
+    "K2": "Digits are taken three at a time from where their run begins, and the seam stands a "
+    "multiple of three digits behind that place.",
+    "K3": "The pre-tokenizer looks at two neighbouring characters only, and always parts these.",
+    "K4": "No token of the vocabulary occurs across this place: nothing is ever merged over it.",
+    "K5": "Both chunks found two token edges in common, strictly inside what they share: between "
+    "two such edges merging goes as in the whole text.",
+    "K6": "The pre-token is one character again and again. Behind its first tokens all are equal, "
+    "and how many there are is arithmetic.",
+    "K8": "Both chunks found this token, and they share as many characters as the longest word has "
+    "that WordPiece takes, so both saw the word as it is.",
+}
+"""K7 is missing: a serial region has no seam."""
+
+ABSORBED = (
+    "The tokenizer puts a space in front of every text. The right chunk leaves out its own space "
+    "and gets that one instead."
+)
+
+UNCERTIFIED = "No rule licenses this seam: the method joins here without a proof."
+
+THEOREMS = {
+    "4.8": "BERT and Metaspace look at two characters",
+    "5'": "two common boundaries of overlapping windows join them",
+    "6.4": "the absorb rule for a dummy prefix",
+    "11": "in a run of one character a few short strings settle all lengths",
+    "12": "a common token, with as many shared characters as the longest word has",
+    "18": "a pair of characters that no match can hold side by side is safe",
+    "19": "which contexts of a pattern are safe can be decided, for texts of all lengths",
+    "20": "a non-space, then white space other than a newline, is safe in every family",
+    "21": "a newline, then a non-space",
+    "22": "every third place of a run of digits",
+    "24": "where no token occurs across, there is a boundary",
+}
+
+_MIDPOINT = (
+    "The midpoint filter keeps the left chunk's tokens that start before the edge and the right "
+    "chunk's from there on. It trusts that both chunks agree there because their overlap is long.",
+    "midpoint-filter.md",
+)
+CLAIMS = {
+    "lopt": (
+        "LoPT takes equal tokens at equal places for a proof. But what the pre-tokenizer has seen "
+        "before, such as how many digits of a run, does not show in the tokens.",
+        "lopt-theorem-3.1.md",
+    ),
+    "recursive": _MIDPOINT,
+    "blocks": _MIDPOINT,
+    "overlap": (
+        "ID overlap joins at the longest run of ids that both chunks have. Where a text repeats "
+        "itself that run may stand at two different places.",
+        "id-overlap.md",
+    ),
+    "delimiter": (
+        "The text was cut at a delimiter and the ids put one after the other. A delimiter need "
+        "not be the edge of a token.",
+        "delimiter-splitting.md",
+    ),
+}
+"""By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""
+
+EDGE, SEAM, SPACE = "│", "┃", "␣"
+MATCHED, DIFFERS = ("⟨", "⟩"), ("⟦", "⟧")
+_SIGNS = frozenset({EDGE, SEAM, SPACE, *MATCHED, *DIFFERS})
+
+
+def rule_sentence(seam: Seam, strategy: str) -> str:
+    """What licenses the seam, or what the strategy rests on instead."""
+    if seam.rule is None:
+        return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
+    if "absorbed" in dict(seam.witness):
+        return ABSORBED
+    return RULES[seam.rule]
+
+
+def theorem_sentence(seam: Seam) -> str:
+    """What the theorem says; nothing for an uncertified seam."""
+    return THEOREMS.get(seam.theorem, "") if seam.rule is not None else ""
+
+
+def proof_page(seam: Seam, strategy: str) -> str:
+    """The name of the page in proofs/, or nothing: theorem 20 -> "theorem-20.md"."""
+    if seam.rule is None:
+        return CLAIMS[strategy][1] if strategy in CLAIMS else ""
+    return "theorem-" + seam.theorem.rstrip("'") + ".md"
+
+
+def shown(text: str) -> str:
+    """`text` on one line, white space visible: "a b\\n" -> "a␣b\\\\n". What cannot be printed, a
+    backslash, the signs that mark tokens and a combining mark in front are escaped; a byte that
+    `surrogateescape` decoded is written as "\\\\xe4"."""
+    return "".join(_shown(char, first=k == 0) for k, char in enumerate(text))
+
+
+def _shown(char: str, first: bool) -> str:
+    if char == " ":
+        return SPACE
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    combining = first and unicodedata.category(char).startswith("M")
+    if char in _SIGNS or combining or char == "\\" or not char.isprintable():
+        escaped = char.encode("unicode_escape", "surrogatepass").decode()
+        return escaped if escaped != char else f"\\x{ord(char):02x}"
+    return char
+
 
 TOKENS_AROUND = 12
 
@@ -51,8 +160,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """A difference laid to a seam: [start, stop) in code points, -1 if not known; the first tokens
-    of either side, and the whole in words."""
+    """A difference laid to a seam: code points or -1; the first tokens of either side; in words."""
 
     start: int
     stop: int

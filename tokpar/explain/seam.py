@@ -1,15 +1,24 @@
 """The story of one seam: what each chunk found there, what was joined, and what is serial."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from tokpar.explain.rows import TOKENS_AROUND, Row, Stretch, Unequal, counted, token_at, unequal
+from tokpar.explain.rows import (
+    TOKENS_AROUND,
+    Row,
+    Stretch,
+    Unequal,
+    counted,
+    proof_page,
+    rule_sentence,
+    shown,
+    theorem_sentence,
+    token_at,
+    unequal,
+)
 from tokpar.explain.trace import Kept, Mask, Trace
-from tokpar.explain.words import proof_page, rule_sentence, shown, theorem_sentence
 from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
 
@@ -84,8 +93,7 @@ def explain_seam(trace: Trace, number: int, around: int = AROUND) -> Explained:
 
 
 class _View:
-    """The places and rows that the story of one seam is made of; a pair has what is of the left
-    chunk and of the right one."""
+    """What the story of one seam is made of; a pair is of the left chunk and of the right one."""
 
     def __init__(self, trace: Trace, number: int, around: int) -> None:
         self.trace, self.around = trace, around
@@ -113,8 +121,7 @@ class _View:
         return found + first, other
 
     def _joint(self) -> tuple[int, int]:
-        """Where the kept tokens of the left chunk end and those of the right one begin, UTF-8
-        bytes; the seam's place where that is not known."""
+        """Where kept tokens end on the left and begin on the right, bytes; the seam if unknown."""
         stop = start = int(self.trace.starts[self.seam.position])
         left, right = self.spans
         if left is not None and right is not None:
@@ -178,8 +185,7 @@ class _View:
         return Row(tuple(tokens), len(ids), seam)
 
     def _near(self, spans: SpanArray | None, first: int, last: int, edge: int) -> list[int]:
-        """Of the tokens in [first, last), those that touch a window; if not located, those that
-        stand around an edge."""
+        """Of the tokens in [first, last) those in a window; if not located, around an edge."""
         if spans is None:
             return list(range(max(first, edge - TOKENS_AROUND), min(last, edge + TOKENS_AROUND)))
         part = spans[first:last]

@@ -1,14 +1,11 @@
 """One seam as lines of a terminal, readable without colour too."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokpar.explain.rows import Row, Stretch, Token
+from tokpar.explain.rows import DIFFERS, EDGE, MATCHED, SEAM, Row, Stretch, Token
 from tokpar.explain.seam import Explained
-from tokpar.explain.words import DIFFERS, EDGE, MATCHED, SEAM
 
 WIDTH = 96
 LABEL = 10

@@ -1,9 +1,9 @@
-"""One encode, the chunks and pieces that its merger was given at last, and the serial ids."""
-
-from __future__ import annotations
+"""One encode, the chunks and pieces that its merger was given at last, and the serial ids; where
+the joined ids are others, and which seam is nearest."""
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,103 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
-from tokpar.combining import StrategyName, chosen
+from tokpar.agreement.differing import first_difference
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.explain.differences import DifferingRange, differences
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
-from tokpar.loading import DEFAULT_TOKENIZER
+from tokpar.loading import DEFAULT_TOKENIZER, StrategyName, chosen
 from tokpar.mending import Joined, Method
 from tokpar.results import TOO_SHORT, in_one_call
 from tokpar.sizes import fit_for
 from tokpar.types import Chunk, Piece, Seam, Split
+
+Located = tuple[IdArray, SpanArray | None]
+_Token = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRange:
+    """joined[first:last] stands where serial[other_first:other_last] should. `start`, `stop`: UTF-8
+    bytes that both cover, -1 if not located. `seams`: those inside, else the nearest."""
+
+    first: int
+    last: int
+    other_first: int
+    other_last: int
+    start: int
+    stop: int
+    seams: tuple[int, ...]
+
+
+def differences(
+    joined: Located, serial: Located, seams: Sequence[tuple[int, int]], exact: bool
+) -> tuple[DifferingRange, ...]:
+    """All differences, ascending; `seams`: (ids before it, byte offset) of each. Tokens are
+    the same if id and place are; not `exact`: if the places touch, since engines place the tokens
+    of a chunk's first word in more than one way. Without places: all between the ids that both
+    begin and end with, as one."""
+    (ids, spans), (serial_ids, serial_spans) = joined, serial
+    if spans is None or serial_spans is None:
+        return (_middle(ids, serial_ids, [token for token, _ in seams]),)
+    places = [offset for _, offset in seams]
+    left, right = _tokens(ids, spans), _tokens(serial_ids, serial_spans)
+    found = []
+    for first, last, other_first, other_last in _unequal(left, right, exact):
+        covered = [*left[first:last], *right[other_first:other_last]]
+        start, stop = min(token[0] for token in covered), max(token[1] for token in covered)
+        laid_to = _nearest(places, start, stop)
+        found.append(DifferingRange(first, last, other_first, other_last, start, stop, laid_to))
+    return tuple(found)
+
+
+def _tokens(ids: IdArray, spans: SpanArray) -> list[_Token]:
+    return list(zip(*spans.T.tolist(), ids.tolist(), strict=True))
+
+
+def _unequal(
+    left: Sequence[_Token], right: Sequence[_Token], exact: bool
+) -> Iterator[tuple[int, int, int, int]]:
+    """[i, j) and [k, l) of what does not match; of two tokens that differ the one that lies first
+    is passed over, so text that is there twice, or is missing, differs alone."""
+    i = k = first = other = 0
+    while i < len(left) and k < len(right):
+        if _same(left[i], right[k], exact):
+            if (first, other) != (i, k):
+                yield first, i, other, k
+            i, k = i + 1, k + 1
+            first, other = i, k
+        elif left[i][:2] <= right[k][:2]:
+            i += 1
+        else:
+            k += 1
+    if first < len(left) or other < len(right):
+        yield first, len(left), other, len(right)
+
+
+def _same(one: _Token, other: _Token, exact: bool) -> bool:
+    if exact:
+        return one == other
+    return one[2] == other[2] and one[0] <= other[1] and other[0] <= one[1]
+
+
+def _middle(joined: IdArray, serial: IdArray, seams: Sequence[int]) -> DifferingRange:
+    """What is left when equal ids in front and at the end are taken away."""
+    front = first_difference(joined, serial)
+    back = first_difference(joined[front:][::-1], serial[front:][::-1])
+    last, other_last = len(joined) - back, len(serial) - back
+    return DifferingRange(front, last, front, other_last, -1, -1, _nearest(seams, front, last))
+
+
+def _nearest(places: Sequence[int], start: int, stop: int) -> tuple[int, ...]:
+    """The numbers of the places in [start, stop], else the nearest one; `places` ascend."""
+    first, last = bisect_left(places, start), bisect_right(places, stop)
+    if first < last:
+        return tuple(range(first, last))
+    beside = [n for n in (first - 1, first) if 0 <= n < len(places)]
+    return tuple(sorted(beside, key=lambda n: max(start - places[n], places[n] - stop))[:1])
+
 
 Mask = NDArray[np.bool_]
 Kept = tuple[int, int]
@@ -87,8 +172,7 @@ class Trace:
 
     @cached_property
     def joined_spans(self) -> SpanArray | None:
-        """The same of the joined ids: where each token was when its chunk was tokenized, even if
-        the ids together are no encoding of the text."""
+        """The same of the joined ids: where each token was when its chunk was tokenized."""
         known = [
             spans[first:last]
             for k, (first, last) in enumerate(self.kept)
@@ -153,8 +237,7 @@ def trace(
     allow_approximate: bool = False,
     **options: Any,
 ) -> Trace:
-    """Encode `text` as `tokpar.encode` would, one chunk after the other, and serially. Raises what
-    `tokpar.encode` raises."""
+    """Encode `text` as `tokpar.encode` would, in one thread, and serially; the same errors."""
     with Encoder(
         tokenizer, strategy=strategy, allow_approximate=allow_approximate, **options
     ) as encoder:  # which checks names, options and consent
@@ -187,7 +270,6 @@ def trace(
 
 
 def _located(piece: Piece, part: str, tokenizer: TokenizerAdapter) -> Piece:
-    """The piece with spans where the tokenizer can tell them."""
     if piece.spans is not None or not isinstance(tokenizer, Locates):
         return piece
     try:

@@ -1,7 +1,5 @@
-"""What a `tokenizer.json` says about a tokenizer: dict -> Facts.
-
-Anything that is not recognised makes the facts `unprovable`, with a reason; nothing is guessed.
-"""
+"""What a `tokenizer.json` says about a tokenizer: dict -> Facts. Anything that is not recognised
+makes the facts `unprovable`, with a reason; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -23,10 +21,7 @@ MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
-_DUMMY_STAGES = [
-    ("Prepend", {"prepend": DUMMY}),
-    ("Replace", {"pattern": " ", "content": DUMMY}),
-]
+_DUMMY_STAGES = [("Prepend", {"prepend": DUMMY}), ("Replace", {"pattern": " ", "content": DUMMY})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +36,8 @@ class _Falling:
 
 def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Facts:
     """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
-
-    `encode_special_tokens`: the tokenizer's flag of that name, which the file does not hold; with
-    it special tokens are not matched and therefore left out. Raises KeyError if there is no model.
-    """
+    `encode_special_tokens`: the tokenizer's flag, which the file does not hold; with it special
+    tokens are not matched and therefore left out. KeyError if there is no model."""
     model: Json = config["model"]
     normalizers = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
@@ -282,8 +275,7 @@ def _added_reason(
 
 
 def can_overlap(one: str, other: str) -> bool:
-    """Whether two different strings can share characters of a text; of one string given twice,
-    whether two of its occurrences can."""
+    """Whether two strings, or two occurrences of one, can share characters of a text."""
     if one != other and (one in other or other in one):
         return True
     shorter = min(len(one), len(other))
@@ -303,8 +295,7 @@ def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bo
 
 
 def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
-    """An added token shares its id with a token of another length: added too, or made by merging
-    ("é" is byte E9)."""
+    """An added token shares its id with a token of another length, added or merged ("é" is E9)."""
     wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
@@ -313,7 +304,6 @@ def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
 
 
 def _longest_word(model: Json) -> int:
-    """`max_input_chars_per_word` of a WordPiece model that marks continued words, else 0."""
     if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
         return 0
     return int(model.get("max_input_chars_per_word", 100))

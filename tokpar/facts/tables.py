@@ -1,7 +1,5 @@
-"""Load the frozen tables; see tables/README.md for their format.
-
-`class_of` answers None outside the frozen set: nothing may be certified there by class.
-"""
+"""Load the frozen tables; see tables/README.md for their format. `class_of` answers None outside
+the frozen set: nothing may be certified there by class."""
 
 from __future__ import annotations
 
@@ -14,8 +12,7 @@ from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
-Ranges = tuple[tuple[int, int], ...]
-"""Inclusive code point ranges, ascending and disjoint."""
+Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
 
 WHITESPACE: Ranges = (
     (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
@@ -35,11 +32,9 @@ class Spelling:
 @dataclass(frozen=True, eq=False)
 class Family:
     """Safe contexts of one pre-tokenizer. Compared by identity; get it from `family_named`.
-
-    `pairs[left][right]` and the last entry of each triple is the theorem that proves it.
-    `triples` are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right,
-    theorem). `universal` is the white space y that U1 admits: "not_newline", "any" or None.
-    """
+    `pairs[left][right]` and the last entry of each triple is the theorem that proves it. `triples`
+    are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right, theorem).
+    `universal` is the white space y that U1 admits: "not_newline", "any" or None."""
 
     name: str
     sources: tuple[Spelling, ...]
@@ -67,7 +62,6 @@ class Family:
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int], list[str]]:
-        """First code points, last code points and class names of all ranges, ascending."""
         rows = sorted((lo, hi, name) for name in self.classes for lo, hi in self.ranges(name))
         lows, highs, names = zip(*rows, strict=True)
         return list(lows), list(highs), list(names)
@@ -117,10 +111,8 @@ def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
 
 @lru_cache(maxsize=64)
 def pair_pattern(family: Family) -> re.Pattern[str]:
-    """Zero-width: matches at p exactly where the characters around p are a certified pair.
-
-    Left classes with the same right set share one branch, the largest first.
-    """
+    """Zero-width: matches at p exactly where the characters around p are a certified pair. Left
+    classes with the same right set share one branch, the largest first."""
     rows: dict[frozenset[str], list[tuple[int, int]]] = {}
     for left, row in family.pairs.items():
         if row:

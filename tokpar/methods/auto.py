@@ -1,8 +1,5 @@
-"""`auto`: the ladder. Certified cuts where there are any, else inside pre-tokens, else serial.
-
-Rung 1 is `cut`. Rung 2 divides what lies far between two cuts, if it is BPE, inside its pre-tokens
-(rules K4-K6). Rung 3 is what is left between two seams, which is encoded in one call (rule K7).
-"""
+"""`auto`, a ladder: certified cuts as `cut`; what lies far between two is divided inside its
+pre-tokens (K4-K6), if it is BPE; what is still between two seams is one call (rule K7)."""
 
 from __future__ import annotations
 
@@ -23,11 +20,8 @@ from tokpar.types import Seam, Split
 
 @dataclass(frozen=True)
 class AutoSplitter:
-    """Chunks of at least `chunk_chars` code points: `cut`'s, and those too long divided inside
-    pre-tokens.
-
-    None: a size that suits the tokenizer and the text. Attempt 1 and later: one chunk.
-    """
+    """Chunks of at least `chunk_chars` code points (None: a size that suits the tokenizer and
+    text): `cut`'s, and those too long divided inside pre-tokens. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
 

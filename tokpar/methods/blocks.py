@@ -19,11 +19,8 @@ MARGIN = 64
 
 @dataclass(frozen=True)
 class BlocksSplitter:
-    """Blocks of `chunk_chars` code points that reach `overlap_chars` over their edges.
-
-    None: three times the longest token and a margin, as published; 64 where edges are moved to
-    certified cuts (`plan_cuts`), which need no overlap.
-    """
+    """Blocks of `chunk_chars` code points that reach `overlap_chars` over their edges; None: three
+    times the longest token and a margin, as published, or 64 at certified cuts (`plan_cuts`)."""
 
     chunk_chars: int
     overlap_chars: int | None

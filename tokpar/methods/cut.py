@@ -1,7 +1,5 @@
-"""`cut`: cut where a rule proves that both sides may be encoded alone; then concatenate.
-
-No overlap and nothing to match: the seam is certified before anything is tokenized (rules K1-K3).
-"""
+"""`cut`: cut where a rule proves that both sides may be encoded alone; then concatenate. No overlap
+and nothing to match: the seam is certified before anything is tokenized (rules K1-K3)."""
 
 from __future__ import annotations
 
@@ -22,10 +20,8 @@ _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
 
 @dataclass(frozen=True)
 class CutSplitter:
-    """Chunks of at least `chunk_chars` code points, each ending at the next certified cut.
-
-    None: a size that suits the tokenizer and the text. Attempt 1 and later: one chunk.
-    """
+    """Chunks of at least `chunk_chars` code points, each ending at the next certified cut. None: a
+    size that suits the tokenizer and the text. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
 

@@ -1,8 +1,5 @@
-"""`delimiter`: cut at the delimiter nearest to each chunk length; then concatenate.
-
-A delimiter need not end a token (" the" is one), so this is approximate, a baseline to compare
-with. A cut that happens to be certified says so.
-"""
+"""`delimiter`: cut at the delimiter nearest to each chunk length; then concatenate. Approximate,
+for a delimiter need not end a token (" the" is one); a cut that happens to be certified says so."""
 
 from __future__ import annotations
 
@@ -23,11 +20,8 @@ from tokpar.types import Chunk, Join, Piece, Seam, Split
 @dataclass(frozen=True)
 class DelimiterSplitter:
     """Cuts near each multiple of `chunk_chars` (None: a size that suits the tokenizer and text).
-
-    `side`: "after", a chunk ends with its delimiter, or "before", the next one begins with it.
-    One chunk: attempt 1 and later, a text without the delimiter, and a text with lone surrogates,
-    which must fail or not as in the serial call.
-    """
+    `side`: "after", a chunk ends with its delimiter, or "before", the next one begins with it. One
+    chunk: attempt 1 and later, a text without the delimiter, and one with lone surrogates."""
 
     chunk_chars: int | None = None
     delimiter: str = " "

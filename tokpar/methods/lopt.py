@@ -1,8 +1,5 @@
-"""`lopt`: chunks that overlap, merged where both sides found the same tokens at the same places.
-
-The published test (so many tokens agree in position) is no proof; `acceptance="certified"` joins
-only at a certified cut in the overlap (K1-K3), inside a shared pre-token (K5) or word (K8).
-"""
+"""`lopt`: overlapping chunks, merged where both found the same tokens at the same places. That is
+no proof; `acceptance="certified"` joins at certified cuts (K1-K3), pre-tokens (K5), words (K8)."""
 
 from __future__ import annotations
 
@@ -32,10 +29,8 @@ OVERLAP_CHARS = 512
 class LoptSplitter:
     """Chunks text[Lc * (i - 1) : Lc * i + Lo], Lc doubled in each attempt after the first; without
     `chunk_chars` Lc is four times the size of other strategies' chunks: each seam costs a match.
-
     `plan_cuts`: look for a certified cut in each overlap, and let an overlap without one reach on
-    to the next, so that on ordinary text nothing is ever tried again.
-    """
+    to the next, so that on ordinary text nothing is ever tried again."""
 
     chunk_chars: int | None
     overlap_chars: int

@@ -1,8 +1,5 @@
-"""`overlap`: chunks that overlap, joined at the longest run of ids that two pieces share.
-
-ParallelTokenizer's method. Ids repeat, and then the longest common run stands at two different
-places of the text, so this is approximate, a baseline to compare with.
-"""
+"""`overlap`, of ParallelTokenizer: overlapping chunks, joined at the longest run of ids that two
+pieces share. Ids repeat, so this is approximate, a baseline to compare with."""
 
 from __future__ import annotations
 
@@ -19,11 +16,8 @@ from tokpar.types import Chunk, Split
 
 @dataclass(frozen=True)
 class OverlapSplitter:
-    """Chunks text[k * chunk_chars : (k + 1) * chunk_chars + overlap_chars], code points.
-
-    One chunk: attempt 1 and later, and a text with lone surrogates, which must fail or not as in
-    the serial call.
-    """
+    """Chunks text[k * chunk_chars : (k + 1) * chunk_chars + overlap_chars], code points. One chunk:
+    attempt 1 and later, and a text with lone surrogates."""
 
     chunk_chars: int = 40960
     overlap_chars: int = 512

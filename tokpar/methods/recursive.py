@@ -61,7 +61,6 @@ def depth_for(length: int) -> int:
 def _halved(
     text: str, start: int, stop: int, depth: int, longest: int, planner: Inside | None
 ) -> Iterator[Edge]:
-    """The edges in (start, stop), ascending."""
     if depth == 0 or stop - start < 2:
         return
     edge = at_cut(planner, text, _boundary(text, start, stop, longest), stop)

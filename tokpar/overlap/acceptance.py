@@ -1,9 +1,5 @@
 """What makes a seam between two overlapping chunks acceptable: a rule, or what a paper published.
-
-Each acceptance looks at one overlap and answers with a join, or None.
-"""
-
-from __future__ import annotations
+Each acceptance looks at one overlap and answers with a join, or None."""
 
 import re
 from collections.abc import Callable
@@ -30,10 +26,8 @@ Accept = Callable[[Overlap, Licences, int], Join | None]
 @dataclass(frozen=True, slots=True)
 class Match:
     """The longest run of tokens that both sides found one after the other at the same places.
-
     `left` and `right`: numbers, in the overlap, of the first token after the run. `tokens`: how
-    many it has; `start`, `stop`: its bytes from the start of the overlap.
-    """
+    many it has; `start`, `stop`: its bytes from the start of the overlap."""
 
     left: int
     right: int
@@ -78,7 +72,6 @@ def match_around(overlap: Overlap, join: Join) -> Match | None:
 
 
 def _match(overlap: Overlap, left: int, right: int, tokens: int) -> Match:
-    """The match of so many tokens from these two on."""
     spans = overlap.left_spans[left : left + tokens]
     return Match(left + tokens, right + tokens, tokens, int(spans[0, 0]), int(spans[-1, 1]))
 
@@ -160,9 +153,8 @@ def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None
 def by_two_edges(
     overlap: Overlap, near: int, region: Region, inside: Inside, last: int
 ) -> Join | None:
-    """The join at the first of two token edges that both sides found strictly inside the overlap,
-    the nearest to `near`; both parts of the divided pre-token stay longer than any token (K5).
-    `near`, and `last`, the seam before: code points."""
+    """The join at the first of two token edges, the nearest to `near`, that both sides found inside
+    the overlap; both parts stay longer than any token (K5). `near`, `last` seam: code points."""
     piece = region.piece(near)
     start, stop = overlap.start, overlap.stop
     if not (piece[0] <= start and stop <= piece[1]):

@@ -1,8 +1,6 @@
 """Chunks of a text: between cuts and over edges that both sides reach across; which of them meet at
 a certified cut, and which a memory may divide further."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -49,8 +47,7 @@ class Edge:
 
 
 def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
-    """The chunks between ascending edges. Two overlaps never meet: each takes at most half of the
-    space to its neighbours."""
+    """The chunks between ascending edges; an overlap takes at most half of the space beside it."""
     ends = [0, *(edge.position for edge in edges), length]
     places = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
@@ -63,8 +60,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
 
 
 def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
-    """The edge moved to the next certified cut before `stop` and not far away, if there is one and
-    somebody to find it."""
+    """The edge moved to the next certified cut before `stop` and near, if there is one."""
     if planner is None:
         return edge
     cut = planner.cut_soon(text, edge.position, min(stop, edge.position + FAR))
@@ -72,8 +68,7 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
 
 
 def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:
-    """Why chunks of the text cannot be joined wherever they overlap, or (`certified`) why no such
-    seam can be licensed; or None."""
+    """Why no overlapping chunks can be joined, or (`certified`) no such seam licensed; or None."""
     if has_surrogate(text):
         return SURROGATE
     if not certified:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.cuts.finder import CutFinder, run_stop
 from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.interfaces import Locates, TokenizerAdapter
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import (
     IdArray,
     IntArray,
@@ -36,8 +36,7 @@ class Overlap:
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
     the right that is 0. `edges`: byte offset, from `start`, of each code point of the overlap and
     of its end. `placed`: both sides tell places that tokens of their chunk can have; if
-    not, nothing is joined by them.
-    """
+    not, nothing is joined by them."""
 
     text: str
     left: Chunk
@@ -53,8 +52,7 @@ class Overlap:
     placed: bool
 
     def matched(self) -> tuple[IntArray, IntArray]:
-        """Numbers of the tokens, in `left_spans` and `right_spans`, that both sides found: the same
-        id at the same place; ascending."""
+        """Numbers of the tokens, on both sides, with the same id at the same place; ascending."""
         if not self.placed:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
@@ -72,8 +70,7 @@ class Overlap:
         return self.start + place if found else -1
 
     def join(self, seam: Seam) -> Join | None:
-        """The join at a seam in [start, stop]; None if on some side a token lies across it, or
-        may."""
+        """The join at a seam in [start, stop]; None if a token of either side may lie across it."""
         if not self.placed:
             return None
         offset = int(self.edges[seam.position - self.start])
@@ -87,8 +84,7 @@ class Overlap:
 def overlap_of(
     text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
 ) -> Overlap:
-    """The overlap of two neighbouring chunks. Raises LookupError where pieces have no spans and the
-    tokenizer cannot tell any."""
+    """The overlap of two neighbouring chunks. LookupError where no spans can be told."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
@@ -117,9 +113,11 @@ def overlap_of(
 def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
-    if not isinstance(tokenizer, Locates):
+    locate = getattr(tokenizer, "locate", None)  # isinstance of a protocol takes longer than it
+    if locate is None:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    return tokenizer.locate(piece.ids, text[chunk.start : chunk.stop])
+    spans: SpanArray = locate(piece.ids, text[chunk.start : chunk.stop])
+    return spans
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
@@ -134,8 +132,7 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
 
 @dataclass(frozen=True)
 class Licences:
-    """What may be licensed in one text; `regions`: those that were asked for, each scanned once
-    (theorem 14)."""
+    """What may be licensed in one text; `regions`: those asked for, scanned once (theorem 14)."""
 
     text: str
     inside: Inside

@@ -18,11 +18,8 @@ from tokpar.types import Chunk, Join, Piece, Seam, Split, fused, united
 
 @dataclass(frozen=True)
 class OverlapMerger:
-    """Joins at each seam that `accept` accepts, and without overlap at certified cuts.
-
-    `restart`: on failure everything is to be encoded again with the splitter's next attempt (LoPT
-    as published); else only the two chunks concerned are cut anew at a certified place or fused.
-    """
+    """Joins at each seam that `accept` accepts, and without overlap at certified cuts. `restart`:
+    on failure all is encoded again with the next attempt; else the two chunks are mended."""
 
     accept: Accept
     restart: bool = False
@@ -62,7 +59,10 @@ class OverlapMerger:
             first = 1 + max(left.start, mended[-1].stop if mended else 0)
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
-            cut = None if licences.refused else _nearby_cut(text, first, right, limit, licences)
+            cut, middle, inside = None, max(first, right.start + 1), licences.inside
+            if not licences.refused:  # the first behind the overlap's start, else before it
+                cut = inside.next_cut(text, middle, limit, FAR)
+                cut = cut or inside.next_cut(text, first, middle, FAR)
             mended += [united(left, right)] if cut is None else _parted(left, right, cut)
         return mended
 
@@ -97,8 +97,7 @@ class InsideMerger:
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
-        """One chunk of those on either side of a failed seam, and of more of them where it would
-        not be scanned as in the text."""
+        """One chunk around each failed seam, of more chunks where it would scan otherwise."""
         licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
             mended = fused(chunks, sorted(broken))
@@ -131,9 +130,8 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without its joins that name no rule, or K1, K2 or K3 at a place where tokpar finds
-    no certified cut. That a join counts its ids right, and every other rule, is the merger's
-    word."""
+    """A merger without its joins that name no rule, or K1, K2 or K3 where tokpar finds no certified
+    cut. That ids are counted right, and every other rule, is the merger's word."""
 
     merger: Merger
 
@@ -189,14 +187,6 @@ def _divides(chunk: Chunk) -> Seam | None:
     """The seam at the left edge of a chunk if it divides a pre-token, or is proposed to."""
     cut = chunk.cut
     return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
-
-
-def _nearby_cut(text: str, first: int, right: Chunk, limit: int, licences: Licences) -> Seam | None:
-    """A certified cut in [first, limit): the first one after the failed overlap's start if there
-    is one, else the first one before."""
-    middle = max(first, right.start + 1)
-    inside = licences.inside
-    return inside.next_cut(text, middle, limit, FAR) or inside.next_cut(text, first, middle, FAR)
 
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:

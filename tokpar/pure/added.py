@@ -14,13 +14,10 @@ Found = tuple[int, int, int | None]
 
 
 class AddedTokens:
-    """Finds added tokens, leftmost first and the longest of those that start there.
-
-    Those with ``normalized=False`` have the first go, in the raw text. What they leave is
-    normalized, and in it the others are found, in the form that the normalizer gives to them.
+    """Finds added tokens, leftmost first and the longest of those that start there: those with
+    ``normalized=False`` in the raw text, the others, normalized, in what is left when that is.
     `single_word`: not next to a word character; a match that is, still hides what begins inside it.
-    `lstrip` and `rstrip`: the token takes the white space beside it too.
-    """
+    `lstrip` and `rstrip`: the token takes the white space beside it too."""
 
     def __init__(
         self, tokens: Sequence[AddedToken], normalize: Callable[[str], str] | None = None
@@ -57,7 +54,6 @@ class AddedTokens:
 
 
 def _finder(tokens: dict[str, AddedToken]) -> Callable[[str], list[Found]]:
-    """What finds these tokens in one text."""
     if not tokens:
         return lambda text: [(0, len(text), None)] if text else []
     contents = sorted(tokens, key=len, reverse=True)
@@ -90,11 +86,8 @@ def _in_a_word(text: str, start: int, stop: int) -> bool:
 
 
 def _stripped(text: str, token: AddedToken, span: tuple[int, int], end: int) -> tuple[int, int]:
-    """`span` with the white space that the token takes, but not what lies before `end`.
-
-    Empty if the token before has taken just all of it; EngineError, where the engine panics, if
-    that has taken more.
-    """
+    """`span` with the white space that the token takes, but not what lies before `end`. Empty if
+    the token before has taken just all of it; EngineError, where the engine panics, if more."""
     start, stop = span
     if token.lstrip:
         start = end + len(text[end:start].rstrip(white()))

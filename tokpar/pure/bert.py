@@ -1,9 +1,5 @@
-"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it.
-
-The rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased.
-"""
-
-from __future__ import annotations
+"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it. The
+rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased."""
 
 import os
 import re
@@ -20,16 +16,12 @@ SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]")
 
 _EXPECTED = "expected one token of a BERT vocabulary per line"
-_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')
-"""How JSON and ``.tiktoken`` files begin."""
+_OTHER_FORMAT = re.compile(r'\s*\{\s*"|\S+ \d+\r?\n')  # how JSON and ``.tiktoken`` files begin
 
 
 def bert_config(path: str | os.PathLike[str], lowercase: bool = True) -> dict[str, Any]:
-    """A parsed ``tokenizer.json`` that makes of the vocabulary what `BertTokenizerFast` does.
-
-    `lowercase` takes accents off too, as in BERT. Raises FileFormatError as `read_vocab_txt` does,
-    and for a vocabulary without one of `REQUIRED`.
-    """
+    """A parsed ``tokenizer.json`` that does what `BertTokenizerFast` does; `lowercase` takes
+    accents off too. FileFormatError as of `read_vocab_txt`, and without one of `REQUIRED`."""
     ids = read_vocab_txt(path)
     _require_tokens(ids, path)
     special = [AddedToken(token, id_) for token, id_ in ids.items() if token in SPECIAL]
@@ -91,10 +83,8 @@ def _require_tokens(ids: Mapping[str, int], path: str | os.PathLike[str]) -> Non
 
 def read_vocab_txt(path: str | os.PathLike[str]) -> dict[str, int]:
     """Tokens of BERT's ``vocab.txt``, one per line; the number of the line, from 0, is the id.
-
-    Raises FileFormatError for a file that is not UTF-8, an empty line, or a token that is listed
-    twice, with the number of the line, from 1.
-    """
+    FileFormatError, with the line from 1, for what is not UTF-8, an empty line, or a token listed
+    twice."""
     data = Path(path).read_bytes()
     try:
         text = data.decode("utf-8")

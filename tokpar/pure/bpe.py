@@ -1,15 +1,14 @@
 """Byte-pair encoding, plain and obviously correct, and the models made of it.
 
-A pre-token starts as its single atoms, bytes or characters. Then, again and again, of all
-neighbours that may merge the pair of best priority is merged, the leftmost one if several have it.
-The kinds of vocabulary differ in what may merge, and which priority is best: the pairs that are
-listed, the first line (HF, `tokpar.pure.pairs.PairBPE`); any two that are a token together, the
-least id (tiktoken, `RankBPE`); any two that are a piece together, the greatest score, which several
-may have (SentencePiece, `ScoreBPE`).
+A pre-token starts as its single atoms, bytes or characters. Again and again, of all neighbours that
+may merge the pair of best priority is merged, the leftmost if several have it. The kinds of
+vocabulary differ in what may merge: listed pairs, by line (HF, `tokpar.pure.pairs.PairBPE`); any
+two that are a token together, by id (tiktoken, `RankBPE`), or a piece, by score, which several may
+have (SentencePiece, `ScoreBPE`).
 
-`merge_by_scanning` says this in code, and `merge_by_heap` gives the same tokens in O(n log n).
-`ByteBPE` uses these two; the models use `tokpar.pure.merging`, which is the same written for speed.
-"""
+`merge_by_scanning` says this in code, `merge_by_heap` gives the same tokens in O(n log n).
+`ByteBPE` uses these two; the models use `tokpar.pure.merging`, which is the same written for
+speed."""
 
 from __future__ import annotations
 

@@ -15,10 +15,7 @@ punctuation, number, word   what Punctuation, Digits and Whitespace (``\\w``) lo
 punctuation_one   what Punctuation looks for in `tokenizers` 1.0, of a newer Unicode
 inert      characters that normalization forms leave as they are and never join or reorder, whatever
            Python's tables say, because the engine's know nothing of them
-lower      letters of recent Unicode versions, each with its lowercase
-"""
-
-from __future__ import annotations
+lower      letters of recent Unicode versions, each with its lowercase"""
 
 import json
 import re
@@ -52,11 +49,8 @@ def single(name: str) -> re.Pattern[str]:
 
 
 def present(name: str, text: str) -> list[str]:
-    """The different characters of a class that occur in `text`, in any order.
-
-    The regexes try range after range, so that asking them about each character once is cheaper than
-    searching the text.
-    """
+    """The different characters of a class that occur in `text`, in any order. Each is asked about
+    once, since the regexes try range after range."""
     found: list[str] = single(name).findall("".join(set(text)))
     return found
 

@@ -85,8 +85,7 @@ def _metaspace(stage: Json, where: str) -> Step:
 
 
 def _byte_fallback(stage: Json, where: str) -> Step:
-    """Runs of tokens like "<0xE4>" become what their bytes say; "\\ufffd" for each byte of a run
-    that is no UTF-8."""
+    """Runs like "<0xE4>" become what their bytes say; "\\ufffd" for each that is no UTF-8."""
 
     def step(tokens: Tokens) -> list[str]:
         parts: list[str] = []

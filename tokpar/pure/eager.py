@@ -9,10 +9,7 @@ The tokenizations of the prefixes are a tree, each place below the one where its
 Places that lead to open ones are kept, each with how many of them are just below it; from the place
 up to which tokens are out, the next token is final when just one is left and the place itself is
 not open. "Incremental BPE Tokenization" (arXiv 2605.30813) takes every place of the last bytes that
-a token could begin with for open; to ask for the token costs more and waits less.
-"""
-
-from __future__ import annotations
+a token could begin with for open; to ask for the token costs more and waits less."""
 
 from tokpar.pure.incremental import Tables
 from tokpar.pure.incremental_dictionary import START_OF_TEXT, Dictionary
@@ -47,20 +44,15 @@ class EagerBPE:
         self._bytes = bytearray()
         self._whole: bytes | None = b"" if self.tables.dictionary.whole else None
         """All bytes so far, while they may become one token that merging cannot make."""
-        self._waiting: list[int] = []
-        """Ids that would be final if they did not."""
+        self._waiting: list[int] = []  # ids that would be final if they did not
         self._open: dict[int, bytes] = {}
         """Open places before the last -> a token that goes on from there, beyond the last."""
-        self._unknown: set[int] = set()
-        """Places that may be open."""
+        self._unknown: set[int] = set()  # places that may be open
         self._node: dict[int, int] = {}
         """Place -> last token of the prefix up to it; of places that lead to those above."""
-        self._branch: dict[int, int] = {}
-        """Place -> the place just below `_out` that leads to it."""
-        self._below = {0: 0}
-        """Place -> how many places just below it are kept."""
-        self._sum_below = {0: 0}
-        """Place -> their sum; the place itself if it is one."""
+        self._branch: dict[int, int] = {}  # place -> the place just below `_out` that leads to it
+        self._below = {0: 0}  # place -> how many places just below it are kept
+        self._sum_below = {0: 0}  # place -> their sum; the place itself if it is one
 
     def feed(self, data: bytes) -> list[int]:
         """Ids that became final with these bytes."""
@@ -69,7 +61,14 @@ class EagerBPE:
             self._read(data[start : start + STRIDE])
             while self._next_is_final():
                 found.append(self._put_out())
-        return self._held(data, found) if self._whole is not None else found
+        if self._whole is None:
+            return found
+        self._whole += data
+        self._waiting += found
+        if self._whole in self.tables.begins_whole:
+            return []
+        self._whole, found, self._waiting = None, self._waiting, []
+        return found
 
     def finish(self) -> list[int]:
         """Ids of all that is left; after it the object is as new."""
@@ -83,16 +82,6 @@ class EagerBPE:
             whole = self.tables.dictionary.whole.get(self._whole)
             found = found if whole is None else [whole]
         self._reset()
-        return found
-
-    def _held(self, data: bytes, found: list[int]) -> list[int]:
-        """What may be given out, if all bytes so far may turn out to be one token."""
-        assert self._whole is not None
-        self._whole += data
-        self._waiting += found
-        if self._whole in self.tables.begins_whole:
-            return []
-        self._whole, found, self._waiting = None, self._waiting, []
         return found
 
     def _read(self, data: bytes) -> None:

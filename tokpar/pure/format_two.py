@@ -1,11 +1,6 @@
-"""Format 2.0 of a ``tokenizer.json``, which tokenizers 1.x writes, in the words of format 1.0.
-
-2.0 says the same in other places: byte-level is a flag of the model and no pre-tokenizer, Metaspace
-is a normalizer and a Split, a template lists ids and no names. What has no counterpart in 1.0 stays
-as it is, for the reader of 1.0 to refuse.
-"""
-
-from __future__ import annotations
+"""Format 2.0 of a ``tokenizer.json``, which tokenizers 1.x writes, in the words of format 1.0:
+byte-level is a flag of the model, Metaspace a normalizer and a Split, a template lists ids. What
+has no counterpart in 1.0 stays as it is, for the reader of 1.0 to refuse."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

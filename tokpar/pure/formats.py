@@ -1,11 +1,6 @@
-"""Vocabulary files, read into one plain value, a `Vocabulary`, or refused.
-
-A ``tokenizer.json`` of byte-level BPE lists its merges, best first. A ``.tiktoken`` file lists
-tokens only, and a token's rank is both its id and the priority of every merge that makes it; its
-regex and special tokens live in code. What cannot be followed exactly is a FileFormatError.
-"""
-
-from __future__ import annotations
+"""Vocabulary files, read into one plain value, a `Vocabulary`, or refused by a FileFormatError. A
+``tokenizer.json`` of byte-level BPE lists its merges, best first; a ``.tiktoken`` file tokens only,
+whose rank is both id and priority, and its regex and special tokens live in code."""
 
 import base64
 import binascii
@@ -35,11 +30,8 @@ _MAX_ID = 2**32 - 1
 
 
 def read_ranks(path: Source) -> Ranks:
-    """Tokens and ranks of a ``.tiktoken`` file, in the order of its lines.
-
-    FileFormatError with the number of the line that is not a base64 token, one space and a rank,
-    that repeats a token or a rank, or if one of the 256 single bytes has no rank.
-    """
+    """Tokens and ranks of a ``.tiktoken`` file, in its order. FileFormatError, with the line, for
+    what is no base64 token, space and rank, or repeated; and if a single byte has no rank."""
     ranks: Ranks = {}
     line_of: dict[int, int] = {}
     for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
@@ -84,12 +76,8 @@ def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], wher
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:
-    """The vocabulary of a byte-level BPE ``tokenizer.json``.
-
-    Raises FileFormatError when the file is not one, or asks for something else than isolated
-    Splits before ByteLevel, plain added tokens and no normalizer, post-processing, truncation,
-    padding or dropout.
-    """
+    """The vocabulary of a byte-level BPE ``tokenizer.json``. FileFormatError if it is none, or asks
+    for other things than isolated Splits before ByteLevel and plain added tokens."""
     return vocabulary_of(read_config(path), path)
 
 

@@ -1,10 +1,6 @@
-"""Unicode normalization forms as Hugging Face's engine makes them: its tables are of Unicode 9.
-
-Characters that are newer ("inert", see `tokpar.pure.classes`) stand between texts that are
-normalized by Python; there a Python of any version agrees with the engine.
-"""
-
-from __future__ import annotations
+"""Unicode normalization forms as Hugging Face's engine makes them, by tables of Unicode 9: newer
+characters ("inert", see `tokpar.pure.classes`) stand between texts that Python normalizes, where a
+Python of any version agrees with the engine."""
 
 import re
 import unicodedata
@@ -31,11 +27,8 @@ def normalized(form: Form, text: str) -> str:
 
 
 def trace(form: Form, text: str) -> list[int]:
-    """Index into `text` for each character of `normalized(form, text)`: "é" in NFD -> [0, 0].
-
-    The engine counts characters: after reordering, the index is that of the character whose place
-    was taken, and a composed letter has the index of its first part.
-    """
+    """Index into `text` for each character of `normalized(form, text)`: "é" in NFD -> [0, 0]. After
+    reordering that of the character whose place was taken; if composed, of the first part."""
     if text.isascii():
         return list(range(len(text)))
     edits = _decomposed(form, text)

@@ -1,12 +1,7 @@
-"""Incremental BPE: the tokenization of every prefix of a text, byte by byte.
-
-Source: "Incremental BPE Tokenization" (arXiv 2605.30813). The tokenization of a prefix is that of a
-shorter prefix and one more token, so one token per prefix, its last, is all that is kept. It is
-found among the tokens that the prefix ends with by asking which tokens end earlier prefixes;
-proofs/incremental-bpe.md has the proof.
-"""
-
-from __future__ import annotations
+"""Incremental BPE: the tokenization of every prefix of a text, byte by byte. Source: "Incremental
+BPE Tokenization" (arXiv 2605.30813). It is that of a shorter prefix and one more token, so only the
+last token of each prefix is kept. That is found among the tokens that the prefix ends with; the
+proof is in proofs/incremental-bpe.md."""
 
 from collections.abc import Sequence
 from functools import cached_property

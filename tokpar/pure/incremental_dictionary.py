@@ -8,8 +8,7 @@ When a token is made depends on the worst priority that its own bytes need, its 
 merging has done everything of a better level before. Where each rule is worse than those that make
 its operands, the dictionary is *proper* and levels are priorities; proofs/incremental-bpe.md holds
 for any dictionary. Source of the idea: "Incremental BPE Tokenization" (arXiv 2605.30813), which
-asks for proper dictionaries.
-"""
+asks for proper dictionaries."""
 
 from __future__ import annotations
 
@@ -89,12 +88,9 @@ class Dictionary:
         self.right_bound.append(right_bound)
 
     def apart(self, left: int, right: int) -> bool:
-        """Merging the bytes of both makes both tokens, before anything is merged across.
-
-        The states in which a last part of `left` and a first part of `right` are neighbours, from
-        the last to the first; of each, whether the two merge before one of them grows. Left comes
-        first at equal priority.
-        """
+        """Merging the bytes of both makes both tokens, before anything is merged across. Looks at
+        the states in which a last part of `left` and a first part of `right` are neighbours, from
+        the last on: whether the two merge before one grows. Left comes first at equal priority."""
         level, rules = self.level, self.rules
         while True:
             if level[left] > level[right]:
@@ -122,10 +118,8 @@ class Dictionary:
 
 
 def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
-    """The normalized dictionary of a byte-level vocabulary, proper or not.
-
-    OptionError if a merge does not make the bytes of its parts.
-    """
+    """The normalized dictionary of a byte-level vocabulary, proper or not. OptionError if a merge
+    does not make the bytes of its parts."""
     name, tokens, whole_piece = vocabulary.name, vocabulary.tokens, vocabulary.whole_piece
     if vocabulary.semantics == "pairs":
         return dictionary(name, tokens, _pair_rules(vocabulary), whole_piece)
@@ -193,8 +187,7 @@ class Following:
     that ... (its first parts, from the inside), no last part of the left one may take the first
     part there is. Whether one does depends on two successive first parts only, so tokens are
     searched in a tree where each hangs below its left part, and all below a part that is taken are
-    passed over at once.
-    """
+    passed over at once."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary

@@ -19,8 +19,7 @@ single byte down, and the last token is the lower end of it. The path goes throu
 the token before the node's right part lies in the node's range, and the ranges of the children of a
 node share nothing. So a part of the tree that holds the end of the path is halved by one question
 to a centroid of it: not on the path, then the end is above; else it is the centroid, or below the
-one child that a binary search among the ranges gives. That is O(log t) questions of O(log t).
-"""
+one child that a binary search among the ranges gives. That is O(log t) questions of O(log t)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Longest match in one pass over the word, with failure links (LinMaxMatch).
-
-Song, Salcianu, Song, Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie
-stands for what was read since the last token. Where no edge goes on, the tokens that greedy
-matching would have made of it are known beforehand, and so is the node of the rest.
-"""
-
-from __future__ import annotations
+"""Longest match in one pass over the word, with failure links (LinMaxMatch). Song, Salcianu, Song,
+Dopson, Zhou: "Fast WordPiece Tokenization", EMNLP 2021. A node of the trie stands for what was read
+since the last token; where no edge goes on, the tokens of that are known, and the node of the
+rest."""
 
 from collections.abc import Mapping
 

@@ -1,9 +1,6 @@
-"""The greedy merging of `tokpar.pure.bpe`, written for speed.
-
-Every merge that may be made has a code, an int; the least code is made first, the leftmost of
-equal ones. Up to `SCAN_ATOMS` atoms are merged by looking for the least code with `min`, which
-costs less than keeping order; more in O(n log n) with heaps.
-"""
+"""The greedy merging of `tokpar.pure.bpe`, written for speed. Every possible merge has a code, an
+int; the least is made first, the leftmost of equal ones. Up to `SCAN_ATOMS` atoms it is found with
+`min`, which costs less than keeping order; more are merged in O(n log n) with heaps."""
 
 from __future__ import annotations
 
@@ -76,12 +73,9 @@ def merge_text(text: AnyStr, codes: Mapping[AnyStr, int]) -> list[int]:
 def merge_by_queue(
     size: int, code: Callable[[int, int, int], int], join: Callable[[int, int], None]
 ) -> list[int]:
-    """First atoms of the parts that are left of `size` atoms, and `size`.
-
-    `code(i, j, k)`: of merging the parts [i, j) and [j, k), or `NEVER`; asked once for every pair
-    there ever is. `join(i, code)` is told of each merge made. Pairs wait under their code by their
-    first atom, and are out of date when the pair that begins there has another code now.
-    """
+    """First atoms of the parts that are left of `size` atoms, and `size`. `code(i, j, k)`: of
+    merging the parts [i, j) and [j, k), or `NEVER`; asked once for every pair. `join(i, code)` is
+    told of each merge. Pairs wait under their code by their first atom, until that has another."""
     after = list(range(1, size + 2))
     before = list(range(-1, size))
     current = [NEVER] * size
@@ -129,12 +123,8 @@ def touched(spans: Sequence[Span], piece: str) -> list[Span]:
 
 class Memo(dict[str, tuple[int, ...]]):
     """Ids of the last pre-tokens, at most `PIECES` of at most `CHARACTERS` each; emptied when full.
-    Models take their `encode` and `encode_all` from one that they give their `_ids`.
-
     A dict that computes what it lacks is asked without a Python call for what it has. Safe to share
-    between threads: each step on it is one operation of the interpreter, and the worst a race does
-    is to compute a pre-token twice.
-    """
+    between threads: the worst a race does is to compute a pre-token twice."""
 
     PIECES = 1 << 16
     CHARACTERS = 64

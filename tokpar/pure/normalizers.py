@@ -10,8 +10,6 @@ refused (`tokpar.pure.patterns`).
 ('straße', [1, 2, 3, 4, 5, 6])
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

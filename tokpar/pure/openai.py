@@ -1,9 +1,5 @@
-"""Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold.
-
-`tiktoken_ext.openai_public` has them too, but in functions that download a vocabulary when called.
-"""
-
-from __future__ import annotations
+"""Regexes and special tokens of tiktoken's own encodings, which ``.tiktoken`` files do not hold,
+and `tiktoken_ext.openai_public` only in functions that download a vocabulary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,8 +57,7 @@ KNOWN_ENCODINGS: Mapping[str, KnownEncoding] = {
     ),
     "o200k_base": KnownEncoding(_O200K, _O200K_SPECIAL),
     "o200k_harmony": KnownEncoding(
-        _O200K,
-        {**_O200K_SPECIAL, **_HARMONY, **{f"<|reserved_{id_}|>": id_ for id_ in _RESERVED}},
+        _O200K, {**_O200K_SPECIAL, **_HARMONY, **{f"<|reserved_{id_}|>": id_ for id_ in _RESERVED}}
     ),
 }
 """The encodings of tiktoken, by name."""

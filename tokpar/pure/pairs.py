@@ -1,7 +1,5 @@
 """Byte-pair encoding by explicit priority of pairs, as HF's `models.BPE` does it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -74,15 +72,13 @@ class PairBPE:
     def _ids(self, piece: str) -> tuple[int, ...]:
         if self._settings.ignore_merges and (shown := self._show(piece)) in self._vocab:
             return (self._vocab[shown],)
-        return tuple(merge_ids(self._start(piece), self._codes))
-
-    def _start(self, piece: str) -> list[int]:
-        """Ids of the atoms; in the usual case by one lookup each."""
         if self._byte_ids is not None:
-            return [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
-        if self._dressed or not self._vocab.keys() >= set(piece):
-            return [atom[0] for atom in self._atoms(self._show(piece))]
-        return [*map(self._vocab.__getitem__, piece)]
+            atoms = [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
+        elif self._dressed or not self._vocab.keys() >= set(piece):
+            atoms = [atom[0] for atom in self._atoms(self._show(piece))]
+        else:
+            atoms = [*map(self._vocab.__getitem__, piece)]
+        return tuple(merge_ids(atoms, self._codes))
 
     def _show(self, piece: str) -> str:
         return letters_of(piece.encode("utf-8")) if self._settings.byte_level else piece

@@ -1,9 +1,5 @@
-"""Small readers for the JSON parts of a ``tokenizer.json``: each gives a value or refuses it.
-
-Their FileFormatError names the part, not the file; whoever opened the file adds its path.
-"""
-
-from __future__ import annotations
+"""Small readers for the JSON parts of a ``tokenizer.json``: each gives a value or refuses it. Their
+FileFormatError names the part, not the file; whoever opened the file adds its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar

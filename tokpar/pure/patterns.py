@@ -1,13 +1,7 @@
-"""Regexes that mean the same to every engine, and what is done with their matches.
-
-They run on the `regex` module, which knows a newer Unicode than the engines the vocabularies were
-made for. Matches are those of HF or tiktoken on code points whose class all of them agree on, which
-is whatever has been in Unicode for long; nothing is promised on the others. Where the engines'
-syntaxes give one pattern several meanings (`$`, `{1,3}+`, `\\w`, look-behind, sets in sets ...) it
-is refused.
-"""
-
-from __future__ import annotations
+"""Regexes that mean the same to every engine, and what is done with their matches. They run on the
+`regex` module, which knows a newer Unicode: matches are those of HF or tiktoken on code points
+whose class all agree on. Where syntaxes give a pattern several meanings (`$`, `{1,3}+`, `\\w`,
+look-behind, sets in sets ...) it is refused."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -76,12 +70,10 @@ def replaced(pattern: AnyPattern, content: str, text: str) -> str:
 
 
 def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
-    """What is left of a text of `length` characters that is split at `matches`.
-
-    With matches (1, 2) and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each
-    by itself; "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before
-    or after it, of several matches in a row only the nearest. `invert`: gaps are the matches.
-    """
+    """What is left of a text of `length` characters that is split at `matches`. With matches (1, 2)
+    and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each by itself;
+    "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before or after it,
+    of several matches in a row only the nearest. `invert`: gaps are the matches."""
     parts = _tiled(matches, length, invert)
     if behavior in ("Removed", "Isolated"):
         return [part for part, matched in parts if behavior == "Isolated" or not matched]

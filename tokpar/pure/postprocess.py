@@ -1,7 +1,5 @@
 """What is applied once to all ids of a text: truncation, special tokens around it, padding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,8 +30,7 @@ class Finish:
         return self.batch([ids])[0]
 
     def batch(self, texts: Sequence[Ids]) -> list[Ids]:
-        """Final ids of texts that are encoded together: where there is no `length`, they are padded
-        to the longest."""
+        """Final ids of texts encoded together, padded to the longest if there is no `length`."""
         whole = [[*self.prefix, *self._kept(ids), *self.suffix] for ids in texts]
         if self.pad is None:
             return whole

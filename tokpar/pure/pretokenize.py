@@ -1,12 +1,6 @@
 """Pre-tokenizers of a ``tokenizer.json``, each exact to Hugging Face's `tokenizers` 0.23, and the
-patterns of tiktoken.
-
-A stage has two ways to do the same: `split` takes and gives plain strings; `trace` takes and gives
-texts that know where they come from (`Traced`), and is only called when somebody asks where tokens
-lie, or when a stage itself has to know (Metaspace with the scheme "first").
-"""
-
-from __future__ import annotations
+patterns of tiktoken. `split` takes and gives plain strings; `trace` texts that know where they come
+from (`Traced`), if somebody asks where tokens lie, or Metaspace has the scheme "first"."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -142,9 +136,7 @@ class Stages:
 
 class PreTokenizer(Stages):
     """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
-
-    `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken).
-    """
+    `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken)."""
 
     def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:
         behavior: Behavior = "Isolated" if keep_gaps else "Removed"
@@ -159,8 +151,7 @@ def is_byte_level(config: Json | None) -> bool:
 
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
-    """The "pre_tokenizer" of a ``tokenizer.json``.
-    FileFormatError names the part that is not supported."""
+    """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
     kinds = [parts.kind(stage) for stage in parts.stages(config, "pre-tokenizer", "pretokenizers")]
     if "ByteLevel" in kinds[:-1]:
         raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")

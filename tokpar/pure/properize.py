@@ -1,12 +1,7 @@
-"""Other priorities for an improper dictionary, under which it is proper and tokenizes as before.
-
-A dictionary is proper if every rule comes after the rules that make its parts. Incremental BPE does
-not need that here, engines and papers may. The rules are those of the canonical tokens; what a new
-order must keep is, of each token and each rival for its left part, which is made first
-(`Dictionary.beats`). If these demands and properness form a cycle, there is no such order.
-"""
-
-from __future__ import annotations
+"""Other priorities for an improper dictionary, under which it is proper (every rule comes after
+those that make its parts) and tokenizes as before: engines and papers may need that. A new order
+must keep, of each token and each rival for its left part, which is made first (`Dictionary.beats`);
+there is none if these demands and properness form a cycle."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,11 +21,8 @@ def is_proper(some: Dictionary) -> bool:
 
 
 def properized(some: Dictionary) -> Dictionary:
-    """The dictionary itself if it is proper, else one with new priorities 0, 1, ...
-
-    OptionError if no order of the same rules is proper and gives the same tokens; it names the
-    tokens that would have to be made before one another in a circle.
-    """
+    """The dictionary itself if it is proper, else one with new priorities 0, 1, ... OptionError,
+    which names tokens that would come before one another in a circle, if there is none."""
     if is_proper(some):
         return some
     sorter: TopologicalSorter[object] = TopologicalSorter()
@@ -62,17 +54,13 @@ def _demands(some: Dictionary) -> Iterator[Before]:
             followers.setdefault(left, []).append(token)
             yield from ((part, token) for part in (left, right) if some.left[part] != BYTE)
     for part, tokens in followers.items():
-        yield from _stations(part, rivals[part])
+        for i, rival in enumerate(rivals[part]):
+            yield ("up to", part, i + 1), rival
+            yield ("up to", part, i + 1), ("up to", part, i)
+            yield rival, ("from", part, i)
+            yield ("from", part, i + 1), ("from", part, i)
         for token in tokens:
             yield from _places(some, token, rivals[part])
-
-
-def _stations(part: int, rivals: list[int]) -> Iterator[Before]:
-    for i, rival in enumerate(rivals):
-        yield ("up to", part, i + 1), rival
-        yield ("up to", part, i + 1), ("up to", part, i)
-        yield rival, ("from", part, i)
-        yield ("from", part, i + 1), ("from", part, i)
 
 
 def _places(some: Dictionary, token: int, rivals: list[int]) -> Iterator[Before]:

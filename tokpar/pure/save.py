@@ -1,15 +1,9 @@
 """Byte-level vocabularies, written as ``tokenizer.json`` or ``.tiktoken``; what a format cannot
-express is an OptionError that names it.
-
-A ``tokenizer.json`` lists pairs, a ``.tiktoken`` file ranks. From ranks to pairs: merging the bytes
-of a token by ranks either ends in that token, and its last merge is the pair to list, or in other
-tokens, and then no merge makes it anywhere. For what merges inside a token, in any text, is a
-beginning of what merges in the token alone, until the token is made: no merge has crossed its
-edges, and the best pair of the text is the best one inside. So there is one pair per token, with
-the rank of the token as its priority, and the ids are equal on every text.
-"""
-
-from __future__ import annotations
+express is an OptionError that names it. From ranks to pairs: merging the bytes of a token by ranks
+either ends in that token, and its last merge is the pair to list, or in other tokens, and then no
+merge makes it anywhere. For what merges inside a token, in any text, is a beginning of what merges
+in the token alone, until it is made. So there is one pair per token, with its rank as priority, and
+the ids are equal on every text."""
 
 import base64
 import json
@@ -53,13 +47,10 @@ _COVERING = frozenset(
 def write_tokenizer_json(
     vocabulary: Vocabulary, path: Target, *, covering: bool = False, compact: bool = False
 ) -> None:
-    """Write a ``tokenizer.json`` with the same ids. OptionError if there can be none.
-
-    `covering`: the patterns are known to match everything (as ``facts.tiles`` says of a loaded
-    tokenizer). Without, those that are not known by name are written so that gaps are removed,
-    which Hugging Face reads and `read_tokenizer_json` may not. `compact`: all on one line, as the
-    bundled tokenizer is stored.
-    """
+    """Write a ``tokenizer.json`` with the same ids. OptionError if there can be none. `covering`:
+    the patterns are known to match everything (as ``facts.tiles`` says); else those not known by
+    name are written so that gaps are removed, which Hugging Face reads and `read_tokenizer_json`
+    may not. `compact`: all on one line, as the bundled tokenizer is stored."""
     if compact:
         _write_whole(path, compact_json(vocabulary, covering=covering))
         return
@@ -76,12 +67,9 @@ def compact_json(vocabulary: Vocabulary, *, covering: bool = False) -> bytes:
 
 
 def write_ranks(vocabulary: Vocabulary, path: Target, *, covering: bool = False) -> dict[str, Any]:
-    """Write a ``.tiktoken`` file with the same ids. OptionError if there can be none.
-
-    `covering`: as in `write_tokenizer_json`; without, a pattern whose gaps are kept is refused
-    unless it is known by name.
-    Returns what the file does not hold, as settings of `tokpar.load`: `pat_str`, `special_tokens`.
-    """
+    """Write a ``.tiktoken`` file with the same ids. OptionError if there can be none. `covering`:
+    as in `write_tokenizer_json`; else unknown patterns whose gaps are kept are refused. Returns
+    what the file does not hold, as settings of `tokpar.load`: `pat_str`, `special_tokens`."""
     settings = rank_settings(vocabulary, covering=covering)
     lines = (
         base64.b64encode(token) + b" %d\n" % rank
@@ -149,11 +137,8 @@ def tokenizer_json(vocabulary: Vocabulary, *, covering: bool = False) -> dict[st
 
 
 def _shown_tokens(vocabulary: Vocabulary) -> dict[int, str]:
-    """The model's vocabulary as the file shows it, by id.
-
-    Added tokens are put there only where engines would number them in another way: after the
-    vocabulary, one by one.
-    """
+    """The model's vocabulary as the file shows it, by id; with those added tokens that engines
+    would number in another way: after the vocabulary, one by one."""
     shown = {id_: letters_of(token) for token, id_ in vocabulary.tokens.items()}
     id_of = {text: id_ for id_, text in shown.items()}
     if all(token.id == expected for token, expected in numbered(vocabulary.added, id_of)):
@@ -207,8 +192,7 @@ def _require_readable(pattern: str, engine: Engine, file: str) -> None:
 
 
 def rank_settings(vocabulary: Vocabulary, *, covering: bool = False) -> dict[str, Any]:
-    """`pat_str` and `special_tokens` of a ``.tiktoken`` file with the same ids. OptionError if
-    there can be none."""
+    """`pat_str`, `special_tokens` of a ``.tiktoken`` file with the same ids; or OptionError."""
     for token in vocabulary.added:
         flags = [f for f in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, f)]
         flags += [] if token.special else ["special=False"]

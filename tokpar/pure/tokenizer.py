@@ -5,10 +5,7 @@
 
 `read_tokenizer` takes all of it from a parsed ``tokenizer.json``. Ids are those of Hugging Face's
 `tokenizers` 0.23; what could not be followed exactly is refused when the file is read.
-`tokenizer_of` makes one of a byte-level `Vocabulary`.
-"""
-
-from __future__ import annotations
+`tokenizer_of` makes one of a byte-level `Vocabulary`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

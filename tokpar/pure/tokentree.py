@@ -1,12 +1,7 @@
-"""TokenTree: byte-level tokens by longest match, an approximation of byte-pair encoding.
-
-Source: "Fast Inference-Time Tokenization through Approximating BPE". A pre-token is cut from left
-to right, each time at the longest token of the vocabulary that the rest begins with. Merge
-priorities play no part, so the ids may differ from those of BPE; `Comparison` counts how much.
-
-The tree is kept as a table, which is built faster than a trie of dicts or a regex: the first three
-bytes of the rest give the lengths worth trying, the longest first.
-"""
+"""TokenTree: byte-level tokens by longest match, from left to right, an approximation of byte-pair
+encoding. Source: "Fast Inference-Time Tokenization through Approximating BPE". Ids may differ from
+those of BPE; `Comparison` counts how much. The tree is a table, which is built faster than a trie:
+the first three bytes of the rest give the lengths worth trying, the longest first."""
 
 from __future__ import annotations
 
@@ -66,13 +61,10 @@ class TokenTree(RankBPE):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """TokenTree beside true BPE on one text, or on several.
-
-    `texts`, and in how many of them the ids differ. `bpe_tokens`, `tree_tokens`: ids of each, added
-    tokens included. `shared_tokens`: those with the same bytes at the same place in both.
-    Seconds of processor time: `split_seconds` for added tokens and pre-tokens, which is the same
-    work for both, then those of the two models, each with its own memo.
-    """
+    """TokenTree beside true BPE on one text, or on several: `texts`, and in how many the ids
+    differ. `bpe_tokens`, `tree_tokens`: ids of each, added tokens included. `shared_tokens`: with
+    the same bytes at the same place. Seconds of processor time: `split_seconds`, the same for both,
+    then those of the two models, each with its own memo."""
 
     texts: int = 0
     texts_differing: int = 0

@@ -7,11 +7,8 @@ from typing import NamedTuple
 
 
 class Traced(NamedTuple):
-    """`origin[i]`: which code point of the original text `text[i]` stands for.
-
-    That one code point is all that Hugging Face keeps of the past of a character; a token's span
-    reaches from the origin of its first character to that of its last one, inclusive.
-    """
+    """`origin[i]`: which code point of the original `text[i]` stands for, as Hugging Face keeps it;
+    a token's span reaches from the origin of its first character to that of its last, inclusive."""
 
     text: str
     origin: Sequence[int]

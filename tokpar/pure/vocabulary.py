@@ -1,7 +1,5 @@
 """Byte-level BPE as one plain value, whatever kind of file it was read from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,8 +25,7 @@ class Vocabulary:
     `patterns`: each splits every piece of the one before. `keep_gaps`: text that a pattern does not
     match is a piece of its own (HF "Isolated"), else it is dropped (tiktoken).
     `whole_piece`: a pre-token that is a token is never taken apart, even if merging cannot make it.
-    `added`: matched in the text before everything else.
-    """
+    `added`: matched in the text before everything else."""
 
     name: str
     tokens: Ranks
@@ -62,8 +59,7 @@ def require_free_ids(ranks: Ranks, special_tokens: Mapping[str, int]) -> None:
 
 
 def require_none_begins_another(special_tokens: Iterable[str]) -> None:
-    """OptionError if a special token begins with another one: tiktoken takes the first of its hash
-    map where both match."""
+    """OptionError if one begins with another: tiktoken takes the first of its hash map."""
     for short, long in pairwise(sorted(special_tokens)):  # a prefix comes right before such a token
         if long.startswith(short):
             raise OptionError(

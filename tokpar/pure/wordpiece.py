@@ -1,11 +1,6 @@
 """WordPiece: greedy longest match in a word, as in BERT; and WordLevel, a table of whole words.
-
-A word is cut from the left into the longest tokens that fit; tokens that do not begin the word are
-spelt with a prefix, "##". If that fails anywhere, or the word is too long, the whole word is the
-unknown token. Nothing is ever undone: "abc" with "ab", "a", "##bc" is unknown.
-"""
-
-from __future__ import annotations
+Tokens that do not begin the word are spelt with a prefix, "##". If that fails anywhere, or the word
+is too long, the whole word is unknown: nothing is undone, as in "abc" with "ab", "a", "##bc"."""
 
 from collections.abc import Mapping
 

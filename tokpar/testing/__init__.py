@@ -5,8 +5,6 @@ ConformanceError that names each failed check with the smallest text that shows 
 hypothesis.
 """
 
-from __future__ import annotations
-
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError as error:
@@ -15,7 +13,7 @@ except ImportError as error:
         "pip install 'tokpar[testing]'"
     ) from error
 
-from tokpar.agreement.hostile import hostile_texts
+from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.errors import ConformanceError
 from tokpar.testing.checks import Watch
 from tokpar.testing.executor import check_executor

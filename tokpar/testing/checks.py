@@ -1,8 +1,5 @@
-"""What a check is, how it is run, and how what it found reads.
-
-A check looks at one text, or at several at once, and says nothing or what is wrong. It never
-draws anything itself, so a failing text can be made smaller by asking again.
-"""
+"""What a check is, how it is run, and how what it found reads. It looks at one text, or at several,
+and never draws any, so a failing text can be made smaller by asking again."""
 
 from __future__ import annotations
 
@@ -38,12 +35,9 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Check:
-    """One sentence of a contract and the function that tests it.
-
-    `look` gets a text, or all texts of the pool if `together`. What it raises is a complaint, too,
-    except `SetAsideError`. `repeatable`: it answers the same each time, so that a failing text
-    can be made smaller.
-    """
+    """One sentence of a contract and the function that tests it. `look` gets a text, or all texts
+    of the pool if `together`. What it raises is a complaint, too, except `SetAsideError`.
+    `repeatable`: it answers the same each time, so that a failing text can be made smaller."""
 
     name: str
     contract: str
@@ -71,8 +65,7 @@ def check(
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that failed, and the smallest texts it fails on; None if it fails whatever the
-    text."""
+    """A check that failed, and the smallest texts it fails on; None if it fails on any."""
 
     check: Check
     texts: tuple[str, ...] | None
@@ -90,8 +83,7 @@ def require(
     watch: Watch | None = None,
     fail_fast: bool = False,
 ) -> None:
-    """Run the checks, with `fail_fast` up to the first that fails. Raises ConformanceError that
-    names each one that failed."""
+    """Run the checks, or up to the first that fails. ConformanceError names all that failed."""
     found, run = [], 0
     for check in checks:
         if not pools[check.pool]:

@@ -1,7 +1,5 @@
 """How ids differ, and where: what every check of ids says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +14,7 @@ from tokpar.types import Piece, Rows
 
 
 def ids_of(tokenizer: TokenizerAdapter, text: str) -> IdArray:
-    """The serial ids as an array. A text that the tokenizer refuses in words is set aside; other
-    errors pass, as a finding."""
+    """The serial ids. A text that is refused in words is set aside; other errors are findings."""
     try:
         return np.asarray(tokenizer.encode(text))
     except (ValueError, TokparError) as refusal:

@@ -7,19 +7,11 @@ from collections.abc import Iterator, Sequence
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.serial import encode_piece
-from tokpar.interfaces import (
-    Divides,
-    EncodesMany,
-    Executor,
-    Locates,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import Divides, EncodesMany, Executor, Locates, TokenizerAdapter, facts_of
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, Watch, at_once, check, named, outcome, require
 from tokpar.testing.compare import rows_differ
-from tokpar.testing.doubles import FAILS, Letters, Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import FAILS, Letters, Unknown, pools
 from tokpar.types import Rows
 
 THREADS, CALLS, SECONDS = 3, 3, 0.0001
@@ -41,8 +33,7 @@ def check_executor(
     contract with `tokenizer` and with one that fails.
 
     `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. An executor with a `close`
-    is closed at the end, twice.
-    """
+    is closed at the end, twice."""
     adapter = load(tokenizer)
     checks = executor_checks(executor, adapter)
     require(type(executor).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

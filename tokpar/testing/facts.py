@@ -1,8 +1,6 @@
 """Checks of `facts`: what a tokenizer says of itself, against what it does. Proofs rest on facts,
 so one that lies gives wrong ids with a certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -25,8 +23,7 @@ from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts
 
-MOST_ADDED = 12
-"""Added tokens that are put between other texts; a vocabulary may have hundreds."""
+MOST_ADDED = 12  # added tokens that are put between other texts; a vocabulary may have hundreds
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
@@ -38,9 +35,13 @@ def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     yield fit_together.of(tokenizer)
     if facts.unprovable is None:
         yield family.of(tokenizer)
-    if facts.added_tokens and _predictable(facts):
+    moved = facts.normalizers and any(each.normalized for each in facts.added_tokens)
+    known = facts.unprovable is None and facts.scheme in ("regex", "whole", "bert")
+    if facts.added_tokens and known and not moved:  # what is between them is encoded alone
         yield added_tokens.of(tokenizer)
-    if facts.byte_level and _plain(facts) and isinstance(tokenizer, Decodes):
+    strips = any(each.lstrip or each.rstrip for each in facts.added_tokens)
+    changed = facts.normalizers or facts.prefix_space or strips or facts.unprovable is not None
+    if facts.byte_level and not changed and isinstance(tokenizer, Decodes):
         yield round_trip.of(tokenizer)
     if facts.tiles and isinstance(tokenizer, Locates):
         yield tiles.of(tokenizer, {each.id: each.content.encode() for each in facts.added_tokens})
@@ -172,11 +173,7 @@ def added_tokens(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
 
 
 def _placed(
-    tokenizer: TokenizerAdapter,
-    finder: AddedTokens,
-    each: AddedToken,
-    text: str,
-    by_model: bool,
+    tokenizer: TokenizerAdapter, finder: AddedTokens, each: AddedToken, text: str, by_model: bool
 ) -> Complaint | None:
     try:
         got, segments = ids_of(tokenizer, text), _segments(finder, text)
@@ -210,19 +207,6 @@ def _part(tokenizer: TokenizerAdapter, finder: AddedTokens, segment: str | int) 
     if _segments(finder, segment) != [segment]:
         raise SetAsideError
     return ids_of(tokenizer, segment)
-
-
-def _predictable(facts: Facts) -> bool:
-    """Segments between added tokens are encoded as texts of their own."""
-    moved = facts.normalizers and any(each.normalized for each in facts.added_tokens)
-    return facts.unprovable is None and not moved and facts.scheme in ("regex", "whole", "bert")
-
-
-def _plain(facts: Facts) -> bool:
-    """Nothing is changed or stripped on the way to the model."""
-    strips = any(each.lstrip or each.rstrip for each in facts.added_tokens)
-    changed = facts.normalizers or facts.prefix_space or strips
-    return facts.unprovable is None and not changed
 
 
 def _located(tokenizer: TokenizerAdapter, text: str) -> tuple[IdArray, SpanArray]:

@@ -1,7 +1,5 @@
 """`check_merger`: joined right, or not at all. Chunks of many splitters, some of them silly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -29,8 +27,7 @@ from tokpar.testing.splitter import chunks_complaint
 from tokpar.testing.strategy import certificate_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
 
-MOST_ROUNDS = 8
-"""So often the chunks at open seams are fused, and the merger is asked again."""
+MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,7 @@ def check_merger(
 
     It is given pieces of chunks by `splitter`; None: by several, of which some propose cuts that
     nothing licenses, with and without overlap. `texts`, `examples`, `watch`: as in
-    `check_tokenizer`.
-    """
+    `check_tokenizer`."""
     adapter = load(tokenizer)
     checks = merger_checks(merger, adapter, SPLITTERS if splitter is None else (splitter,))
     require(type(merger).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

@@ -1,24 +1,80 @@
-"""Which texts a run looks at: fixed ones, drawn ones and the caller's own; always the same."""
+"""Which texts a run looks at: fixed ones, drawn ones and the caller's own, always the same. And the
+tokenizers of the kit: one of which nothing is known, and one that fails or waits, which can be
+built again in another process."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tokpar.agreement.compared_texts import (
     added_contents,
     competing,
+    hostile_texts,
     separated,
     surrounded,
     vocabulary_words,
 )
-from tokpar.agreement.hostile import hostile_texts
-from tokpar.agreement.hostile import surrogate_texts as fixed_surrogates
+from tokpar.agreement.compared_texts import surrogate_texts as fixed_surrogates
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import IdArray, SpanArray, byte_starts
 from tokpar.testing.checks import Pools
 from tokpar.testing.texts import Texts, made_of, surrogate_texts, texts
+from tokpar.types import Piece, Rows
+
+FAILS = "\x07"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Ids that depend on the whole text: "ab" -> [97 + 2, 98 + 2]. It tells no facts."""
+
+    name: str = "unknown"
+
+    def encode(self, text: str) -> IdArray:
+        return np.array([ord(character) + len(text) for character in text], dtype=np.uint32)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        return Rows.of(map(self.encode, texts))
+
+
+@dataclass(frozen=True)
+class Letters:
+    """One id per code point, and a ValueError for a text with FAILS that shows the text. `seconds`
+    of sleep before each text let other threads in."""
+
+    seconds: float = 0.0
+    name: str = "letters"
+
+    def encode(self, text: str) -> IdArray:
+        if self.seconds:
+            time.sleep(self.seconds)
+        if FAILS in text:
+            raise ValueError(f"cannot encode {text!r}")
+        return np.array([ord(character) for character in text], dtype=np.uint32)
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        starts = byte_starts(text)
+        return np.stack([starts[:-1], starts[1:]], axis=1)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        found = [self.encode(text) for text in texts]
+        return Rows.of_pieces(
+            [
+                Piece(ids, self.locate(ids, text) if spans else None)
+                for ids, text in zip(found, texts, strict=True)
+            ]
+        )
+
+    def spec(self) -> tuple[Callable[..., TokenizerAdapter], dict[str, Any]]:
+        return Letters, {"seconds": self.seconds}
+
 
 EXAMPLES = 60
 """Texts drawn for a run unless it asks for a number or the active profile of hypothesis has fewer
@@ -27,8 +83,7 @@ other text."""
 MOST = 400
 """Code points of a drawn text, or of one that is made of the vocabulary: it may have tokens of a
 hundred spaces, and the finest chunks are single code points."""
-LONG = 2000
-"""Texts above this many code points are only given to checks that are made for them."""
+LONG = 2000  # texts above this many code points are only given to checks that are made for them
 MOST_ADDED = 50
 
 

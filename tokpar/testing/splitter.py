@@ -1,8 +1,6 @@
 """`check_splitter`: whatever the text, chunks whose cores tile it, and in the end a single one; and
 what is said of them is true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -11,8 +9,7 @@ from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
-from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Chunk, Split, stands_apart
 
 MOST_ATTEMPTS = 64
@@ -31,8 +28,7 @@ def check_splitter(
     splitter keeps its contract; for `tokenizer` and for one of which nothing is known.
 
     `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`. Let chunks be small: fixed
-    and drawn texts have at most 400 code points.
-    """
+    and drawn texts have at most 400 code points."""
     adapter = load(tokenizer)
     checks = splitter_checks(splitter, adapter)
     require(type(splitter).__name__, checks, pools(adapter, texts, examples), watch, fail_fast)

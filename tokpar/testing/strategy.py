@@ -32,14 +32,11 @@ from tokpar.testing.checks import (
     require,
 )
 from tokpar.testing.compare import ids_differ, ids_of, rows_complaint, whole_ids
-from tokpar.testing.doubles import Unknown
-from tokpar.testing.pools import pools
+from tokpar.testing.pools import Unknown, pools
 from tokpar.types import Report, Rows
 
-NEAR = 60
-"""Code points of a text in which every place is tried."""
-BATCHED = 4
-"""Of so many texts one goes into the batch; each is encoded alone, too."""
+NEAR = 60  # code points of a text in which every place is tried
+BATCHED = 4  # of so many texts one goes into the batch; each is encoded alone, too
 SMALL: dict[str, tuple[Any, ...]] = {
     "chunk_chars": (1, 7, 40),
     "overlap_chars": (3, 5, 24),
@@ -65,8 +62,7 @@ def check_strategy(
 
     `strategy`: a registered name, or a record. `options`: sets of options to try; None: small
     values of those that tokpar's own strategies have (`chunk_chars`, `overlap_chars`, `depth`).
-    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`.
-    """
+    `texts`, `examples`, `watch`, `fail_fast`: as in `check_tokenizer`."""
     record = registry().strategy(strategy) if isinstance(strategy, str) else strategy
     adapter = load(tokenizer)
     chosen = small_options(record.build) if options is None else list(options)
@@ -115,8 +111,7 @@ def strategy_checks(
 
 
 def small_options(build: Callable[..., object]) -> list[dict[str, Any]]:
-    """Up to three sets of options, of a strategy or a splitter, that make many seams in a short
-    text."""
+    """Up to three sets of options that make many seams in a short text."""
     names = [name for name in inspect.signature(build).parameters if name in SMALL]
     return [{name: SMALL[name][k] for name in names} for k in range(3)] if names else [{}]
 

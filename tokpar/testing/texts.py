@@ -1,12 +1,6 @@
-"""Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over.
-
-`texts()` mixes everything below; `texts(added=("<s>",))` also draws the contents of added tokens
-whole, cut, nested and overlapping, and `texts(tokens=("th", "he"))` texts made of a vocabulary;
-`surrogate_texts()` cannot be written as UTF-8. All of them join lists of fragments, so that a
-failing text shrinks to the few fragments that matter.
-"""
-
-from __future__ import annotations
+"""Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over: `texts()`
+mixes all below, with contents of added tokens and texts of a vocabulary; `surrogate_texts()`. All
+join lists of fragments, so that a failing text shrinks to the few that matter."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -166,8 +160,7 @@ def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> s
 
 @cache
 def runs_at_offsets() -> Texts:
-    """A run that begins 0 to 70 characters into the fragment: at every offset from the seams that
-    a splitter lays at a fixed distance."""
+    """A run that begins 0 to 70 characters into the fragment, at every offset from a seam."""
     return st.builds(
         lambda offset, char, length, behind: ("ab c" * 18)[:offset] + char * length + behind,
         st.sampled_from(range(71)),
@@ -201,12 +194,6 @@ def contractions() -> Texts:
 
 
 @cache
-def any_unicode() -> Texts:
-    """Any code points but surrogates."""
-    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-
-
-@cache
 def scripts() -> Texts:
     """Writing systems, emoji, combining marks and code points of recent Unicode versions."""
     return pick(*map(of, (CHINESE, JAPANESE, HANGUL, EMOJI, COMBINING, SCRIPTS, ODD, NEW)))
@@ -218,7 +205,8 @@ def fragments() -> Texts:
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
     punctuation = st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
     shapes = (whitespace(), digits(), punctuation, *[contractions()] * 2, runs())
-    written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode())
+    any_unicode = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+    written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode)
     repetitive = (periodic(), aperiodic(), near_overlaps(), runs_at_offsets())
     return pick(*usual, *shapes, *written, *repetitive)
 
@@ -293,11 +281,9 @@ def texts(
     surrogates: bool = False,
     max_size: int = 2000,
 ) -> Texts:
-    """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`.
-
-    `added`: contents of added tokens to draw whole and in parts. `tokens`: texts of some tokens of
-    the vocabulary. `surrogates`: also lone ones.
-    """
+    """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`. `added`: contents of added
+    tokens to draw whole and in parts. `tokens`: texts of some tokens of the vocabulary.
+    `surrogates`: also lone ones."""
     kinds = [fragments()] * 4
     kinds += [added_fragments(added)] * 3 if added else []
     kinds += [made_of(tokens)] if tokens else []

@@ -13,14 +13,7 @@ import numpy as np
 from tokpar.errors import TokparError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.facts.tables import load_atoms
-from tokpar.interfaces import (
-    EncodesMany,
-    Finishes,
-    HasSpec,
-    Locates,
-    TokenizerAdapter,
-    facts_of,
-)
+from tokpar.interfaces import EncodesMany, Finishes, HasSpec, Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.loading import load
 from tokpar.testing.abilities import ability_checks
@@ -64,8 +57,7 @@ def check_tokenizer(
     draws if that is less) and about 120 fixed ones; those over 2,000 code points are encoded whole
     by every strategy and the reference. `watch` is called with the name of each check; with
     `fail_fast` the first that fails is the last. The same number draws the same texts each time,
-    and so the answer is the same.
-    """
+    and so the answer is the same."""
     adapter = load(tokenizer)
     other = None if reference is None else load(reference)
     checks = tokenizer_checks(adapter, tokenizer, other, all_unicode)
@@ -74,10 +66,7 @@ def check_tokenizer(
 
 
 def tokenizer_checks(
-    adapter: TokenizerAdapter,
-    source: object,
-    reference: TokenizerAdapter | None,
-    all_unicode: bool,
+    adapter: TokenizerAdapter, source: object, reference: TokenizerAdapter | None, all_unicode: bool
 ) -> Iterator[Check]:
     """All checks that apply to the adapter, quick ones first."""
     for each in (name, plain_texts, well_formed, again, threads):

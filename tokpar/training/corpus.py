@@ -1,10 +1,6 @@
-"""A corpus divided into jobs of about a megabyte, at places that change no pre-token.
-
-Each file and each text is pre-tokenized alone, and special tokens divide it further. A long one is
-divided before a special token, which is looked for from the place wanted onward; where there is
-none up to the next place wanted, at a certified cut (two characters between which the pattern's
-pre-tokens always end, rule K1); where there is none either, later or not at all.
-"""
+"""A corpus divided into jobs of about a megabyte, at places that change no pre-token. Each file and
+text is pre-tokenized alone. A long one is divided at the first special token behind the place
+wanted; else at a certified cut (rule K1); where there is neither, later or not at all."""
 
 from __future__ import annotations
 
@@ -22,11 +18,9 @@ from tokpar.errors import FileFormatError, OptionError
 
 JOB_BYTES = 1 << 20
 LONGEST_CHARACTER = 4
-INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
-"""Bytes of UTF-8 that no character begins with."""
+INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that no character begins with
 
-Read: TypeAlias = Callable[[int, int], bytes]
-"""The bytes [start, stop) of a file or text."""
+Read: TypeAlias = Callable[[int, int], bytes]  # the bytes [start, stop) of a file or text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +44,7 @@ class FileSlice:
             ) from None
 
 
-Slice = FileSlice | bytes
-"""Of a text, its UTF-8."""
+Slice = FileSlice | bytes  # of a text, its UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +57,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Where a text may be divided.
-
-    `special_tokens`: divided before one. `cuts`: matches, of zero width, where pre-tokens end
-    whatever surrounds the two characters there; None if nothing is known of the pattern.
-    """
+    """Where a text may be divided. `special_tokens`: divided before one. `cuts`: matches, of zero
+    width, where pre-tokens end whatever surrounds the two characters there; None if nothing is
+    known of the pattern."""
 
     special_tokens: Sequence[str]
     cuts: re.Pattern[str] | None = None

@@ -3,20 +3,13 @@ neighbours becomes one token.
 
 All distinct pre-tokens lie in one array of symbols, joined by links, and each pair knows the places
 where it may stand. A merge looks only at those: the pairs of each place with its neighbours are
-withdrawn, the left symbol becomes the new one, the right one is unlinked, and the pairs with the
-new symbol are registered.
-
-A pair that holds the newest symbol is registered once, by the merge that made the symbol; from then
-on its count only falls. So a heap has one entry per pair, whose count is looked up when it comes to
-the top and put right if it is too high, and a pair that is too rare when it is registered is
-forgotten.
+withdrawn, the left symbol becomes the new one, the right one is unlinked, and the new pairs are
+registered: once each, and from then on the count only falls. So a heap has one entry per pair,
+whose count is put right when it comes to the top; a pair that is too rare is forgotten.
 
 These are the merges of Hugging Face's `BpeTrainer`, which counts overlapping pairs as well ("aaa"
 holds "aa" twice). No token is made by two pairs: whatever merges inside an occurrence of its bytes
-has been merged before any of its edges is crossed, and depends on these bytes alone.
-"""
-
-from __future__ import annotations
+has been merged before any of its edges is crossed, and depends on these bytes alone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +23,7 @@ from tokpar.kernels import IntArray
 Ties = Literal["huggingface", "lexicographic"]
 TIES: tuple[Ties, ...] = ("huggingface", "lexicographic")
 Pair = tuple[int, int]
-Key: TypeAlias = int
-"""A pair as one number: left id * 2**32 + right id."""
+Key: TypeAlias = int  # a pair as one number: left id * 2**32 + right id
 
 NONE = -1
 _RIGHT = (1 << 32) - 1
@@ -40,9 +32,8 @@ _COMPLEMENT = bytes(range(255, -1, -1))
 
 @dataclass(frozen=True)
 class Limits:
-    """Where learning stops: after so many `merges`, before a pair that occurs less often than
-    `least_count`. A pair whose bytes together reach `length` is never merged, unless it is two
-    single bytes; None is no limit."""
+    """Where learning stops: after so many `merges`, before a pair rarer than `least_count`. A pair
+    of `length` bytes or more is never merged, unless it is two single bytes; None: no limit."""
 
     merges: int
     least_count: int = 1
@@ -56,13 +47,11 @@ def learn_merges(
     ties: Ties,
     moved: Callable[[int], object] = lambda merges: None,
 ) -> list[Pair]:
-    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``.
-
-    `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
-    each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
-    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told how
-    many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab").
-    """
+    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``. `words`:
+    pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of each of the
+    256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left id, right id),
+    "lexicographic" the greatest (left bytes, right bytes). `moved` is told how many more merges are
+    made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
     while len(merges) < limits.merges and (pair := state.most_frequent()):
@@ -73,11 +62,9 @@ def learn_merges(
 
 
 class _State:
-    """Pre-tokens as far as they are merged, and the pairs in them.
-
-    `symbols` (ids), `after` and `before` (places) and `weights` (the pre-token's count) have one
-    element per byte, with a NONE around each pre-token. What a merge unlinks becomes NONE too.
-    """
+    """Pre-tokens as far as they are merged, and the pairs in them: `symbols` (ids), `after` and
+    `before` (places) and `weights` (the pre-token's count) have one element per byte, with a NONE
+    around each pre-token. What a merge unlinks becomes NONE too."""
 
     def __init__(
         self, words: Mapping[bytes, int], byte_ids: Sequence[int], limits: Limits, ties: Ties
@@ -217,6 +204,5 @@ def _grouped(keys: IntArray, weights: IntArray) -> Iterator[tuple[Key, int, IntA
 
 
 def _descending(token: bytes) -> str:
-    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b", the other way round
-    for what this makes of them."""
+    """A string that is the less, the greater the bytes: b"a" < b"ab" < b"b" turned round."""
     return token.translate(_COMPLEMENT).decode("latin-1") + "\u0100"

@@ -1,7 +1,5 @@
 """The result for a transformers tokenizer; the only module that imports transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformers import BatchEncoding

@@ -1,9 +1,6 @@
-"""`Encoder.as_hf()`: called like a transformers fast tokenizer, its result is that tokenizer's.
-
-The ids of a text come from the encoder, in parallel. What the call adds to them, special tokens,
-truncation, padding, masks, offsets, follows from the arguments, from attributes of the tokenizer as
-they are at the call, and from its post-processor. The tokenizer itself is only read.
-"""
+"""`Encoder.as_hf()`: called like a transformers fast tokenizer, its result is that tokenizer's. Ids
+come from the encoder, in parallel; what the call adds follows from the arguments, from the
+tokenizer's attributes as they are, and from its post-processor. The tokenizer is only read."""
 
 from __future__ import annotations
 
@@ -17,10 +14,9 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import code_point_spans
 from tokpar.types import Piece, Rows
-from tokpar.views import hf_call, hf_result, hf_rows
+from tokpar.views import View, hf_call, hf_result, hf_rows
 from tokpar.views.hf_call import Call
 from tokpar.views.hf_file import FileTokenizer
-from tokpar.views.refusals import View
 
 if TYPE_CHECKING:
     from tokpar.adapters.huggingface import HuggingFaceTokenizer
@@ -32,8 +28,7 @@ _MIRRORED = (
 
 
 class Source:
-    """A tokenizer between two changes of it, as far as calls of a view depend on it. Raises
-    OptionError for one that cannot be followed."""
+    """A tokenizer between two changes of it. OptionError for one that cannot be followed."""
 
     def __init__(self, adapter: TokenizerAdapter) -> None:
         if not is_of_first_line(adapter):
@@ -69,11 +64,9 @@ def _call(name: str) -> Callable[..., Any]:
 
 
 class HfView(View):
-    """See the module and docs/views.md. Thread-safe. Raises OptionError.
-
-    `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
-    and adds no special tokens; texts below `smallest_split` code points are not worth that.
-    """
+    """See the module and docs/views.md. Thread-safe. Raises OptionError. `tokenizer` gives the
+    encoder's adapter as it is now; `split(text, adapter)` encodes in parallel and adds no special
+    tokens; texts below `smallest_split` code points are not worth that."""
 
     _original = "the transformers tokenizer"
     is_fast = True
@@ -125,11 +118,9 @@ class HfView(View):
         **others: Any,
     ) -> Any:
         """The columns of one text or of a list of texts; the arguments are those of transformers.
-
         Raises OptionError for what a view does not offer and for what transformers refuses,
         ImportError where torch is asked for and missing, LookupError where offsets are not known,
-        and what the tokenizer itself raises for a text (lone surrogates).
-        """
+        and what the tokenizer itself raises for a text (lone surrogates)."""
         known = self._now()
         splits_special_tokens = known.caller.encode_special_tokens
         hf_call.refuse({"text_pair": text_pair, **others}, splits_special_tokens)

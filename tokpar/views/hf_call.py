@@ -1,7 +1,5 @@
 """The arguments of one call, checked and settled as transformers settles them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -27,12 +25,9 @@ _NOT_OFFERED = {
 
 class Call:
     """What to do with the ids of the texts; defaults are those of `original`, a transformers
-    tokenizer or what stands for one. Raises OptionError.
-
-    `truncation`, `padding`: None or the strategy's name. `max_length`: ids, special tokens counted.
-    `returned`: column -> asked for, or None for the default; `columns`: those of the result, in
-    order.
-    """
+    tokenizer or what stands for one. Raises OptionError. `truncation`, `padding`: None or the
+    strategy's name. `max_length`: ids, special tokens counted. `returned`: column -> asked for, or
+    None for the default; `columns`: those of the result, in order."""
 
     def __init__(
         self,

@@ -1,9 +1,6 @@
-"""A `tokenizers.Tokenizer` with the names of a transformers tokenizer.
-
-What it answers is what `transformers.PreTrainedTokenizerFast(tokenizer_object=...)` answers, and
-transformers is not needed: no special tokens but the padding token that the tokenizer itself
-stores, no limit of length, sides as stored.
-"""
+"""A `tokenizers.Tokenizer` with the names of a transformers tokenizer: it answers as
+`transformers.PreTrainedTokenizerFast(tokenizer_object=...)`, without transformers. No special
+tokens but the stored padding token, no limit of length, sides as stored."""
 
 from __future__ import annotations
 

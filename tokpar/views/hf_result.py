@@ -1,7 +1,5 @@
 """What a call returns: columns as lists, numpy arrays or torch tensors."""
 
-from __future__ import annotations
-
 from collections import UserDict
 from collections.abc import Sequence
 from importlib import import_module

@@ -33,9 +33,8 @@ _BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What stands around the ids of a text. `types`: type ids of prefix, text and suffix, one id
-    standing for the whole text. `trims`: for each stage that takes spaces out of the offsets
-    whether it spares a space that the tokenizer put in front. `blanks`: counts them; None if there
-    is no such stage."""
+    standing for the text. `trims`: for each stage that takes spaces out of the offsets whether it
+    spares one that the tokenizer put in front. `blanks` counts them; None without such a stage."""
 
     prefix: IdArray
     suffix: IdArray
@@ -99,9 +98,8 @@ def kept(texts: Sequence[str], rows: Rows, frame: Frame, call: Call) -> Rows:
 def trimmed(
     spans: SpanArray, before: IntArray, behind: IntArray, trims: Sequence[bool]
 ) -> SpanArray:
-    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2],
-    [3, 6]]. A stage with a prefix space spares a single space in front of the first token, and of
-    every token that starts at 0."""
+    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2], [3,
+    6]]. A stage with a prefix space spares one in front of the first token, and of those at 0."""
     start, stop = spans[:, 0].copy(), spans[:, 1].copy()
     for prefix_space in trims:
         lead = before
@@ -117,8 +115,7 @@ def trimmed(
 def column(
     name: str, rows: Rows, frame: Frame, call: Call, padding: tuple[int, int]
 ) -> list[IntArray]:
-    """One column of all texts, int64: (n,), and (n, 2) for "offset_mapping". `padding`: id and type
-    id of a padding token."""
+    """One int64 column of all texts, (n,) or (n, 2) spans. `padding`: id and type id."""
     prefix, suffix = frame.prefix, frame.suffix
     first, own, last = frame.types
     if name == "offset_mapping":

@@ -15,7 +15,7 @@ from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import IdArray, has_surrogate
-from tokpar.views.refusals import View
+from tokpar.views import View
 
 # Sets of special tokens for which an adapter, which takes some milliseconds to learn, is kept.
 _MOST_SETTINGS = 32
@@ -36,13 +36,16 @@ def _own(
     return call
 
 
+def _read(name: str) -> property:
+    """A property of the Encoding."""
+    return property(lambda self: getattr(self._encoding, name))
+
+
 class TiktokenView(View):
     """See the module and docs/views.md: results and errors are those of the Encoding. Thread-safe.
-
     `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
     was loaded with does not matter. `split(text, adapter)` encodes in parallel; texts below
-    `smallest_split` code points are not worth that. Raises OptionError.
-    """
+    `smallest_split` code points are not worth that. Raises OptionError."""
 
     _original = "the tiktoken.Encoding"
 
@@ -124,10 +127,7 @@ class TiktokenView(View):
         """As `encode_batch`, in which special tokens are nothing special."""
         return self._each(self.encode_ordinary, text, num_threads)
 
-    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of one token, special or not. KeyError for others."""
-        return int(self._encoding.encode_single_token(text_or_bytes))
-
+    encode_single_token = _own(tiktoken.Encoding.encode_single_token)
     decode = _own(tiktoken.Encoding.decode)
     decode_bytes = _own(tiktoken.Encoding.decode_bytes)
     decode_single_token_bytes = _own(tiktoken.Encoding.decode_single_token_bytes)
@@ -136,31 +136,9 @@ class TiktokenView(View):
     decode_batch = _own(tiktoken.Encoding.decode_batch)
     decode_bytes_batch = _own(tiktoken.Encoding.decode_bytes_batch)
     token_byte_values = _own(tiktoken.Encoding.token_byte_values)
-
-    def is_special_token(self, token: int) -> bool:
-        """True for the id of a special token."""
-        return bool(self._encoding.is_special_token(token))
-
-    @property
-    def name(self) -> str:
-        return str(self._encoding.name)
-
-    @property
-    def special_tokens_set(self) -> set[str]:
-        return set(self._encoding.special_tokens_set)
-
-    @property
-    def eot_token(self) -> int:
-        """KeyError if there is none."""
-        return int(self._encoding.eot_token)
-
-    @property
-    def max_token_value(self) -> int:
-        return int(self._encoding.max_token_value)
-
-    @property
-    def n_vocab(self) -> int:
-        return int(self._encoding.n_vocab)
+    is_special_token = _own(tiktoken.Encoding.is_special_token)
+    name, n_vocab, max_token_value = _read("name"), _read("n_vocab"), _read("max_token_value")
+    special_tokens_set, eot_token = _read("special_tokens_set"), _read("eot_token")
 
     def __repr__(self) -> str:
         return f"<TiktokenView {self.name!r}>"
@@ -199,6 +177,5 @@ def _refuses(call: Callable[[str], object]) -> bool:
 
 
 def _reusable(special: Any) -> Any:
-    """`disallowed_special` as a set, where it is no name and not empty: an iterator would be used
-    up by the first look at it."""
+    """A set, where it is no name and not empty: an iterator would be used up by one look."""
     return special if isinstance(special, str) or not special else frozenset(special)
