@@ -38,7 +38,13 @@ if RELEASE is None or RELEASE < (1,):
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_one import MOST_KEPT, known, load, rebuilt  # noqa: E402
+from tokpar.adapters.hf_one import (  # noqa: E402
+    MOST_KEPT,
+    _with_its_punctuation,
+    known,
+    load,
+    rebuilt,
+)
 
 pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]
@@ -411,6 +417,14 @@ def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_loca
     for start in range(0, len(found), 50):
         text = " ".join(f"a{char}b \u166d" for char in found[start : start + 50])
         adapter.locate(adapter.encode(text), text)
+
+
+def test_every_stage_is_told_of_its_punctuation() -> None:
+    bert, named = {"type": "BertPreTokenizer"}, {"type": "Whitespace"}
+    stage = _with_its_punctuation({"type": "Sequence", "pretokenizers": [bert, named]})
+    assert stage["pretokenizers"] == [_with_its_punctuation(each) for each in (bert, named)]
+    assert "punctuation_one" in _with_its_punctuation(bert).values()
+    assert _with_its_punctuation(None) is None
 
 
 # ------------------------------------------------------------------------------- K9

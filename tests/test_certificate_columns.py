@@ -51,7 +51,9 @@ from tokpar.certificate.rules import Judge
 from tokpar.certificate.spelling import spells
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.tables import load_tables
+from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
+from tokpar.interfaces import facts_of
 from tokpar.kernels import IdArray, byte_starts, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
@@ -855,3 +857,39 @@ def test_columns_that_do_not_fit_are_found() -> None:
         dataclasses.replace(good, codes=good.codes - 1),
     ):
         assert kinds(check(with_seams(encoding, Seams(wrong)), text, tokenizer)) == {"columns"}
+
+
+def test_a_seam_lies_above_all_before_it() -> None:
+    """Not above its neighbour alone."""
+    adapter, text = tokpar.load(part("cl100k_part")), "some words and some more words"
+    facts = facts_of(adapter)
+    spaces = [p for p, char in enumerate(text) if char == " "]
+    seams = [finder_for(facts).certify(text, p) for p in (spaces[3], spaces[0], spaces[1])]
+    found = [*seam_findings(Seams.of([seam for seam in seams if seam]), text, facts)]
+    assert [(finding.kind, finding.seam) for finding in found] == [("order", 1), ("order", 2)]
+
+
+@pytest.mark.parametrize("place", [0, 32_767, 32_768, 70_000, 79_999])
+def test_ids_are_compared_in_every_block(place: int) -> None:
+    ids = np.arange(80_000, dtype=np.uint32) % 3
+    edges = np.arange(80_001)
+    codes = np.frombuffer(b"abc" * 26_667, dtype=np.uint8)[:80_000]
+    letters = Plain([b"a", b"b", b"c", b"a"])
+    assert spells(ids, edges, codes, letters)
+    ids[place] = (ids[place] + 1) % 3
+    assert not spells(ids, edges, codes, letters)
+
+
+def test_an_id_without_bytes_spells_nothing() -> None:
+    codes, ids = np.frombuffer(b"ab", dtype=np.uint8), np.array([0, 2, 1], dtype=np.uint32)
+    assert not spells(ids, np.array([0, 1, 1, 2]), codes, Plain([b"a", b"b", b""]))
+    assert not spells(ids, np.array([0, 1, 0, 2]), codes, Plain([b"a", b"b", b""]))
+
+
+def test_seams_of_one_licence_are_told_from_those_inside_a_normalized_token() -> None:
+    facts = regex_tokenizer("cl100k", normalizers.NFC(), [Added("m w", normalized=True)]).facts
+    for text, held in (("an x y", True), ("am w y", False)):
+        seam = finder_for(dataclasses.replace(facts, added_tokens=())).certify(text, 2)
+        assert seam is not None
+        assert (not [*seam_findings([seam], text, facts)]) == held
+        assert (not [*seam_findings(Seams.of([seam]), text, facts)]) == held

@@ -382,3 +382,19 @@ def test_a_stored_certificate_without_seams_still_has_its_ids_compared() -> None
     changed[[0, 1]] = changed[[1, 0]]
     wrong = from_bytes(to_bytes(encoding_of(changed, ()), text, "t"))
     assert kinds(check(wrong, text, tokenizer)) == {"ids"}
+
+
+@pytest.mark.parametrize("change", [lambda data: data + b"x", lambda data: data[:-1]])
+def test_a_stream_ends_where_its_column_does(change: Callable[[bytes], bytes]) -> None:
+    """What is unpacked has the right size, but bytes follow the stream, or its checksum is cut."""
+    header, columns = opened(good())
+    entry, stream = entry_of(header, "positions"), columns["positions"]
+    if entry["compression"] == "none":
+        stream = zlib.compress(stream)
+    for data in (stream, change(stream)):
+        columns["positions"] = data
+        entry.update(compression="zlib", bytes=len(data))
+        if data is stream:
+            assert from_bytes(closed(header, columns)).ids.tolist() == [*from_bytes(good()).ids]
+    with pytest.raises(FileFormatError, match="positions: expected zlib data of"):
+        from_bytes(closed(header, columns))

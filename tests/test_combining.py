@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import drawn
+from tests.test_certificate import dummy_case
 from tests.test_conformance_mutants import Remembering, Says
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, named_tokenizers
@@ -120,6 +121,28 @@ def test_two_seams_at_one_place_are_one(merger: str) -> None:
 
     joins = LicensedMerger(Twice()).merge("one two", (), (), tokpar.load())
     assert [join is None for join in joins] == [False, True]
+
+
+def test_a_join_that_forgets_what_a_cut_absorbs_is_none() -> None:
+    """Where a space is left out (6.4), the right piece has other ids than with it."""
+    tokenizer, text, encoding = dummy_case()
+    (cut, *_) = encoding.seams
+    assert dict(cut.witness) == {"absorbed": 1}
+
+    @dataclass(frozen=True)
+    class Claims:
+        seam: Seam
+
+        def merge(self, *arguments: Any) -> list[Join | None]:
+            return [Join(self.seam, 1, 0)]
+
+    def joined(seam: Seam) -> list[bool]:
+        joins = LicensedMerger(Claims(seam)).merge(text, (), (), tokenizer)
+        return [join is not None for join in joins]
+
+    assert joined(cut) == [True]
+    assert joined(replace(cut, witness=())) == [False]
+    assert joined(replace(cut, rule="K1", witness=())) == [False]
 
 
 def test_of_a_tokenizer_nothing_is_known_of_nothing_is_joined() -> None:

@@ -4,7 +4,7 @@ checker agrees; what `kept` and `in_all` refuse."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.seams import serial
+from tests.seams import part, serial
 from tests.test_section_0 import byte_level
 from tests.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
@@ -212,3 +212,71 @@ def test_a_cut_of_the_text_must_be_one_of_each_chunk() -> None:
 def test_a_long_pre_token_is_divided_inside_two_overlaps(family: str) -> None:
     encoding = joined(small(family), "a" * 300, [(90, 120), (190, 220)], by_pre_token)
     assert [seam.rule for seam in encoding.seams] == ["K5", "K5"]
+
+
+def test_a_place_parts_a_pre_token_only_if_both_sides_stay_one() -> None:
+    """o200k: "亚洲AVx" is one pre-token whose first four characters are two, "!\n/" one
+    whose last two are."""
+    inside = inside_of(tokpar.load(part("o200k_part")))
+    for text, place in (("亚洲AVx", 4), ("!\n/", 1)):
+        assert inside.is_one(text)
+        assert not inside.apart(text, (0, len(text)), place)
+    assert inside.apart("亚洲AVx", (0, 5), 1)
+    assert inside.apart("!\n/", (0, 3), 2)
+
+
+@cache
+def reaching_back() -> Tokenizer:
+    """By o200k's pattern "中AA..A中" is one pre-token, "中AA..A" alone two. A token reaches from
+    the last byte of "中" to the "A"."""
+    (pattern,) = PATTERNS["o200k"]
+    return byte_level([("Ń", "A"), ("=", "=")], pattern)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("中" + "A" * 200) * 10 + "中",
+        ("中" + "A" * 90) * 30 + "中",
+        "=" * 300 + "中" + "A" * 120 + "中",
+        "=" * 300 + "中" + "A" * 1200 + "中",
+        "x " + "中" + "A" * 1200 + "中",
+    ],
+)
+@pytest.mark.parametrize("size", [20, 50, 64, 100])
+def test_places_whose_parts_would_scan_otherwise_far_off_are_not_taken(
+    text: str, size: int
+) -> None:
+    tokenizer = tokpar.load(reaching_back())
+    expected = tokenizer.encode(text).tolist()
+    assert len(tokenizer.encode("中A中")) == len(tokenizer.encode("中A")) + 2  # not + 3
+    encoding = tokpar.encode(text, tokenizer, executor="serial", chunk_chars=size)
+    assert encoding.ids.tolist() == expected
+    assert tokpar.check(encoding, text, tokenizer).ok
+
+
+def test_what_no_pre_token_is_divided_of() -> None:
+    inside = inside_of(tokpar.load(part("cl100k_part")))
+    assert inside.refusal is None
+    for change, said in (
+        ({"undivided": "because"}, "because"),
+        ({"tiles": False}, "make up the text"),
+        ({"longest_token": 0}, "make up the text"),
+        ({"model": "Unigram"}, "divided for BPE"),
+        ({"scheme": "bert"}, "divided for BPE"),
+    ):
+        changed: Any = change
+        other = replace(inside, facts=replace(inside.facts, **changed))
+        assert said in (other.refusal or "")
+
+
+def test_the_last_cut_before_a_region_is_one_of_two_characters() -> None:
+    inside = inside_of(tokpar.load(part("cl100k_part")))
+    text = "some words " + "1" * 60
+    rules = [inside.finder.certify(text, place) for place in range(1, len(text))]
+    assert {"K1", "K2"} <= {seam.rule for seam in rules if seam is not None}
+    place = inside.last_cut(text, 1, len(text))
+    assert place is not None
+    seam = inside.finder.certify(text, place)
+    assert seam is not None
+    assert seam.rule == "K1"

@@ -139,6 +139,42 @@ def test_an_engine_that_raises_mid_way_names_the_chunk(executor: str) -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+@dataclass
+class Forgets:
+    """An executor with a mistake."""
+
+    name: str = "forgets"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        raise KeyError("a worker")
+
+
+def test_a_mistake_of_an_executor_is_not_taken_for_tokens_that_cannot_be_located() -> None:
+    tokenizer = deepseek()
+    with pytest.raises(KeyError, match="a worker"):
+        pipeline.encode_batch([TEXT], tokenizer, Method(Everywhere(100), Forgets(), CutMerger()))
+
+
+@dataclass
+class Other:
+    """An executor that gives another number of rows than there are texts."""
+
+    more: int
+    name: str = "other"
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        rows = SerialExecutor().map([*texts, "one more"], tokenizer, spans)
+        return rows.part(0, len(texts) + self.more)
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_as_many_rows_as_texts_are_taken_from_an_executor(more: int) -> None:
+    method = Method(CutSplitter(100), Other(more), CutMerger())
+    said = r"executor 'other' gave \d+ rows for \d+ texts"
+    with pytest.raises(tokpar.EngineError, match=said):
+        pipeline.encode_batch([TEXT], deepseek(), method)
+
+
 def test_an_engine_that_panics_mid_way_is_a_typed_error() -> None:
     tokenizer = PanicsOn(inner=deepseek())
     with pytest.raises(tokpar.EngineError) as caught:

@@ -159,6 +159,23 @@ def test_absorbing_beside_an_added_token_is_refused(added: str, text: str, p: in
     assert_lossless(tokenizer, f"the quick {text} brown fox")
 
 
+@pytest.mark.parametrize(
+    ("added", "text", "p"),
+    [
+        (AddedToken("<m>", lstrip=True, normalized=False), "a \t<m>", 1),
+        (AddedToken("<m>", rstrip=True, normalized=False), "<m>\u200b x", 4),
+    ],
+)
+def test_absorbing_where_an_added_token_may_strip_is_refused(
+    added: AddedToken, text: str, p: int
+) -> None:
+    tokenizer = Tokenizer.from_str(part("llama_style").to_str())
+    assert not refused(tokenizer, text, p)
+    tokenizer.add_tokens([added])
+    assert refused(tokenizer, text, p)
+    assert_lossless(tokenizer, f"the quick {text} brown fox")
+
+
 # 0'.4 Segments bind every rule.
 
 
