@@ -25,7 +25,7 @@ class Automaton:
     """State 0 is the start; symbols are 0..size-1, and `size` stands for the end of the text.
 
     `target[x][c]` is the state after c; `hit[x][c]`, c up to `size`: a match ends before c.
-    `live[x]`: some continuation hits. `avoid[x]`: some continuation, or the end at once, never hits.
+    `live[x]`: some continuation hits. `avoid[x]`: some continuation, or the end, never hits.
     `words[x]` is a shortest word that leads to x.
     """
 
@@ -163,9 +163,8 @@ def _advance(program: list[_Step], state: tuple[int, ...], c: int) -> tuple[tupl
 def _explore(
     program: list[_Step], size: int, budget: Budget
 ) -> tuple[list[list[int]], list[list[bool]]]:
-    start = (len(program) - 1,)
-    number = {start: 0}
-    order = [start]
+    order: list[tuple[int, ...]] = [(len(program) - 1,)]
+    number = {order[0]: 0}
     target: list[list[int]] = []
     hit: list[list[bool]] = []
     for state in order:

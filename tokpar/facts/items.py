@@ -1,7 +1,7 @@
 """Left of a cut: what a row of Splits may be doing there (Definition 39, Theorems 40 to 42).
 
-A lineage of stage i is the state of one attempt to match inside the piece of stage i-1 that is
-under way, or `GAP`. An item has a lineage for each stage, and obligations: attempts that have to end
+A lineage of stage i is the state of one attempt to match inside the piece of stage i-1 that goes
+on here, or `GAP`. An item has a lineage for each stage, and obligations: attempts that have to end
 without another match, because what the item says is true only then.
 """
 

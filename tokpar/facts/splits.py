@@ -9,7 +9,8 @@ from tokpar.facts.alphabet import alphabet
 from tokpar.facts.automaton import automaton
 from tokpar.facts.budget import SECONDS, Budget
 from tokpar.facts.expression import sources
-from tokpar.facts.members import EVERY, members
+from tokpar.facts.kept_members import kept_members
+from tokpar.facts.members import EVERY
 from tokpar.facts.reader import parse_expression
 from tokpar.facts.tables import Ranges
 from tokpar.facts.windows import Decision, Windows
@@ -28,7 +29,10 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 
 
 def decide_windows(
-    splits: Sequence[Split], ask: Ask = members, asked: Ranges = EVERY, seconds: float = SECONDS
+    splits: Sequence[Split],
+    ask: Ask = kept_members,
+    asked: Ranges = EVERY,
+    seconds: float = SECONDS,
 ) -> Windows:
     """The windows of a row of Splits, of texts over the code points `asked`; raises
     `UnsupportedPatternError` with the reason. `seconds` bound the work but for asking."""
