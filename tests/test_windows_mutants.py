@@ -38,7 +38,7 @@ MISTAKES: dict[str, Mistake] = {
         (r"\s+(?!\S)|[\s\S]",),
     ),
     "longer match": Mistake(
-        threats.Threats, "_behind_attempt", '((Threat("longer", i, onward, y),) if stage.live[y] else ())', "()",
+        threats.Threats, "_behind_attempt", '(Threat("longer", i, onward, y),)', "()",
         (r"a 1|[\s\S]",),
     ),
     "inner start": Mistake(
@@ -71,7 +71,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "obligations forgotten": Mistake(
         items.Items, "_debt", "if self.stages[i].live[x] else set()", "if False else set()",
-        (r"aA|a|A1|[\s\S]",),
+        (r"aA(?!1)|a|AA|[\s\S]",),
     ),
     "obligations kept too long": Mistake(
         items.Items, "holds_at_end", "self._hits_end(i, x)", "True",
