@@ -158,11 +158,10 @@ def find_certified(
             places = np.flatnonzero(status[low : low + _BLOCK] == _OPEN) + (low + 1)
             if left > 1 and right > 1:
                 places = settle_quads(finder, symbols, places, status, reach)
-            if left > 2 or right > 2 or finder.quads is None:
-                held = behind_window(finder, symbols, places, left)
-                certain = places[settle(finder, symbols, places, held, right)]
-                reach[certain] = np.maximum(certain - left, 0)
-                status[certain - 1] = _SURE
+            held = behind_window(finder, symbols, places, left)
+            certain = places[settle(finder, symbols, places, held, right)]
+            reach[certain] = np.maximum(certain - left, 0)
+            status[certain - 1] = _SURE
     if anchored:
         places = np.flatnonzero(status == _OPEN) + 1
         behind_anchors(finder, symbols, np.concatenate(([0], sure)), places, right, reach)
