@@ -6,7 +6,7 @@ look-aheads at the next symbol are settled. So what ends before a symbol is know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tokpar.facts.budget import Budget
@@ -26,7 +26,7 @@ class Automaton:
 
     `target[x][c]` is the state after c; `hit[x][c]`, c up to `size`: a match ends before c.
     `live[x]`: some continuation hits. `avoid[x]`: some continuation, or the end, never hits.
-    `words[x]` is a shortest word that leads to x.
+    `words` has a shortest word to each list of threads, before those that hit alike were made one.
     """
 
     size: int
@@ -36,18 +36,21 @@ class Automaton:
     avoid: tuple[bool, ...]
     words: tuple[tuple[int, ...], ...]
 
+    def behind(self, word: Iterable[int]) -> int:
+        """The state that a word leads to."""
+        x = 0
+        for c in word:
+            x = self.target[x][c]
+        return x
+
 
 def automaton(tree: Expression, members: Members, size: int, budget: Budget) -> Automaton:
     """The least machine of a pattern that matches no empty text."""
     target, hit = _explore(_Program(members, size, budget).run(tree), size, budget)
     if any(hit[0]):
         raise UnsupportedPatternError("the pattern may match the empty text")
+    words = _words(target)
     target, hit = _minimal(target, hit, budget)
-    return complete(size, target, hit)
-
-
-def complete(size: int, target: list[list[int]], hit: list[list[bool]]) -> Automaton:
-    """An automaton with what can be derived from its moves."""
 
     def lives(x: int, known: list[bool]) -> bool:
         return any(hit[x]) or any(known[y] for y in target[x])
@@ -62,7 +65,7 @@ def complete(size: int, target: list[list[int]], hit: list[list[bool]]) -> Autom
         tuple(map(tuple, hit)),
         tuple(_least(len(target), lives)),
         tuple(_least(len(target), avoids)),
-        _words(target),
+        words,
     )
 
 
