@@ -45,9 +45,21 @@ INSIDE = {
     "13": "definitions.md",
     "16": "definitions.md",
     "17": "theorem-14.md",
+    "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
 }
-STATEMENTS = [*map(str, range(1, 25)), "5'", "4.8", "6.1", "6.2", "6.3", "6.4", "6.5", "7.2", "3.1"]
+STATEMENTS = [
+    *map(str, [*range(1, 25), *range(39, 45)]),
+    "5'",
+    "4.8",
+    "6.1",
+    "6.2",
+    "6.3",
+    "6.4",
+    "6.5",
+    "7.2",
+    "3.1",
+]
 """All numbered statements of the theory."""
 
 
