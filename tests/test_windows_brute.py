@@ -154,7 +154,7 @@ def test_certified_cuts_of_drawn_patterns_are_lossless(engine: str, data: st.Dat
     windows = windows_or_none(splits, ATOMS)
     brute = Brute(splits, ATOMS, 4 if engine == "regex" or not is_quick() else 3)
     check_certified(windows, brute)
-    if covering:
+    if covering and (engine != "fancy-regex" or not is_quick()):  # many encodings to build
         check_witnesses(windows, brute)
 
 

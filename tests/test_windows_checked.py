@@ -99,7 +99,7 @@ def test_what_is_no_window_is_refused() -> None:
         assert checker.refusal(left, right) == "no window"
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_live_state_called_dead_is_refused(name: str) -> None:
     proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
     alive = set(range(len(proof["words"]))) - set(proof["dead"])
@@ -109,7 +109,7 @@ def test_a_live_state_called_dead_is_refused(name: str) -> None:
             WindowChecker(json.dumps(proof | {"dead": [*proof["dead"], x]}))
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_state_called_sure_is_refused(name: str) -> None:
     proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
     for x in set(range(len(proof["words"]))) - set(proof["sure"]):
@@ -117,7 +117,7 @@ def test_a_state_called_sure_is_refused(name: str) -> None:
             WindowChecker(json.dumps(proof | {"sure": [*proof["sure"], x]}))
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", cases(PATTERNS, ["gpt2", "gaps", "lazy"]))
 def test_a_state_that_is_left_out_is_refused(name: str) -> None:
     proof = json.loads(proof_of(windows_of(name), PATTERNS[name]))
     states = checker_of(name).states

@@ -17,6 +17,10 @@ class Budget:
     seconds: float = SECONDS
     _start: float = field(default_factory=time.process_time)
 
+    def renew(self) -> None:
+        """The same time again, for another question."""
+        self._start = time.process_time()
+
     def spend(self, what: str, count: int = 0, limit: int = 1) -> None:
         """Raise `UnsupportedPatternError` if there are more than `limit`, or it is late."""
         if count > limit:

@@ -48,6 +48,8 @@ _INTERVAL = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _PROPERTY = re.compile(r"\{\^?[A-Za-z_][A-Za-z0-9_ =-]*\}")
 _FOLDED = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
 _SIMPLE_ESCAPES = frozenset("sSdDwWrntfv")
+_ANCHORS = frozenset("<>`'")
+"""Escaped they are anchors in some engines."""
 _CODES = {
     "x": re.compile(r"[0-9a-fA-F]{2}(?![0-9a-fA-F])"),
     "u": re.compile(r"[0-9a-fA-F]{4}(?![0-9a-fA-F])"),
@@ -196,13 +198,19 @@ class _Reader:
                 raise self.error("a property without braces")
         elif char in _CODES:
             braced = self.engine == "fancy-regex" or (self.engine == "oniguruma" and char == "x")
-            if not (braced and self.take_match(_CODE_IN_BRACES)) and not self.take_match(
-                _CODES[char]
-            ):
+            # a raw byte in Oniguruma
+            byte = self.engine == "oniguruma" and char == "x" and not self.at_ascii_code()
+            taken = braced and self.take_match(_CODE_IN_BRACES)
+            if not taken and (byte or not self.take_match(_CODES[char])):
                 raise self.error(f"unsupported escape \\{char}")
-        elif (char.isalnum() or not char.isascii()) and char not in _SIMPLE_ESCAPES:
+        elif char not in _SIMPLE_ESCAPES and (
+            char.isalnum() or not char.isascii() or char in _ANCHORS
+        ):
             raise self.error(f"unsupported escape \\{char}")
         return None
+
+    def at_ascii_code(self) -> bool:
+        return self.place < len(self.pattern) and self.pattern[self.place] in "01234567"
 
     def bracket(self) -> None:
         """Skip to the end of a class whose opening bracket is read."""

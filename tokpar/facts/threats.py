@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from tokpar.facts.automaton import Automaton
+from tokpar.facts.budget import Budget
 from tokpar.facts.items import GAP, Item
 
 Going = int | frozenset[int]
@@ -52,7 +53,8 @@ Outcome = tuple[Threat, ...] | None
 class Threats:
     """Moves of threats over symbols; symbol `size` is the end of the whole text."""
 
-    def __init__(self, stages: Sequence[Automaton]) -> None:
+    def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
+        self.budget = budget
         self.stages = tuple(stages)
         self.size = stages[0].size
         self._steps: dict[tuple[Threat, int], Outcome] = {}
@@ -109,6 +111,7 @@ class Threats:
         """What is left of a threat behind symbol d."""
         key = threat, d
         if key not in self._steps:
+            self.budget.spend("threats")
             self._steps[key] = self._step(threat, d)
         return self._steps[key]
 

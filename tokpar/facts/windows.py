@@ -58,8 +58,9 @@ class Decision:
     """Items and threats of a row of Splits over common symbols, with the tables."""
 
     def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
+        self.budget = budget
         self.items = Items(stages, budget)
-        self.threats = Threats(stages)
+        self.threats = Threats(stages, budget)
         self.size = stages[0].size
         self.everything = self.items.everywhere()
         self.tables = self._tables(budget)
@@ -105,7 +106,9 @@ class Decision:
 
     def witness(self, left: Word, right: Word) -> tuple[Word, Word] | None:
         """What may stand before and behind a window that is not certified so that its cut is wrong;
-        the shortest there are. None for a certified window."""
+        the shortest there are. None for a certified window. Raises `UnsupportedPatternError` if it
+        takes as long as deciding may."""
+        self.budget.renew()
         best: tuple[Word, Word] | None = None
         for item, before in self._reached(left).items():
             if item == BEGIN or not self.items.holds_at_end(item):
