@@ -16,7 +16,8 @@ from tests.conftest import cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.windows import WindowFinder, window_finder
+from tokpar.cuts.window_tables import WindowFinder, window_finder
+from tokpar.cuts.windows import find_cuts
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.facts.splits import Split, decide_windows
 from tokpar.facts.windows import Windows
@@ -71,7 +72,7 @@ def naive(name: str, text: str, left: int, right: int) -> list[int]:
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
 @given(text=st.text(ODD, max_size=30), left=st.integers(1, 4), right=st.integers(1, 4))
 def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right: int) -> None:
-    found = finder_of(name).find(text, left, right, anchored=False)
+    found = find_cuts(finder_of(name), text, left, right, anchored=False)
     assert found.positions.tolist() == naive(name, text, left, right)
 
 
@@ -81,7 +82,7 @@ def test_every_cut_that_is_found_is_lossless(name: str, text: str) -> None:
     if any("\ud800" <= char <= "\udfff" for char in text):
         return
     whole = edges(name, text)
-    for p in finder_of(name).find(text).positions.tolist():
+    for p in find_cuts(finder_of(name), text).positions.tolist():
         assert edges(name, text[:p]) | {p + q for q in edges(name, text[p:])} == whole
 
 
@@ -91,7 +92,7 @@ def test_cuts_may_be_made_at_once(name: str, text: str) -> None:
     """Behind one Split all of them (Theorem 43), behind a row those that are spaced."""
     if any("\ud800" <= char <= "\udfff" for char in text):
         return
-    found = finder_of(name).find(text)
+    found = find_cuts(finder_of(name), text)
     places = found.spaced() if len(PATTERNS[name]) > 1 else found.positions
     together = {0}
     for low, high in pairwise([0, *places.tolist(), len(text)]):
@@ -108,7 +109,7 @@ def test_anchored_windows_find_nearly_all_lossless_cuts(name: str) -> None:
         for p in range(1, len(text))
         if edges(name, text[:p]) | {p + q for q in edges(name, text[p:])} == whole
     }
-    found = set(finder_of(name).find(text).positions.tolist())
+    found = set(find_cuts(finder_of(name), text).positions.tolist())
     assert found <= lossless
     assert len(found) > 0.95 * len(lossless)
 
@@ -116,9 +117,16 @@ def test_anchored_windows_find_nearly_all_lossless_cuts(name: str) -> None:
 def test_digits_in_threes_are_anchored_windows() -> None:
     """Theorem 22 is a special case: every third place behind the beginning of a run."""
     text = "a" + "7" * 500 + "b"
-    assert finder_of("cl100k").find(text, anchored=False).positions.tolist() == [1, 4, 7, 501]
-    found = finder_of("cl100k").find(text).positions.tolist()
+    assert find_cuts(finder_of("cl100k"), text, anchored=False).positions.tolist() == [1, 4, 7, 501]
+    found = find_cuts(finder_of("cl100k"), text).positions.tolist()
     assert found == [1, *range(4, 501, 3), 501]
+
+
+def test_an_anchor_does_not_look_behind_the_place() -> None:
+    """The cut at 1 is certified by the x at 2, which the cut at 2 leaves out (Theorem 44)."""
+    finder = window_finder(decide_windows([Split(r"\s+(?!\S)|\s+|\S", "regex")]))
+    for left, right in ((1, 2), (1, 8), (2, 2), (8, 8)):
+        assert find_cuts(finder, "  x", left, right).positions.tolist() == [1]
 
 
 def test_a_window_of_digits_is_never_certified() -> None:
@@ -127,12 +135,12 @@ def test_a_window_of_digits_is_never_certified() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "ab", "a b", " ", "\n\n"])
 def test_short_texts(text: str) -> None:
-    found = finder_of("gpt2").find(text)
+    found = find_cuts(finder_of("gpt2"), text)
     assert found.positions.tolist() == [p for p in range(1, len(text)) if text == "a b" and p == 1]
 
 
 def test_a_surrogate_has_no_cut_beside_it() -> None:
-    assert len(finder_of("gpt2").find("a b \ud800 c").positions) == 0
+    assert len(find_cuts(finder_of("gpt2"), "a b \ud800 c").positions) == 0
 
 
 @pytest.mark.parametrize("name", ["cl100k", "deepseek"])
@@ -140,7 +148,7 @@ def test_a_text_longer_than_a_block_is_cut_as_its_beginning(name: str) -> None:
     """Blocks meet without a trace: a text that repeats is cut alike everywhere."""
     unit = "It's 12345 o'clock;\n\n  中文, x_1 =\t'a'  # 7777\r\n"
     count = 6_000
-    found = finder_of(name).find(unit * count).positions
+    found = find_cuts(finder_of(name), unit * count).positions
     inner = found[(found >= len(unit)) & (found < (count - 1) * len(unit))]
     first = inner[inner < 2 * len(unit)] - len(unit)
     every = np.concatenate([first + k * len(unit) for k in range(1, count - 1)])
@@ -159,4 +167,4 @@ def test_what_was_found_before_is_found_by_windows() -> None:
     new = window_finder(decide_windows(splits))
     text = "Numbers 1234567, words.\n\n  And  lines:\t'quoted' x+y 中文 字 don't\r\n" * 5
     seams = {p for p in range(1, len(text)) if old.certify(text, p) is not None}
-    assert seams <= set(new.find(text).positions.tolist())
+    assert seams <= set(find_cuts(new, text).positions.tolist())
