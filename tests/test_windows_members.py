@@ -268,10 +268,10 @@ PATHOLOGICAL = (
 
 @pytest.mark.parametrize("pattern", PATHOLOGICAL, ids=lambda pattern: pattern[:20])
 def test_what_blows_up_is_refused_in_time(pattern: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     with contextlib.suppress(UnsupportedPatternError):
         decide_windows([Split(pattern, "regex")] * 2, seconds=0.2)
-    assert time.process_time() - start < 5  # what asking takes, and a busy machine
+    assert time.thread_time() - start < 5  # what asking takes, and a busy machine
 
 
 def test_the_budget_is_what_refuses() -> None:
@@ -282,8 +282,8 @@ def test_the_budget_is_what_refuses() -> None:
 
 def test_a_witness_is_found_long_after_the_decision() -> None:
     windows = decide_windows([Split(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
-    until = time.process_time() + 0.6
-    while time.process_time() < until:
+    until = time.thread_time() + 0.6
+    while time.thread_time() < until:
         pass
     assert windows.witness("a", "b") is not None
     assert windows.witness(" ", "b") is None

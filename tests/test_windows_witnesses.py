@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from tests.test_windows_brute import DEEPSEEK
 from tests.windows_brute import Edges, edges_of
 from tokpar.facts.families import CL100K, GPT2, O200K
+from tokpar.facts.members import members
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.reader import parse_expression
 from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.tables import Ranges, load_atoms, merged
 from tokpar.facts.windows import Windows
 
 
@@ -102,6 +104,24 @@ def test_theorem_40_needs_every_symbol() -> None:
     assert decided("ab").window("a", "b")
     assert not decided("abc").window("a", "b")
     assert not clean([pattern], "cab", 2)
+
+
+def test_theorem_40_needs_characters_that_stand_outside_the_window() -> None:
+    """Over the frozen code points alone, all of which are assigned, the first alternative never
+    begins; it does with a character that no window holds."""
+    pattern = r"\p{Cn}\S+|\S|\s+"
+    frozen = merged(span for spans in load_atoms().values() for span in spans)
+
+    def ask(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+        return {source: within(ranges) for source, ranges in members(sources, engine).items()}
+
+    def within(ranges: Ranges) -> Ranges:
+        pairs = ((max(a, c), min(b, d)) for a, b in ranges for c, d in frozen)
+        return merged((low, high) for low, high in pairs if low <= high)
+
+    assert decide_windows([Split(pattern, "regex")], ask, frozen).window("a", "b")
+    assert not windows([pattern]).window("a", "b")
+    assert not clean([pattern], "\U000e0fffab", 2)
 
 
 def test_theorem_43_is_false_for_rows() -> None:
