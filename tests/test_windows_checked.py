@@ -22,7 +22,7 @@ from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows
 
 PATTERNS = {
-    "gpt2": Split(GPT2, "oniguruma"),
+    "gpt2": Split(GPT2, "regex"),
     "cl100k": Split(CL100K, "regex"),
     "cl100k_tiktoken": Split(CL100K_TIKTOKEN, "fancy-regex"),
     "qwen2": Split(QWEN2, "regex"),

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from tests.conftest import cases
+from tests.conftest import below_one, cases
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.splits import Split, decide_windows
 from tokpar.facts.tables import Spelling, load_families
@@ -32,6 +32,8 @@ def label(value: object) -> str:
 
 @cache
 def windows_of(source: Spelling) -> Windows:
+    if source.engine == "oniguruma":
+        below_one()
     return decide_windows([Split(pattern, source.engine) for pattern in source.patterns])
 
 

@@ -12,7 +12,7 @@ SECONDS = 2.0
 
 @dataclass
 class Budget:
-    """Processor time of one thread for a decision; `spend` is called in every loop that may grow."""
+    """Processor time of one thread for a decision; `spend` is called in all loops that may grow."""
 
     seconds: float = SECONDS
     _start: float = field(default_factory=time.thread_time)
