@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -12,11 +13,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import cases
-from tests.test_windows_brute import ATOMS, CL100K_TIKTOKEN, split, windows_or_none
+from tests.test_windows_brute import (
+    ATOMS,
+    CL100K_TIKTOKEN,
+    DEEPSEEK,
+    DEEPSEEK_CODER,
+    rows,
+    split,
+    windows_or_none,
+)
 from tests.windows_brute import ask, asked
-from tokpar.certificate.windows import RefusedProofError, WindowChecker
+from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_rows import RowChecker
+from tokpar.certificate.windows import WindowChecker
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.facts.reader import parse_expression
 from tokpar.facts.splits import Split, decide_windows
 from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows
@@ -39,8 +49,8 @@ def windows_of(name: str) -> Windows:
 
 
 def proof_of(windows: Windows, split: Split) -> str:
-    tree = parse_expression(split.pattern, split.engine)
-    return prove_windows(windows, tree, split.engine).to_json()
+    (proof,) = prove_windows(windows, [split])
+    return proof.to_json()
 
 
 @cache
@@ -48,7 +58,9 @@ def checker_of(name: str) -> WindowChecker:
     return WindowChecker(proof_of(windows_of(name), PATTERNS[name]))
 
 
-def differing(windows: Windows, checker: WindowChecker, left: int, right: int) -> list[Any]:
+def differing(
+    windows: Windows, checker: WindowChecker | RowChecker, left: int, right: int
+) -> list[Any]:
     """Windows of all symbols on which the checker and the tables differ."""
     symbols = range(windows.alphabet.size)
     return [
@@ -81,6 +93,55 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
     checker = WindowChecker(proof_of(windows, one))
     for left, right in ((1, 1), (1, 2), (2, 1), (2, 2)):
         assert differing(windows, checker, left, right) == []
+
+
+def rows_checker(windows: Windows, splits: Sequence[Split]) -> RowChecker:
+    return RowChecker([proof.to_json() for proof in prove_windows(windows, splits)])
+
+
+@pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
+def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequence[str]) -> None:
+    splits = [Split(pattern, "regex") for pattern in patterns]
+    atoms = "a \t\n中1."
+    windows = decide_windows(splits, ask(atoms), asked(atoms))
+    checker = rows_checker(windows, splits)
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+    digit, letter = windows.alphabet.symbols("1a")
+    assert windows.tables.holds((letter, *[digit] * 3), (digit,), start=1)
+    assert checker.refusal([letter, *[digit] * 3], [digit], anchored=True) is None
+    assert checker.refusal([letter, *[digit] * 2], [digit] * 2, anchored=True) == (
+        None if patterns is DEEPSEEK_CODER else "a piece may go on over the cut"
+    )
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
+    splits = data.draw(rows("regex"))
+    windows = windows_or_none(splits, ATOMS[:5])
+    checker = rows_checker(windows, splits)
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+
+
+@given(data=st.data())
+def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None:
+    one = data.draw(split("regex"))
+    windows = windows_or_none([one], ATOMS[:4])
+    checker = rows_checker(windows, [one])
+    for left, right in ((1, 1), (1, 2), (2, 1)):
+        assert differing(windows, checker, left, right) == []
+
+
+def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
+    small = Split("a|[ ]", "regex")
+    proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
+    with pytest.raises(RefusedProofError, match="same symbols"):
+        RowChecker([proof, proof_of(windows_of("gpt2"), PATTERNS["gpt2"])])
+    with pytest.raises(RefusedProofError, match="same symbols"):
+        RowChecker([])
+    assert RowChecker([proof, proof]).refusal([0], []) == "no window"
 
 
 def test_anchored_windows_are_checked() -> None:

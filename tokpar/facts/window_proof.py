@@ -1,13 +1,16 @@
-"""What proves the windows of one Split to a checker that decides nothing (Theorem 40)."""
+"""What proves the windows of Splits to a checker that decides nothing (Theorems 40 and 42)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokpar.facts.automaton import Automaton
 from tokpar.facts.expression import Ahead, Choice, Expression, OneOf, Repeat
+from tokpar.facts.reader import parse_expression
+from tokpar.facts.splits import Split
 from tokpar.facts.windows import Windows
 
 Tree = list[Any]
@@ -27,23 +30,27 @@ class WindowProof:
     sure: tuple[int, ...]
 
     def to_json(self) -> str:
-        """The form that `tokpar.certificate.windows` reads."""
+        """The form that `tokpar.certificate.window_machine` reads."""
         parts = {name: getattr(self, name) for name in ("size", "tree", "words", "dead", "sure")}
         return json.dumps(parts, separators=(",", ":"))
 
 
-def prove_windows(windows: Windows, tree: Expression, engine: str) -> WindowProof:
-    """The proof for a row of one Split with this tree."""
-    (machine,) = windows.decision.threats.stages
+def prove_windows(windows: Windows, splits: Sequence[Split]) -> tuple[WindowProof, ...]:
+    """A proof for each stage of the row of Splits that was decided."""
+    stages = zip(windows.decision.threats.stages, splits, strict=True)
+    return tuple(_proof(windows, machine, split) for machine, split in stages)
+
+
+def _proof(windows: Windows, machine: Automaton, split: Split) -> WindowProof:
     states = list(enumerate(map(machine.behind, machine.words)))
     sets = {
         name[1]: found
         for name, found in windows.alphabet.sets.items()
-        if isinstance(name, tuple) and name[0] == engine
+        if isinstance(name, tuple) and name[0] == split.engine
     }
     return WindowProof(
         machine.size,
-        _tree(tree, sets, machine.size),
+        _tree(parse_expression(split.pattern, split.engine), sets, machine.size),
         machine.words,
         tuple(i for i, x in states if not machine.live[x]),
         tuple(i for i, x in states if not machine.avoid[x]),
