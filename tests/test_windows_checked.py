@@ -39,6 +39,7 @@ PATTERNS = {
     "o200k": Split(O200K, "regex"),
     "tekken": Split(TEKKEN, "regex"),
     "gaps": Split(r"\p{L}+(?!\s)|\p{N}{2}", "regex"),
+    "nested": Split(r"a(?:b*+aa)|b(?:(?:a*c)+d){1,2}|c(?:a|b*)?d|[\s\S]", "regex"),
     "lazy": Split(r"a+?b|(?:ab|a)(?=1)|\s++a?", "regex"),
 }
 
@@ -78,7 +79,7 @@ def test_the_checker_accepts_what_was_decided_and_no_more(name: str) -> None:
     assert sum(windows.tables.holds((a,), (b,)) for a, b in product(range(3), repeat=2)) < 9
 
 
-@pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "lazy"]))
+@pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "lazy", "nested"]))
 def test_the_checker_agrees_on_three_characters(name: str) -> None:
     windows, checker = windows_of(name), checker_of(name)
     assert differing(windows, checker, 1, 2) == []

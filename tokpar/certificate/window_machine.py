@@ -33,7 +33,7 @@ class Machine:
 
     def __init__(self, proof: str) -> None:
         self.size, tree, words, dead, sure = _read(proof)
-        self.states = self._close(((tree,),), words)
+        self.states = self._close((_plain((tree,)),), words)
         self.dead = {self.states[i] for i in dead}
         self.sure = {self.states[i] for i in sure}
         self._check_marked()
@@ -81,6 +81,21 @@ def _step(state: State, c: int) -> tuple[State, bool]:
     return tuple(found), False
 
 
+def _plain(way: Left) -> Left:
+    """The same way, its beginning without rows and without repeats that have to be, so that what
+    is the same place of a pattern is the same way."""
+    while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
+        way = (*way[0][1], *way[1:]) if way[0][0] == "row" else (*_once(way[0]), *way[1:])
+    return way
+
+
+def _once(repeat: Any) -> Left:
+    """A repeat as its item once, and what is left of it."""
+    _, item, low, high, mode = repeat
+    fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
+    return (item,) if high == 1 else (item, fewer)
+
+
 def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
     """What is left of one way behind symbol c, best first; None: a match ends before c. A way that
     was seen, so is among the better ones, adds nothing."""
@@ -93,7 +108,7 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
     (kind, *parts), rest = way[0], way[1:]
     if kind == "set":
         if c in parts[0]:
-            yield rest
+            yield _plain(rest)
     elif kind == "look":
         if c in parts[0]:
             yield from _behind(rest, c, seen)
@@ -103,9 +118,8 @@ def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
         for option in parts[0]:
             yield from _behind((option, *rest), c, seen)
     else:
-        item, low, high, mode = parts
-        fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
-        again = [(item, *rest) if high == 1 else (item, fewer, *rest)]
+        item, low, _, mode = parts
+        again = [(*_once(way[0]), *rest)]
         leave = [] if low else [rest]
         if mode == "possessive" and c in item[1]:
             leave = []  # it gives nothing back
