@@ -26,16 +26,16 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return whole.hexdigest()
 
 
-def directory() -> Path | None:
-    """Where the answers are kept; None for nowhere."""
+def directory(kind: str = "agreement") -> Path | None:
+    """Where the answers of one kind are kept; None for nowhere."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
-        return Path(chosen) / "agreement" if chosen else None
+        return Path(chosen) / kind if chosen else None
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
-        return Path(base) / "tokpar" / "agreement"
+        return Path(base) / "tokpar" / kind
     try:
-        return Path.home() / ".cache" / "tokpar" / "agreement"
+        return Path.home() / ".cache" / "tokpar" / kind
     except RuntimeError:  # nobody's home
         return None
 
@@ -58,14 +58,18 @@ def recall(key: str) -> dict[str, int] | None:
 def remember(key: str, found: Mapping[str, int]) -> None:
     """Keep the numbers under this key: the whole file at once, or nothing."""
     folder = directory()
-    if folder is None:
-        return
+    if folder is not None:
+        write(folder, key, {"key": key, "found": dict(found)})
+
+
+def write(folder: Path, key: str, content: object) -> None:
+    """Write the file of a key as JSON, at once or not at all."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"key": key, "found": dict(found)}, file)
+                json.dump(content, file)
             os.replace(name, folder / f"{key}.json")
         except OSError:
             os.unlink(name)

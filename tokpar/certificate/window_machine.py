@@ -1,0 +1,190 @@
+"""The machine of one pattern, from the proof that came with its windows (Theorem 40).
+
+Its semantics are its own: a state is an ordered list of what is left of the pattern (derivatives).
+It searches no states and decides no pattern: the proof names them, and here they are only compared.
+What it trusts is that the tree over symbols is the pattern, and which symbol a character is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Left = tuple[Any, ...]
+"""What is left of a pattern: trees, one after the other."""
+State = tuple[Left, ...]
+"""The ways that an attempt may still go on, best first."""
+
+_MOST_STATES = 5_000
+_DEEPEST = 200
+
+
+class RefusedProofError(ValueError):
+    """The data do not prove what they should."""
+
+
+class Machine:
+    """The moves of one pattern, by a proof that holds; raises `RefusedProofError` for others.
+
+    `to[x][c]` is the state behind a symbol, `hit[x][c]` says that a match ends before it, c =
+    `size` being the end of the text. State 0 is the start, `states` those of the words.
+    """
+
+    def __init__(self, proof: str) -> None:
+        self.size, tree, words, dead, sure = _read(proof)
+        self.states = self._close((_plain((tree,)),), words)
+        self.dead = {self.states[i] for i in dead}
+        self.sure = {self.states[i] for i in sure}
+        self._check_marked()
+
+    def _close(self, start: State, words: list[list[int]]) -> list[int]:
+        """Moves between the states that the words lead to, which must be all there are; the state
+        of each word."""
+        states: dict[State, int] = {}
+        places = []
+        for word in words:
+            state = start
+            for c in word:
+                state = _step(state, c)[0]
+            places.append(states.setdefault(state, len(states)))
+        if states.get(start) != 0:
+            raise RefusedProofError("the first word does not lead to the start")
+        self.hit = [[_step(x, c)[1] for c in range(self.size + 1)] for x in states]
+        found = [[states.get(_step(x, c)[0]) for c in range(self.size)] for x in states]
+        self.to = [[y for y in row if y is not None] for row in found]
+        if any(len(row) != self.size for row in self.to):
+            raise RefusedProofError("a state is missing")
+        if any(self.hit[0]):
+            raise RefusedProofError("the pattern matches the empty text")
+        return places
+
+    def _check_marked(self) -> None:
+        for x in self.dead:
+            if any(self.hit[x]) or any(y not in self.dead for y in self.to[x]):
+                raise RefusedProofError(f"state {x} is not dead")
+        for x in self.sure:
+            quiet = [y for c, y in enumerate(self.to[x]) if not self.hit[x][c]]
+            if not self.hit[x][self.size] or any(y not in self.sure for y in quiet):
+                raise RefusedProofError(f"state {x} is not sure to match")
+
+
+def _step(state: State, c: int) -> tuple[State, bool]:
+    """What is left behind symbol c, and whether a match ends before it."""
+    found: dict[Left, None] = {}
+    seen: set[Left] = set()
+    for way in state:
+        for left in _behind(way, c, seen):
+            if left is None:
+                return tuple(found), True
+            found[left] = None
+    return tuple(found), False
+
+
+def _plain(way: Left) -> Left:
+    """The same way, its beginning without rows and without repeats that have to be, so that what
+    is the same place of a pattern is the same way."""
+    while way and (way[0][0] == "row" or (way[0][0] == "repeat" and way[0][2])):
+        way = (*way[0][1], *way[1:]) if way[0][0] == "row" else (*_once(way[0]), *way[1:])
+    return way
+
+
+def _once(repeat: Any) -> Left:
+    """A repeat as its item once, and what is left of it."""
+    _, item, low, high, mode = repeat
+    fewer = ("repeat", item, max(low - 1, 0), None if high is None else high - 1, mode)
+    return (item,) if high == 1 else (item, fewer)
+
+
+def _behind(way: Left, c: int, seen: set[Left]) -> Iterator[Left | None]:
+    """What is left of one way behind symbol c, best first; None: a match ends before c. A way that
+    was seen, so is among the better ones, adds nothing."""
+    if way in seen:
+        return
+    seen.add(way)
+    if not way:
+        yield None
+        return
+    (kind, *parts), rest = way[0], way[1:]
+    if kind == "set":
+        if c in parts[0]:
+            yield _plain(rest)
+    elif kind == "look":
+        if c in parts[0]:
+            yield from _behind(rest, c, seen)
+    elif kind == "row":
+        yield from _behind((*parts[0], *rest), c, seen)
+    elif kind == "choice":
+        for option in parts[0]:
+            yield from _behind((option, *rest), c, seen)
+    else:
+        item, low, _, mode = parts
+        again = [(*_once(way[0]), *rest)]
+        leave = [] if low else [rest]
+        if mode == "possessive" and c in item[1]:
+            leave = []  # it gives nothing back
+        for each in leave + again if mode == "lazy" else again + leave:
+            yield from _behind(each, c, seen)
+
+
+def _read(proof: str) -> tuple[int, Any, list[list[int]], frozenset[int], frozenset[int]]:
+    """The parts of a proof, each of the right kind."""
+    try:
+        data = json.loads(proof)
+    except (ValueError, RecursionError) as error:
+        raise RefusedProofError(f"no proof: {error}") from None
+    match data:
+        case {
+            "size": int(size),
+            "tree": list(tree),
+            "words": list(words),
+            "dead": list(dead),
+            "sure": list(sure),
+        } if 0 < size < 256 and 0 < len(words) <= _MOST_STATES:
+            if not all(isinstance(word, list) and _below(word, size) for word in words):
+                raise RefusedProofError("a word is not of symbols")
+            if not _below(dead, len(words)) or not _below(sure, len(words)):
+                raise RefusedProofError("what is marked is no state")
+            return size, _tree(tree, size, 0), words, frozenset(dead), frozenset(sure)
+    raise RefusedProofError("no proof of windows")
+
+
+def _below(numbers: list[Any], limit: int) -> bool:
+    return all(type(number) is int and 0 <= number < limit for number in numbers)
+
+
+def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
+    """A tree of tuples that derivatives may be taken of."""
+    if depth > _DEEPEST:
+        raise RefusedProofError("a tree too deep")
+    match node:
+        case ["set", list(symbols)] if _below(symbols, size):
+            return "set", frozenset(symbols)
+        case ["look", list(symbols)] if _below(symbols, size + 1):
+            return "look", frozenset(symbols)
+        case ["row" | "choice" as kind, list(nodes)]:
+            return kind, tuple(_tree(each, size, depth + 1) for each in nodes)
+        case [
+            "repeat",
+            inner,
+            int(low),
+            int() | None as high,
+            "greedy" | "lazy" | "possessive" as mode,
+        ]:
+            item = _tree(inner, size, depth + 1)
+            many = high is None or high > 1
+            if low < 0 or (high is not None and high < max(low, 1)) or (many and _empty(item)):
+                raise RefusedProofError("a repeat of nothing")
+            if mode == "possessive" and item[0] != "set":
+                raise RefusedProofError("a possessive repeat of more than a class")
+            return "repeat", item, low, high, mode
+    raise RefusedProofError("no tree")
+
+
+def _empty(node: tuple[Any, ...]) -> bool:
+    """It may match without consuming anything."""
+    if node[0] == "repeat":
+        return node[2] == 0 or _empty(node[1])
+    if node[0] == "row":
+        return all(map(_empty, node[1]))
+    return any(map(_empty, node[1])) if node[0] == "choice" else node[0] == "look"

@@ -1,0 +1,248 @@
+"""Checks windows of a row of Splits from the proofs of their patterns (Theorems 42 and 44).
+
+An item has a lineage for each stage: a state of its machine, or `GAP`. What may still prove a cut
+wrong is a tuple that begins with its kind:
+
+("longer", i, above, x)       the attempt x of stage i matches once more
+("unmatched", i, above, x)    the attempt x, begun at the cut, never matches
+("broken", i, above)          the text of stage i goes on at all
+("unclean", i, above, x, y, had, same, edge)   x, of the piece before the cut, and y, begun at it,
+                              end at different places; see Theorem 42
+
+`above` are the pieces of the stages before that go on over the cut: a state each, or for a gap the
+set of its attempts.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from tokpar.certificate.window_machine import Machine, RefusedProofError
+from tokpar.certificate.windows import GAP, MOST_ITEMS
+
+Owed = frozenset[tuple[int, int]]
+Item = tuple[tuple[int, ...], Owed]
+Threat = tuple[Any, ...]
+Above = tuple[Any, ...]
+WRONG: Threat = ("wrong",)
+_BEGIN: Item = ((), frozenset())
+
+
+class RowChecker:
+    """The windows of a row of patterns over common symbols; raises `RefusedProofError` if a proof
+    does not hold."""
+
+    def __init__(self, proofs: list[str]) -> None:
+        self.stages = [Machine(proof) for proof in proofs]
+        if not self.stages or len({stage.size for stage in self.stages}) != 1:
+            raise RefusedProofError("the stages do not have the same symbols")
+        self.size = self.stages[0].size
+        self.last = len(self.stages) - 1
+        self._safe: dict[Threat, bool] = {}
+        self._anywhere = self._everything()
+
+    def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
+        """Why the cut between these symbols is not proved, or None; as of `WindowChecker`."""
+        if not left or not right or not all(0 <= c < self.size for c in (*left, *right)):
+            return "no window"
+        items = {_BEGIN} if anchored else self._anywhere
+        for c in left:
+            items = {new for item in items for new in self._moves(item, c)}
+        for lineages, owed in items:
+            if any(self.stages[i].hit[x][self.size] for i, x in owed):
+                continue
+            threats = self._first(lineages, owed, right[0])
+            for d in right[1:]:
+                threats = {new for threat in threats for new in self._step(threat, d)}
+            if not all(map(self._is_safe, threats)):
+                return "a piece may go on over the cut"
+        return None
+
+    # ------------------------------------------------------------------- left of the cut
+
+    def _everything(self) -> set[Item]:
+        least: dict[tuple[int, ...], list[Owed]] = {}
+        todo = [_BEGIN]
+        count = 0
+        while todo:
+            lineages, owed = todo.pop()
+            known = least.setdefault(lineages, [])
+            if any(less <= owed for less in known):
+                continue
+            known[:] = [more for more in known if not owed <= more] + [owed]
+            count += 1
+            if count > MOST_ITEMS:
+                raise RefusedProofError("too many items")
+            for c in range(self.size):
+                todo += self._moves((lineages, owed), c)
+        return {(lineages, owed) for lineages, known in least.items() for owed in known}
+
+    def _moves(self, item: Item, c: int) -> list[Item]:
+        """The first stages go on over c, those from `first` on begin anew before it."""
+        if item == _BEGIN:
+            return self._begun((), frozenset(), 0, c)
+        lineages, owed = item
+        found: list[Item] = []
+        for first in range(len(lineages) + 1):
+            ended = [x for i, x in owed if i > first and self.stages[i].hit[x][self.size]]
+            missed = [x for i, x in owed if i <= first and self.stages[i].hit[x][c]]
+            if ended or missed:
+                continue
+            debts = {(i, self.stages[i].to[x][c]) for i, x in owed if i <= first}
+            going = []
+            for i, x in enumerate(lineages[:first]):
+                y = self.stages[i].to[max(x, 0)][c]
+                going.append(GAP if x == GAP else y)
+                debts |= {(i, y)} if x == GAP else set()
+            if any(y != GAP and y in self.stages[i].dead for i, y in enumerate(going)):
+                continue
+            if first < len(lineages) and lineages[first] != GAP:
+                if not self.stages[first].hit[lineages[first]][c]:
+                    continue
+                debts.add((first, self.stages[first].to[lineages[first]][c]))
+            begun = self._begun(tuple(going), frozenset(debts), first, c)
+            # a gap that ends is followed by a match
+            behind_gap = first < len(lineages) and lineages[first] == GAP
+            found += [item for item in begun if not (behind_gap and item[0][first] == GAP)]
+        return found
+
+    def _begun(self, going: tuple[int, ...], owed: Owed, first: int, c: int) -> list[Item]:
+        """The stages from `first` on begin before c, each with an attempt or in a gap."""
+        options = []
+        for stage in self.stages[first:]:
+            y = stage.to[0][c]
+            options.append(
+                ([y] if y not in stage.dead else []) + ([GAP] if y not in stage.sure else [])
+            )
+        found: list[Item] = []
+        for fresh in product(*options):
+            gaps = {
+                (first + k, self.stages[first + k].to[0][c])
+                for k, x in enumerate(fresh)
+                if x == GAP
+            }
+            alive = {(i, x) for i, x in owed | gaps if x not in self.stages[i].dead}
+            found.append((going + fresh, frozenset(alive)))
+        return found
+
+    # ------------------------------------------------------------------ right of the cut
+
+    def _first(self, lineages: tuple[int, ...], owed: Owed, c: int) -> set[Threat]:
+        """What may prove the cut of an item wrong, behind the first symbol."""
+        found: set[Threat] = set()
+        above: Above = ()
+        for i, x in enumerate(lineages):
+            stage, onward = self.stages[i], self._onward(above, c)
+            if onward is None:
+                break
+            start = stage.to[0][c]
+            if x == GAP:
+                if i == self.last:
+                    return (
+                        found if start in stage.sure else found | {("unmatched", i, onward, start)}
+                    )
+                if start in stage.sure:
+                    break
+                above = (*above, frozenset(o for j, o in owed if j == i))
+                continue
+            y, edge = stage.to[x][c], stage.hit[x][c]
+            if i == self.last or not stage.hit[x][self.size]:
+                if edge != stage.hit[x][self.size]:
+                    return found | {self._broken(i, onward)}
+                return found if y in stage.dead else found | {("longer", i, onward, y)}
+            found.add(("unclean", i, onward, y, start, False, edge, edge))
+            above = (*above, x)
+        return found
+
+    def _step(self, threat: Threat, d: int) -> list[Threat]:
+        """What is left of a threat behind symbol d, the end of the text among them."""
+        if threat == WRONG:
+            return [WRONG]
+        kind, i, above, *states = threat
+        stage, ends, onward = self.stages[i], self._may_end(above, d), self._onward(above, d)
+        if kind == "broken":
+            return [WRONG] if ends else [] if onward is None else [("broken", i, onward)]
+        if kind == "unclean":
+            return self._step_unclean(threat, d)
+        (x,) = states
+        if ends and stage.hit[x][self.size] == (kind == "longer"):
+            return [WRONG]
+        if onward is None:
+            return []
+        y = stage.to[x][d]
+        if stage.hit[x][d]:
+            return [self._broken(i, onward)] if kind == "longer" else []
+        if y in (stage.dead if kind == "longer" else stage.sure):
+            return []
+        return [(kind, i, onward, y)]
+
+    def _step_unclean(self, threat: Threat, d: int) -> list[Threat]:
+        _, i, above, x, y, had, same, edge = threat
+        stage, onward = self.stages[i], self._onward(above, d)
+
+        def after(symbol: int) -> tuple[bool, bool]:
+            first, second = stage.hit[x][symbol], stage.hit[y][symbol]
+            return had or first, (first and second) if first or second else same
+
+        moved, agreed = after(self.size)
+        if self._may_end(above, d) and not (agreed if moved else edge):
+            return [WRONG]
+        if onward is None:
+            return []
+        had, same = after(d)
+        x, y = stage.to[x][d], stage.to[y][d]
+        good = same if had else edge
+        if good and (x == y or (x in stage.dead and (not had or y in stage.dead))):
+            return []
+        return [("unclean", i, onward, x, y, had, same, edge)]
+
+    def _broken(self, i: int, onward: Above) -> Threat:
+        return ("broken", i, onward) if onward else WRONG
+
+    def _may_end(self, above: Above, d: int) -> bool:
+        """The text inside these pieces may end before symbol d."""
+        if not above:
+            return d == self.size
+        stage, going = self.stages[len(above) - 1], above[-1]
+        attempts = going if isinstance(going, frozenset) else frozenset({going})
+        gap = attempts is going
+        at_end = any(stage.hit[x][self.size] for x in attempts)
+        if self._may_end(above[:-1], d) and at_end != gap:
+            return True
+        if d == self.size or self._onward(above[:-1], d) is None:
+            return False
+        quiet = all(stage.to[x][d] not in stage.sure for x in attempts)
+        if gap:
+            quiet = quiet and not any(stage.hit[x][d] for x in attempts)
+            return quiet and stage.to[0][d] not in stage.dead
+        return quiet and stage.hit[going][d]
+
+    def _onward(self, above: Above, d: int) -> Above | None:
+        """The pieces behind symbol d, if they may go on over it."""
+        found: list[Any] = []
+        for stage, going in zip(self.stages, above, strict=False):
+            if isinstance(going, frozenset):
+                moved = {stage.to[x][d] for x in (*going, 0)} if d < self.size else set()
+                if any(stage.hit[x][d] for x in going) or moved & stage.sure:
+                    return None
+                found.append(frozenset(moved - stage.dead))
+            elif d == self.size or stage.to[going][d] in stage.dead:
+                return None
+            else:
+                found.append(stage.to[going][d])
+        return None if d == self.size else tuple(found)
+
+    def _is_safe(self, threat: Threat) -> bool:
+        """No text makes it come true."""
+        if threat not in self._safe:
+            seen, todo = {threat}, [threat]
+            while todo and WRONG not in seen:
+                here = todo.pop()
+                new = {each for d in range(self.size + 1) for each in self._step(here, d)} - seen
+                seen |= new
+                todo += new
+                if len(seen) > MOST_ITEMS:
+                    raise RefusedProofError("too many threats")
+            self._safe[threat] = WRONG not in seen
+        return self._safe[threat]

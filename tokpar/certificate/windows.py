@@ -1,0 +1,107 @@
+"""Checks windows of one Split from the proof that came with them (Theorems 40, 41 and 44)."""
+
+from __future__ import annotations
+
+from tokpar.certificate.window_machine import Machine, RefusedProofError
+
+Owed = frozenset[int]
+Item = tuple[int, Owed]
+"""An attempt in this state, or `GAP` or `BEGIN`, if those that are owed never match again."""
+
+GAP, BEGIN = -1, -2
+MOST_ITEMS = 20_000
+
+
+class WindowChecker(Machine):
+    """The windows of one pattern, by a proof that holds; raises `RefusedProofError` for others."""
+
+    def __init__(self, proof: str) -> None:
+        super().__init__(proof)
+        self._sets: list[frozenset[Item]] = []
+        self._numbers: dict[frozenset[Item], int] = {}
+        self._moved: dict[tuple[int, int], int] = {}
+        self._begin = self._number(frozenset({(BEGIN, frozenset())}))
+        self._anywhere = self._number(self._everything())
+
+    def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
+        """Why the cut between these symbols is not proved, or None. `anchored`: the left part is
+        all of the text, or all behind a cut whose own window ends in it."""
+        if not left or not right or not all(0 <= c < self.size for c in (*left, *right)):
+            return "no window"
+        here = self._begin if anchored else self._anywhere
+        for c in left:
+            key = here, c
+            if key not in self._moved:
+                moved = (new for item in self._sets[here] for new in self._moves(item, c))
+                self._moved[key] = self._number(frozenset(moved))
+            here = self._moved[key]
+        for item in self._sets[here]:
+            why = self._refute(item, right)
+            if why is not None:
+                return why
+        return None
+
+    def _number(self, items: frozenset[Item]) -> int:
+        if items not in self._numbers:
+            self._numbers[items] = len(self._sets)
+            self._sets.append(items)
+        return self._numbers[items]
+
+    def _everything(self) -> frozenset[Item]:
+        """The items after any text, each with the least obligations."""
+        least: dict[int, list[Owed]] = {}
+        todo: list[Item] = [(BEGIN, frozenset())]
+        count = 0
+        while todo:
+            x, owed = todo.pop()
+            known = least.setdefault(x, [])
+            if any(less <= owed for less in known):
+                continue
+            known[:] = [more for more in known if not owed <= more] + [owed]
+            count += 1
+            if count > MOST_ITEMS:
+                raise RefusedProofError("too many items")
+            for c in range(self.size):
+                todo += self._moves((x, owed), c)
+        return frozenset((x, owed) for x, known in least.items() for owed in known)
+
+    def _fresh(self, c: int, owed: Owed) -> list[Item]:
+        """An attempt begins before c; or it will fail, and c is in a gap."""
+        y = self.to[0][c]
+        items = [(y, owed)] if y not in self.dead else []
+        return items if y in self.sure else [*items, (GAP, owed | self._debt(y))]
+
+    def _moves(self, item: Item, c: int) -> list[Item]:
+        x, before = item
+        if any(self.hit[y][c] for y in before):
+            return []
+        owed = frozenset().union(*(self._debt(self.to[y][c]) for y in before))
+        if x in (GAP, BEGIN):
+            return self._fresh(c, owed)
+        y = self.to[x][c]
+        going = [(y, owed)] if y not in self.dead else []
+        return going + (self._fresh(c, owed | self._debt(y)) if self.hit[x][c] else [])
+
+    def _debt(self, y: int) -> Owed:
+        return frozenset() if y in self.dead else frozenset({y})
+
+    def _refute(self, item: Item, right: list[int]) -> str | None:
+        """Why this item speaks against the cut, or None."""
+        x, owed = item
+        if any(self.hit[y][self.size] for y in owed):
+            return None
+        if x == GAP:
+            y = self.to[0][right[0]]
+            for c in right[1:]:
+                if self.hit[y][c]:
+                    return None
+                y = self.to[y][c]
+            return None if y in self.sure else "a gap may go on over the cut"
+        if self.hit[x][self.size] != self.hit[x][right[0]]:
+            return "the cut itself is seen"
+        y = self.to[x][right[0]]
+        for c in right[1:]:
+            if self.hit[y][c]:
+                return "a longer match"
+            y = self.to[y][c]
+        return None if y in self.dead else "perhaps a longer match"

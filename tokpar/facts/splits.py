@@ -1,0 +1,52 @@
+"""From a row of Splits to its windows: parse, ask the engine, build the machines, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tokpar.facts.alphabet import alphabet
+from tokpar.facts.automaton import automaton
+from tokpar.facts.budget import SECONDS, Budget
+from tokpar.facts.expression import sources
+from tokpar.facts.kept_members import kept_members
+from tokpar.facts.members import EVERY
+from tokpar.facts.reader import parse_expression
+from tokpar.facts.tables import Ranges
+from tokpar.facts.windows import Decision, Windows
+
+
+@dataclass(frozen=True)
+class Split:
+    """One stage of a pre-tokenizer: matches and gaps of a pattern are pieces of their own."""
+
+    pattern: str
+    engine: str
+
+
+Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
+"""(classes, engine) -> code points of each."""
+
+
+def decide_windows(
+    splits: Sequence[Split],
+    ask: Ask = kept_members,
+    asked: Ranges = EVERY,
+    seconds: float = SECONDS,
+) -> Windows:
+    """The windows of a row of Splits, of texts over the code points `asked`; raises
+    `UnsupportedPatternError` with the reason. `seconds` bound the work but for asking."""
+    budget = Budget(seconds)
+    trees = [parse_expression(split.pattern, split.engine) for split in splits]
+    parsed = list(zip(trees, (split.engine for split in splits), strict=True))
+    classes: dict[Hashable, Ranges] = {}
+    for engine in sorted({engine for _, engine in parsed}):
+        wanted = {source for tree, own in parsed if own == engine for source in sources(tree)}
+        for source, ranges in ask(wanted, engine).items():
+            classes[engine, source] = ranges
+    symbols = alphabet(classes, asked)
+    machines = []
+    for tree, engine in parsed:
+        sets = {source: symbols.sets[engine, source] for source in sources(tree)}
+        machines.append(automaton(tree, sets, symbols.size, budget))
+    return Windows(symbols, Decision(machines, budget))
