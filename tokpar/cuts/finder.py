@@ -79,7 +79,9 @@ class CutFinder:
 
     def certify_context(self, text: str, p: int) -> Seam | None:
         """The same by rules K1, K2 and K3 alone, which look at nothing but what is beside `p`."""
-        if self.refusal is not None or not 0 < p < len(text):
+        if not 0 < p < len(text):
+            return None
+        if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
         return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
 
