@@ -18,8 +18,9 @@ from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, 
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.toy import Toy
 from tokpar.errors import EngineError
+from tokpar.executors.native import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import MemoExecutor, ThreadExecutor
+from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.results import Results
 from tokpar.types import Rows

@@ -20,9 +20,9 @@ from tests.tokenizers_drawn import Added, named_tokenizers
 from tests.toy import Toy
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
+from tokpar.combining import chosen
 from tokpar.errors import LossyError, OptionError, UnknownNameError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.loading import chosen
 from tokpar.methods.cut import CutSplitter
 from tokpar.overlap.chunks import chunks_between
 from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter

@@ -27,9 +27,10 @@ from tokpar.agreement.differing import simplest, smallest
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.conform import corpus
+from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import NativeExecutor, ThreadExecutor
+from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate

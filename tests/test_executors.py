@@ -21,9 +21,10 @@ import tokpar
 from tests.conftest import below_one
 from tokpar import limits as workers_module
 from tokpar.errors import EngineError, OptionError
+from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
-from tokpar.executors.threads import NativeExecutor, Pooled, ThreadExecutor, blocks, dealt
+from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
 from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.limits import worker_count

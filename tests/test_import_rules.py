@@ -27,7 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mending", "results"}),
     frozenset({"pipeline", "streaming", "training", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
-    frozenset({"loading"}),
+    frozenset({"combining", "loading"}),
     frozenset({"encoder"}),
     frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
     frozenset({"bench", "explain", "testing"}),

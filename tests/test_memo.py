@@ -25,7 +25,7 @@ from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, segments_of, sep
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.executors.threads import MemoExecutor, NativeExecutor
+from tokpar.executors.native import MemoExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
 from tokpar.kernels import SPACES
 from tokpar.mending import Method, Recount

@@ -40,8 +40,8 @@ ADAPTERS = {"huggingface": "hf_lines"} | {
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower, or approximate."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
-    ("memo", ("threads", "MemoExecutor"), lambda it: isinstance(it, Remembers) and it.remembers),
-    ("native", ("threads", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
+    ("memo", ("native", "MemoExecutor"), lambda it: isinstance(it, Remembers) and it.remembers),
+    ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
     ("processes", ("processes", "ProcessExecutor"), lambda it: isinstance(it, HasSpec)),
     ("threads", ("threads", "ThreadExecutor"), lambda it: facts_of(it).releases_gil),
 )

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokpar import pipeline
 from tokpar.certificate.findings import CheckReport
+from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.limits import worker_count
-from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, StrategyName, chosen, load
+from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report

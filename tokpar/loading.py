@@ -1,18 +1,15 @@
-"""What a caller has (an object, a path, a name) becomes a tokenizer adapter; and what it names, a
-strategy or its two parts, how texts are split and merged."""
+"""What a caller has (an object, a path, a name) becomes a tokenizer adapter."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from tokpar.errors import LossyError, OptionError, UnknownNameError
-from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerAdapter
-from tokpar.registry import build_strategy, own_options, registry, require_options
+from tokpar.errors import OptionError, UnknownNameError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.registry import registry
 
 DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
@@ -121,85 +118,3 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
         return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
     raise UnknownNameError("tokenizer", type(source).__name__, known)
-
-
-StrategyName = str | tuple[str | Splitter, str | Merger]
-"""A registered strategy; or a splitter and a merger, each a name or an object, and for two names
-"lines+edges" will do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A strategy to be used. `tunable`: the caller set nothing, so that sizes may be fitted."""
-
-    name: str
-    splitter: Splitter
-    merger: Merger
-    tunable: bool
-
-
-def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate: bool) -> Chosen:
-    """The parts of a strategy, made with `options`.
-
-    Of two parts that are combined nothing is promised: without `allow_approximate` a seam that no
-    rule licenses is not joined. Raises LossyError for a strategy that is approximate,
-    UnknownNameError, OptionError."""
-    parts = tuple(strategy.split("+")) if isinstance(strategy, str) else strategy
-    if isinstance(strategy, str) and len(parts) == 1:
-        record = registry().strategy(strategy)
-        if not allow_approximate:
-            _require_lossless(record, options)
-        tunable = record.lossless and not options
-        return Chosen(record.name, *build_strategy(record, options), tunable)
-    if not isinstance(parts, tuple) or len(parts) != 2:
-        raise OptionError(
-            "strategy must be a name, or a splitter and a merger, such as ('cut', 'certified'); "
-            f"got {strategy!r}"
-        )
-    found = _combined(*parts, options)
-    if allow_approximate:
-        return found
-    from tokpar.overlap.mergers import LicensedMerger, LicensedSplitter
-
-    splitter, merger = LicensedSplitter(found.splitter), LicensedMerger(found.merger)
-    return replace(found, splitter=splitter, merger=merger)
-
-
-def _combined(splitter: str | Splitter, merger: str | Merger, options: Mapping[str, Any]) -> Chosen:
-    cut, join = _maker(splitter, "splitter"), _maker(merger, "merger")
-    name = "+".join(
-        part if isinstance(part, str) else type(part).__name__ for part in (splitter, merger)
-    )
-    require_options(f"strategy {name!r}", [make for make, _ in (cut, join)], options)
-    cutting, joining = (make(**own_options(make, options)) for make, _ in (cut, join))
-    return Chosen(name, cutting, joining, tunable=cut[1] and not options)
-
-
-def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
-    """What makes a part, and whether it was named; an object takes no options."""
-    if isinstance(part, str):
-        found = registry().splitter_kind if kind == "splitter" else registry().merger_kind
-        return found(part).build, True
-    method = "split" if kind == "splitter" else "merge"
-    if not callable(getattr(part, method, None)):
-        raise OptionError(
-            f"a {kind} must be a name or an object with a {method} method, "
-            f"got {type(part).__name__}"
-        )
-    return lambda: part, False
-
-
-def _require_lossless(record: Strategy, options: Mapping[str, Any]) -> None:
-    options_chosen = [
-        f"{name}={value!r}" for name, value in record.approximate_if if options.get(name) == value
-    ]
-    if record.lossless and not options_chosen:
-        return
-    what = " with ".join([f"strategy {record.name!r}", *options_chosen]) + " is approximate"
-    exact = "strategy='auto'"
-    if record.lossless:
-        exact = f"strategy={record.name!r} without {options_chosen[0]}"
-    raise LossyError(
-        f"{what}: its ids can differ from the serial ones; use {exact} for the exact "
-        "ids, or pass allow_approximate=True"
-    )

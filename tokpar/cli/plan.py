@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.loading import chosen
+    from tokpar.combining import chosen
 
     own = options.strategy_options(arguments)
     strategy = chosen(arguments.strategy, own, allow_approximate=True)
