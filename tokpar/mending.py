@@ -229,6 +229,7 @@ class Work:
 class Recount:
     """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
     has, alone, the ids that it has there (theorem 14), so distinct stretches are encoded once.
+
     `counts`: ids of the text before and behind each region, int64, (regions, 2)."""
 
     text: str

@@ -1,5 +1,6 @@
-"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one. Works on plain
-objects; nothing here knows about plugins, names or defaults."""
+"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one.
+
+Works on plain objects; nothing here knows about plugins, names or defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,11 +37,12 @@ def encode_batch(
     finish: bool = True,
     watch: Watch | None = None,
 ) -> Batch:
-    """The ids of texts, each equal to the tokenizer's own serial call. Texts below `smallest` code
-    points are not cut. `finish=False` leaves out special tokens, truncation and padding. `watch` is
-    told how a text that was cut was joined. Raises what the tokenizer's own call raises for the
-    first text that it refuses, EngineError when it fails on a chunk; of several texts with the
-    number of the text."""
+    """The ids of texts, each equal to the tokenizer's own serial call.
+
+    Texts below `smallest` code points are not cut. `finish=False` leaves out special tokens,
+    truncation and padding. `watch` is told how a text that was cut was joined. Raises what the
+    tokenizer's own call raises for the first text that it refuses, EngineError when it fails on a
+    chunk; of several texts with the number of the text."""
     job = Job(texts, tokenizer, method, watch)
     _split(job, smallest)
     if len(texts) == 1:

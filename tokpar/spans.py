@@ -15,10 +15,11 @@ _FIRST = 1 << 31
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What ids were made of: enough to tell where they lie. `own`: the ids before special tokens,
-    truncation and padding; None if the engine's own call gave the final ones. `layout` gives
-    `numbered(n)`, finished: where each final id came from; None if they were finished as those of a
-    text of its own."""
+    """What ids were made of: enough to tell where they lie.
+
+    `own`: the ids before special tokens, truncation and padding; None if the engine's own call gave
+    the final ones. `layout` gives `numbered(n)`, finished: where each final id came from; None if
+    they were finished as those of a text of its own."""
 
     text: str
     tokenizer: TokenizerAdapter

@@ -43,10 +43,12 @@ class EncodesEagerly(Protocol):
 def stream(
     chunks: Iterable[str], tokenizer: TokenizerAdapter, whole: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
-    """Arrays of ids, none empty; together the ids of the text that the chunks make up. `whole`
-    encodes a whole text, finishing included: what is done at the end where no id is final before.
-    Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that is no
-    str, and what encoding the text would raise, as soon as the part that is to blame is seen."""
+    """Arrays of ids, none empty; together the ids of the text that the chunks make up.
+
+    `whole` encodes a whole text, finishing included: what is done at the end where no id is final
+    before. Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that
+    is no str, and what encoding the text would raise, as soon as the part that is to blame is seen.
+    """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     around = tokenizer.around if isinstance(tokenizer, Finishes) else ()

@@ -38,9 +38,10 @@ class Calls:
 
 @dataclass(frozen=True)
 class Engine:
-    """A package that is an engine. `least`: the oldest version that is known to work. `of_json` and
-    `of_ranks` get the imported package and a file. What they raise is taken for the engine's
-    refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
+    """A package that is an engine. `least`: the oldest version that is known to work.
+
+    `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
+    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
 
     name: str
     least: str

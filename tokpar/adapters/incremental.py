@@ -17,9 +17,10 @@ from tokpar.pure.vocabulary import Vocabulary
 def load(source: object, *, engine: str | None = None, **settings: Any) -> PrefixTokenizer | None:
     """An adapter of what `adapters.pure.load_vocabulary` takes, with its settings and errors; None
     for anything else, or if another `engine` than "incremental" is asked for. OptionError names a
-    merge that does not make the bytes of its parts. One setting more: `properize` (False) gives
-    improper merges a proper order first, as the paper does, and refuses those that have none with
-    an OptionError; the ids are the same either way."""
+    merge that does not make the bytes of its parts.
+
+    One setting more: `properize` (False) gives improper merges a proper order first, as the paper
+    does, and refuses those that have none with an OptionError; the ids are the same either way."""
     if engine not in (None, "incremental"):
         return None
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))

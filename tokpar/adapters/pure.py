@@ -186,6 +186,7 @@ class PureTokenizer(_InPython):
 
 class FileTokenizer(_InPython):
     """The tokenizer of `config`, a parsed ``tokenizer.json``. `finishing`: see `FINISHING`.
+
     Truncation and padding of the file are applied once, to all ids of a text, as HF does."""
 
     def __init__(self, config: dict[str, Any], name: str, **finishing: bool) -> None:

@@ -30,8 +30,9 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class SegmentMemo:
-    """`encode_many`: the engine's batch call. `separator`: see `separator_of`. May be used by
-    several threads. The older half is forgotten when there are too many."""
+    """`encode_many`: the engine's batch call. `separator`: see `separator_of`.
+
+    May be used by several threads. The older half is forgotten when there are too many."""
 
     def __init__(
         self, encode_many: Callable[[Sequence[str]], Sequence[IdArray]], separator: AddedToken

@@ -46,10 +46,12 @@ def load(
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
-    anything else. An encoding that encodes in its own way is never split. `allowed_special` and
-    `disallowed_special` mean what they mean in `Encoding.encode`. A file holds ranks only: the rest
-    comes from `pat_str` and `special_tokens`, or from the known encoding called `name` or like the
-    file's stem. Raises OptionError, FileFormatError, FileNotFoundError."""
+    anything else. An encoding that encodes in its own way is never split.
+
+    `allowed_special` and `disallowed_special` mean what they mean in `Encoding.encode`. A file
+    holds ranks only: the rest comes from `pat_str` and `special_tokens`, or from the known encoding
+    called `name` or like the file's stem. Raises OptionError, FileFormatError, FileNotFoundError.
+    """
     path = path_of(source, ".tiktoken")
     if path is None and not isinstance(source, tiktoken.Encoding):
         return None

@@ -1,4 +1,5 @@
 """Results as pictures, SVG and PNG, one panel each, so that a narrow screen can show them.
+
 matplotlib is imported when something is drawn."""
 
 import io

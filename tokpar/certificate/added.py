@@ -1,5 +1,6 @@
-"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously. Word
-characters and white space are whatever *could* be one: an engine may know fewer."""
+"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously.
+
+Word characters and white space are whatever *could* be one: an engine may know fewer."""
 
 from __future__ import annotations
 
@@ -60,8 +61,9 @@ def _one_occurs(first: str, contents: list[str], text: str) -> bool:
 
 
 class Occurrences:
-    """Where some tokens' contents occur in a text, asked place by place. A run of white space is
-    measured once however many places in a row lie in it."""
+    """Where some tokens' contents occur in a text, asked place by place.
+
+    A run of white space is measured once however many places in a row lie in it."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""

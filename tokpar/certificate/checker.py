@@ -44,6 +44,7 @@ def check(
     encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
 ) -> CheckReport:
     """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
+
     Tokens that tile the text are compared with its characters, others only counted. Without `full`
     only what a rule needs is tokenized: a few tokens around each K5 seam (where truncation or
     padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be. `kind`: one word or two. `message`: what was expected
-    and what was got. `position`: code points, `seam`: index into the planned seams, those made one
-    by one; None where a finding is about the whole."""
+    """One thing that is not as it should be.
+
+    `kind`: one word or two. `message`: what was expected and what was got. `position`: code points,
+    `seam`: index into the planned seams, those made one by one; None where a finding is about the
+    whole."""
 
     kind: str
     message: str
@@ -20,6 +22,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class CheckReport:
     """Result of a check: `seams` were judged, `full` tells whether a serial encode was compared.
+
     `notes`: what could not be checked, in words; they are no findings."""
 
     findings: tuple[Finding, ...]

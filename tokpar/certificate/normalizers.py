@@ -1,6 +1,7 @@
 """What a normalizer makes of the characters around a place. Theorem 6.2 and corrections 0'.5, 0'.6.
+
 Only windows whose image is sure, character by character, are accepted: printable ASCII with
-"\\t\\n\\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002."""
+"\t\n\r", and CJK ideographs 4E00-9FA5 with 3001 and 3002."""
 
 from __future__ import annotations
 
@@ -48,6 +49,7 @@ def image_around(
     text: str, position: int, reach: int, stages: Sequence[NormalizerStage], *, ascii_only: bool
 ) -> Image:
     """At least `reach` normalized characters on either side of a place (fewer at the text's ends).
+
     Raises UnsureError where that cannot be told, or where the stages would not give the same for
     the two sides apart as for the whole."""
     radius = reach + sum(_margin(stages, k) for k in range(len(stages)))

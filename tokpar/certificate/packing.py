@@ -1,4 +1,5 @@
 """Columns of whole numbers as bytes: differences, in the smallest type that holds them, by zlib.
+
 Data only. What a header says of a column is checked before a byte of it is unpacked."""
 
 from __future__ import annotations

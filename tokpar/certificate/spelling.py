@@ -23,8 +23,9 @@ _MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still s
 
 def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> bool:
     """Every id is, by the tokenizer's decoder, the bytes between its edges. False also where that
-    cannot be told: the decoder changes what it joins, or some id has no bytes. `edges`: where each
-    id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it."""
+    cannot be told: the decoder changes what it joins, or some id has no bytes.
+
+    `edges`: where each id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it."""
     if not len(ids):
         return not len(codes)
     most = int(ids.max())

@@ -71,6 +71,7 @@ def sources(arguments: argparse.Namespace) -> Iterator[Source]:
 
 def read_source(name: str) -> Source:
     """The text of a file, or of standard input for "-": every byte of it, newlines as they are.
+
     Raises OSError if it cannot be read, FileFormatError if it is not UTF-8."""
     data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     try:

@@ -21,9 +21,10 @@ Choose = Callable[[TokenizerAdapter, int], Executor]
 
 
 class ProgressExecutor:
-    """Gives groups of texts to another executor and moves a bar after each group. `choose` names
-    that executor for a tokenizer and a length of text in code points; `new_bar` opens a bar of so
-    many code points (tqdm, or anything with its `update` and `close`)."""
+    """Gives groups of texts to another executor and moves a bar after each group.
+
+    `choose` names that executor for a tokenizer and a length of text in code points; `new_bar`
+    opens a bar of so many code points (tqdm, or anything with its `update` and `close`)."""
 
     def __init__(self, choose: Choose, new_bar: Callable[[int], Any]) -> None:
         self._choose = choose

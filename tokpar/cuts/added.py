@@ -45,8 +45,9 @@ def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
 
 @dataclass(frozen=True)
 class AddedTokenGuard:
-    """Decides whether a cut leaves the matching of added tokens as it is. All positions are code
-    points of the text that the tokens are searched in."""
+    """Decides whether a cut leaves the matching of added tokens as it is.
+
+    All positions are code points of the text that the tokens are searched in."""
 
     tokens: tuple[AddedToken, ...]
 

@@ -38,10 +38,12 @@ class Sink(Protocol):
 @dataclass(frozen=True, eq=False)
 class Machine:
     """The states of one pattern, 0 being the start, as flat tables: entry state * width + symbol
-    belongs to reading that symbol there. `after`: the next state. `signs`: what is known then; a
-    match ends before the character (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no
-    match can end later than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`).
-    `at_end`: by state, a match ends where the text does. `symbol_of`: uint8, (0x110000,)."""
+    belongs to reading that symbol there.
+
+    `after`: the next state. `signs`: what is known then; a match ends before the character
+    (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no match can end later than those
+    seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends where
+    the text does. `symbol_of`: uint8, (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int

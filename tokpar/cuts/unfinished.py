@@ -1,5 +1,6 @@
-"""Certified cuts of a text that is still arriving (proofs/stream.md). A cut is final when nothing
-its rule looks at can be changed by what follows."""
+"""Certified cuts of a text that is still arriving (proofs/stream.md).
+
+A cut is final when nothing its rule looks at can be changed by what follows."""
 
 from __future__ import annotations
 

@@ -31,8 +31,9 @@ serve()
 
 
 class WorkerProcess:
-    """A process that answers requests in their order; used by one thread at a time. `make`: a
-    picklable call that makes, in the process, what answers them."""
+    """A process that answers requests in their order; used by one thread at a time.
+
+    `make`: a picklable call that makes, in the process, what answers them."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self.alive = True

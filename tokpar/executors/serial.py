@@ -38,8 +38,10 @@ def encode_rows(
 
 
 def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int = 0) -> Piece:
-    """Ids of a text, and spans where wanted. Raises EngineError for whatever the engine raises,
-    LookupError if it cannot locate its tokens."""
+    """Ids of a text, and spans where wanted.
+
+    Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
+    """
     try:
         if spans and not isinstance(tokenizer, Locates):
             assert isinstance(tokenizer, EncodesMany)

@@ -43,9 +43,10 @@ def dealt(texts: Sequence[str], workers: int, least: int) -> list[range]:
 
 class Pooled:
     """An executor with `workers` threads, started at first use and kept until `close`; usable again
-    afterwards, and by other threads meanwhile. A context manager that closes. After a fork the
-    child starts threads of its own: pools are kept by process id, and an inherited one, whose
-    threads do not exist in the child, is never touched."""
+    afterwards, and by other threads meanwhile. A context manager that closes.
+
+    After a fork the child starts threads of its own: pools are kept by process id, and an
+    inherited one, whose threads do not exist in the child, is never touched."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = self._threads = worker_count(workers)

@@ -104,9 +104,10 @@ def proof_page(seam: Seam, strategy: str) -> str:
 
 
 def shown(text: str) -> str:
-    """`text` on one line, white space visible: "a b\\n" -> "a␣b\\\\n". What cannot be printed, a
-    backslash, the signs that mark tokens and a combining mark in front are escaped; a byte that
-    `surrogateescape` decoded is written as "\\\\xe4"."""
+    """`text` on one line, white space visible: "a b\n" -> "a␣b\\n".
+
+    What cannot be printed, a backslash, the signs that mark tokens and a combining mark in front
+    are escaped; a byte that `surrogateescape` decoded is written as "\\xe4"."""
     return "".join(_shown(char, first=k == 0) for k, char in enumerate(text))
 
 

@@ -1,5 +1,6 @@
-"""What a `tokenizer.json` says about a tokenizer: dict -> Facts. Anything that is not recognised
-makes the facts `unprovable`, with a reason; nothing is guessed."""
+"""What a `tokenizer.json` says about a tokenizer: dict -> Facts.
+
+Anything that is not recognised makes the facts `unprovable`, with a reason; nothing is guessed."""
 
 from __future__ import annotations
 

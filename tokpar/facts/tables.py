@@ -1,5 +1,6 @@
-"""Load the frozen tables; see tables/README.md for their format. `class_of` answers None outside
-the frozen set: nothing may be certified there by class."""
+"""Load the frozen tables; see tables/README.md for their format.
+
+`class_of` answers None outside the frozen set: nothing may be certified there by class."""
 
 from __future__ import annotations
 
@@ -32,9 +33,10 @@ class Spelling:
 @dataclass(frozen=True, eq=False)
 class Family:
     """Safe contexts of one pre-tokenizer. Compared by identity; get it from `family_named`.
-    `pairs[left][right]` and the last entry of each triple is the theorem that proves it. `triples`
-    are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right, theorem).
-    `universal` is the white space y that U1 admits: "not_newline", "any" or None."""
+
+    `pairs[left][right]` and the last entry of each triple is the theorem that proves it.
+    `triples` are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right,
+    theorem). `universal` is the white space y that U1 admits: "not_newline", "any" or None."""
 
     name: str
     sources: tuple[Spelling, ...]
@@ -111,8 +113,9 @@ def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
 
 @lru_cache(maxsize=64)
 def pair_pattern(family: Family) -> re.Pattern[str]:
-    """Zero-width: matches at p exactly where the characters around p are a certified pair. Left
-    classes with the same right set share one branch, the largest first."""
+    """Zero-width: matches at p exactly where the characters around p are a certified pair.
+
+    Left classes with the same right set share one branch, the largest first."""
     rows: dict[frozenset[str], list[tuple[int, int]]] = {}
     for left, row in family.pairs.items():
         if row:

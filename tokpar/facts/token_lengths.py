@@ -89,8 +89,9 @@ class Vocabulary:
         return 0
 
     def forced(self, text: str, piece: tuple[int, int], start: int, stop: int) -> int | None:
-        """The first place in [start, stop) across which no token occurs in text[slice(*piece)]. All
-        in code points, piece[0] < start, stop <= piece[1]. None if there is none."""
+        """The first place in [start, stop) across which no token occurs in text[slice(*piece)].
+
+        All in code points, piece[0] < start, stop <= piece[1]. None if there is none."""
         low = max(piece[0], start - self.longest)
         data = text[low : min(piece[1], stop + self.longest)].encode()
         offset = len(text[low:start].encode())

@@ -20,8 +20,9 @@ _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
 
 @dataclass(frozen=True)
 class CutSplitter:
-    """Chunks of at least `chunk_chars` code points, each ending at the next certified cut. None: a
-    size that suits the tokenizer and the text. Attempt 1 and later: one chunk."""
+    """Chunks of at least `chunk_chars` code points, each ending at the next certified cut.
+
+    None: a size that suits the tokenizer and the text. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
 

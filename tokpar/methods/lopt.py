@@ -30,6 +30,7 @@ OVERLAP_CHARS = 512
 class LoptSplitter:
     """Chunks text[Lc * (i - 1) : Lc * i + Lo], Lc doubled in each attempt after the first; without
     `chunk_chars` Lc is four times the size of other strategies' chunks: each seam costs a match.
+
     `plan_cuts`: look for a certified cut in each overlap, and let an overlap without one reach on
     to the next, so that on ordinary text nothing is ever tried again."""
 

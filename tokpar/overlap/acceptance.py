@@ -1,4 +1,5 @@
 """What makes a seam between two overlapping chunks acceptable: a rule, or what a paper published.
+
 Each acceptance looks at one overlap and answers with a join, or None."""
 
 import re
@@ -26,6 +27,7 @@ Accept = Callable[[Overlap, Licences, int], Join | None]
 @dataclass(frozen=True, slots=True)
 class Match:
     """The longest run of tokens that both sides found one after the other at the same places.
+
     `left` and `right`: numbers, in the overlap, of the first token after the run. `tokens`: how
     many it has; `start`, `stop`: its bytes from the start of the overlap."""
 

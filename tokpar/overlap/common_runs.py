@@ -1,4 +1,5 @@
 """Chunks that overlap joined at the longest run of ids that two pieces have in common.
+
 ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing."""
 
 from collections.abc import Sequence
@@ -70,9 +71,10 @@ def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
 
 
 def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
-    """The same join with a rule, if it parts the tokens of both sides at a certified cut. Not at a
-    space that would have to be left out (absorb rule), nor beyond the right chunk's own share,
-    where the next seam may stand."""
+    """The same join with a rule, if it parts the tokens of both sides at a certified cut.
+
+    Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
+    share, where the next seam may stand."""
     before = join.left - overlap.left_first
     if before < 1 or not join.right:
         return None
@@ -84,11 +86,12 @@ def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
 
 
 def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
-    """(i, j, length) of the longest run of ids in both rows, left[i : i + length] and right[j : j +
-    length]: [1, 2, 3, 9] and [5, 2, 3] -> (1, 1, 2). Of several the last one in `left`, then the
-    last one in `right`, as ParallelTokenizer takes it (it searches both rows backwards). No common
-    id: (len(left), 0, 0). Exact, without hashing: windows of 1, 2, 4, ... ids are numbered by
-    sorting, at most 2 log2(n) sorts of n numbers."""
+    """(i, j, length) of the longest run of ids in both rows, left[i : i + length] and
+    right[j : j + length]: [1, 2, 3, 9] and [5, 2, 3] -> (1, 1, 2).
+
+    Of several the last one in `left`, then the last one in `right`, as ParallelTokenizer takes it
+    (it searches both rows backwards). No common id: (len(left), 0, 0). Exact, without hashing:
+    windows of 1, 2, 4, ... ids are numbered by sorting, at most 2 log2(n) sorts of n numbers."""
     count = len(left)
     both = np.concatenate([left.astype(np.int64), [-1], right.astype(np.int64)])
     doubled = [_numbered(both, count)]  # of the windows of 2**k ids, by where they start

@@ -1,5 +1,6 @@
-"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it. The
-rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased."""
+"""BERT's ``vocab.txt``, which lists tokens only, as the ``tokenizer.json`` that HF makes of it.
+
+The rest is the same for all of BERT's vocabularies, but for one switch: cased or uncased."""
 
 import os
 import re

@@ -118,8 +118,9 @@ class Dictionary:
 
 
 def dictionary_of(vocabulary: Vocabulary) -> Dictionary:
-    """The normalized dictionary of a byte-level vocabulary, proper or not. OptionError if a merge
-    does not make the bytes of its parts."""
+    """The normalized dictionary of a byte-level vocabulary, proper or not.
+
+    OptionError if a merge does not make the bytes of its parts."""
     name, tokens, whole_piece = vocabulary.name, vocabulary.tokens, vocabulary.whole_piece
     if vocabulary.semantics == "pairs":
         return dictionary(name, tokens, _pair_rules(vocabulary), whole_piece)

@@ -16,8 +16,9 @@ T = TypeVar("T")
 
 
 class Model(Protocol):
-    """Turns one pre-token, already normalized, into ids. Safe to share between threads. Byte-level
-    models take the piece as plain text too, and its UTF-8 bytes by themselves."""
+    """Turns one pre-token, already normalized, into ids. Safe to share between threads.
+
+    Byte-level models take the piece as plain text too, and its UTF-8 bytes by themselves."""
 
     def encode(self, piece: str) -> Sequence[int]:
         """Ids of one pre-token; of "", none. EngineError where the engine fails as well."""
@@ -36,6 +37,7 @@ class EncodesAll(Model, Protocol):
 
 def read_model(config: Config, byte_level: bool) -> EncodesAll:
     """The "model" object of a ``tokenizer.json``. `byte_level`: its pre-tokenizer is ByteLevel.
+
     FileFormatError names the part that is unsupported or broken, without the path of the file."""
     if not isinstance(config, Mapping):
         raise FileFormatError(f"model: expected an object, got {type(config).__name__}")

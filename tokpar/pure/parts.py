@@ -1,5 +1,6 @@
-"""Small readers for the JSON parts of a ``tokenizer.json``: each gives a value or refuses it. Their
-FileFormatError names the part, not the file; whoever opened the file adds its path."""
+"""Small readers for the JSON parts of a ``tokenizer.json``: each gives a value or refuses it.
+
+Their FileFormatError names the part, not the file; whoever opened the file adds its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar

@@ -70,10 +70,11 @@ def replaced(pattern: AnyPattern, content: str, text: str) -> str:
 
 
 def divided(matches: Iterable[Slice], length: int, behavior: Behavior, invert: bool) -> list[Slice]:
-    """What is left of a text of `length` characters that is split at `matches`. With matches (1, 2)
-    and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each by itself;
-    "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before or after it,
-    of several matches in a row only the nearest. `invert`: gaps are the matches."""
+    """What is left of a text of `length` characters that is split at `matches`.
+
+    With matches (1, 2) and (2, 3) in a text of 4: "Removed" leaves (0, 1), (3, 4); "Isolated" each
+    by itself; "Contiguous" (0, 1), (1, 3), (3, 4); the merged ones join a match to the gap before
+    or after it, of several matches in a row only the nearest. `invert`: gaps are the matches."""
     parts = _tiled(matches, length, invert)
     if behavior in ("Removed", "Isolated"):
         return [part for part, matched in parts if behavior == "Isolated" or not matched]

@@ -136,6 +136,7 @@ class Stages:
 
 class PreTokenizer(Stages):
     """Splits by each pattern in turn; a later pattern sees one piece of the earlier ones at a time.
+
     `keep_gaps`: text between matches is a piece too (HF), else it is dropped (tiktoken)."""
 
     def __init__(self, patterns: Iterable[str], engine: Engine, keep_gaps: bool) -> None:

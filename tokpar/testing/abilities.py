@@ -1,5 +1,6 @@
-"""Checks of the other abilities of an adapter, as far as it has them. Of finishing, numbers in the
-place of ids tell where each final id came from."""
+"""Checks of the other abilities of an adapter, as far as it has them.
+
+Of finishing, numbers in the place of ids tell where each final id came from."""
 
 from collections.abc import Iterator, Sequence
 

@@ -35,9 +35,11 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Check:
-    """One sentence of a contract and the function that tests it. `look` gets a text, or all texts
-    of the pool if `together`. What it raises is a complaint, too, except `SetAsideError`.
-    `repeatable`: it answers the same each time, so that a failing text can be made smaller."""
+    """One sentence of a contract and the function that tests it.
+
+    `look` gets a text, or all texts of the pool if `together`. What it raises is a complaint, too,
+    except `SetAsideError`. `repeatable`: it answers the same each time, so that a failing text
+    can be made smaller."""
 
     name: str
     contract: str

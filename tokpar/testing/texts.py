@@ -281,9 +281,10 @@ def texts(
     surrogates: bool = False,
     max_size: int = 2000,
 ) -> Texts:
-    """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`. `added`: contents of added
-    tokens to draw whole and in parts. `tokens`: texts of some tokens of the vocabulary.
-    `surrogates`: also lone ones."""
+    """Nasty texts, mostly of 0 to 400 code points, sometimes `max_size`.
+
+    `added`: contents of added tokens to draw whole and in parts. `tokens`: texts of some tokens of
+    the vocabulary. `surrogates`: also lone ones."""
     kinds = [fragments()] * 4
     kinds += [added_fragments(added)] * 3 if added else []
     kinds += [made_of(tokens)] if tokens else []

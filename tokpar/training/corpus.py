@@ -57,9 +57,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Where a text may be divided. `special_tokens`: divided before one. `cuts`: matches, of zero
-    width, where pre-tokens end whatever surrounds the two characters there; None if nothing is
-    known of the pattern."""
+    """Where a text may be divided.
+
+    `special_tokens`: divided before one. `cuts`: matches, of zero width, where pre-tokens end
+    whatever surrounds the two characters there; None if nothing is known of the pattern."""
 
     special_tokens: Sequence[str]
     cuts: re.Pattern[str] | None = None

@@ -47,11 +47,12 @@ def learn_merges(
     ties: Ties,
     moved: Callable[[int], object] = lambda merges: None,
 ) -> list[Pair]:
-    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``. `words`:
-    pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of each of the
-    256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left id, right id),
-    "lexicographic" the greatest (left bytes, right bytes). `moved` is told how many more merges are
-    made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
+    """The merges, first to last; merge k makes the id ``max(byte_ids) + 1 + k``.
+
+    `words`: pre-tokens and how often each occurs; their order does not matter. `byte_ids`: id of
+    each of the 256 bytes. `ties`: of the most frequent pairs "huggingface" takes the least (left
+    id, right id), "lexicographic" the greatest (left bytes, right bytes). `moved` is told how
+    many more merges are made. {b"abab": 2, b"b": 1} -> ("a", "b"), then ("ab", "ab")."""
     state = _State(words, byte_ids, limits, ties)
     merges: list[Pair] = []
     while len(merges) < limits.merges and (pair := state.most_frequent()):

@@ -64,9 +64,10 @@ def _call(name: str) -> Callable[..., Any]:
 
 
 class HfView(View):
-    """See the module and docs/views.md. Thread-safe. Raises OptionError. `tokenizer` gives the
-    encoder's adapter as it is now; `split(text, adapter)` encodes in parallel and adds no special
-    tokens; texts below `smallest_split` code points are not worth that."""
+    """See the module and docs/views.md. Thread-safe. Raises OptionError.
+
+    `tokenizer` gives the encoder's adapter as it is now; `split(text, adapter)` encodes in parallel
+    and adds no special tokens; texts below `smallest_split` code points are not worth that."""
 
     _original = "the transformers tokenizer"
     is_fast = True
@@ -118,6 +119,7 @@ class HfView(View):
         **others: Any,
     ) -> Any:
         """The columns of one text or of a list of texts; the arguments are those of transformers.
+
         Raises OptionError for what a view does not offer and for what transformers refuses,
         ImportError where torch is asked for and missing, LookupError where offsets are not known,
         and what the tokenizer itself raises for a text (lone surrogates)."""

@@ -25,9 +25,11 @@ _NOT_OFFERED = {
 
 class Call:
     """What to do with the ids of the texts; defaults are those of `original`, a transformers
-    tokenizer or what stands for one. Raises OptionError. `truncation`, `padding`: None or the
-    strategy's name. `max_length`: ids, special tokens counted. `returned`: column -> asked for, or
-    None for the default; `columns`: those of the result, in order."""
+    tokenizer or what stands for one. Raises OptionError.
+
+    `truncation`, `padding`: None or the strategy's name. `max_length`: ids, special tokens counted.
+    `returned`: column -> asked for, or None for the default; `columns`: those of the result, in
+    order."""
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ def _read(name: str) -> property:
 
 class TiktokenView(View):
     """See the module and docs/views.md: results and errors are those of the Encoding. Thread-safe.
+
     `allowed_special` and `disallowed_special` are those of each call; what the encoder's tokenizer
     was loaded with does not matter. `split(text, adapter)` encodes in parallel; texts below
     `smallest_split` code points are not worth that. Raises OptionError."""
