@@ -536,7 +536,7 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     """The seam with one field shifted or swapped, its token count left as it is."""
     change = functools.partial(dataclasses.replace, seam)
     yield from (change(position=seam.position + step) for step in (-1, 1))
-    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8"]
+    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9"]
     yield from (change(rule=rule) for rule in rules if rule != seam.rule)
     theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)

@@ -60,7 +60,7 @@ def _matched_by_regex(source: str, text: str) -> BoolArray:
     import regex
 
     inside = np.zeros(len(text), np.bool_)
-    for match in regex.finditer(source, text):
+    for match in regex.finditer(source, text, regex.VERSION0):
         inside[match.start() : match.end()] = True
     return inside
 
@@ -102,7 +102,7 @@ def _with_regex(sources: Sequence[str]) -> dict[str, Ranges]:
 
     found: dict[str, Ranges] = {}
     for source in sources:
-        pattern = regex.compile(f"(?:{source})+")
+        pattern = regex.compile(f"(?:{source})+", regex.VERSION0)
         found[source] = _joined(
             (low + match.start(), low + match.end() - 1)
             for low, text in _blocks()
