@@ -15,7 +15,7 @@ from tests.patterns_drawn import CATEGORIES, patterns
 from tests.windows_brute import BoolArray, Brute, ask, asked, edges_of
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 from tokpar.facts.pattern import UnsupportedPatternError
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import load_families
 from tokpar.facts.windows import Windows
 
@@ -54,7 +54,7 @@ CASES = [
 IN_QUICK = [(name, engine) for name, engine in CASES if engine == "regex" or "100" in name]
 
 
-def decided(splits: Sequence[Split], atoms: str) -> Windows:
+def decided(splits: Sequence[SplitStage], atoms: str) -> Windows:
     return decide_windows(splits, ask(atoms), asked(atoms))
 
 
@@ -112,7 +112,7 @@ def check_witness(windows: Windows, brute: Brute, left: str, right: str) -> None
 @pytest.mark.parametrize(("name", "engine"), cases(CASES, IN_QUICK))
 def test_windows_of_real_patterns_are_exactly_the_safe_ones(name: str, engine: str) -> None:
     sources, atoms = REAL[name]
-    splits = [Split(pattern, engine) for pattern in sources]
+    splits = [SplitStage(pattern, engine) for pattern in sources]
     brute = Brute(splits, atoms, 4 if is_quick() or engine != "regex" else 6)
     windows = decided(splits, atoms)
     assert check_certified(windows, brute) > 100
@@ -121,19 +121,19 @@ def test_windows_of_real_patterns_are_exactly_the_safe_ones(name: str, engine: s
 
 
 @st.composite
-def split(draw: st.DrawFn, engine: str, covering: bool | None = None) -> Split:
+def split(draw: st.DrawFn, engine: str, covering: bool | None = None) -> SplitStage:
     pattern = draw(patterns(kinds=("", "", "", "+", "?"), covering=covering)).alternatives
     if engine != "regex" and draw(st.booleans()):
         pattern = pattern.replace(r"(?!\S)", "$")
-    return Split(pattern, engine)
+    return SplitStage(pattern, engine)
 
 
 @st.composite
-def rows(draw: st.DrawFn, engine: str) -> list[Split]:
+def rows(draw: st.DrawFn, engine: str) -> list[SplitStage]:
     return [draw(split(engine, covering=False)) for _ in range(draw(st.integers(2, 3)))]
 
 
-def windows_or_none(splits: Sequence[Split], atoms: str) -> Windows:
+def windows_or_none(splits: Sequence[SplitStage], atoms: str) -> Windows:
     try:
         return decided(splits, atoms)
     except UnsupportedPatternError:
@@ -175,7 +175,7 @@ def test_patterns_with_one_changed_character_are_decided_or_refused(engine: str)
     decided_at_all = 0
     for _ in range(drawn(60)):
         sources, atoms = REAL[random.choice(names)]
-        splits = [Split(changed(sources[0], random), engine)]
+        splits = [SplitStage(changed(sources[0], random), engine)]
         if not accepted(splits, atoms):
             continue
         try:
@@ -188,7 +188,7 @@ def test_patterns_with_one_changed_character_are_decided_or_refused(engine: str)
     assert decided_at_all > 3
 
 
-def accepted(splits: Sequence[Split], atoms: str) -> bool:
+def accepted(splits: Sequence[SplitStage], atoms: str) -> bool:
     """The engine takes the pattern, and every text over the atoms has pieces."""
     try:
         edges = edges_of(splits, list(atoms))

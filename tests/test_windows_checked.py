@@ -27,20 +27,20 @@ from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_rows import RowChecker
 from tokpar.certificate.windows import WindowChecker
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows
 
 PATTERNS = {
-    "gpt2": Split(GPT2, "regex"),
-    "cl100k": Split(CL100K, "regex"),
-    "cl100k_tiktoken": Split(CL100K_TIKTOKEN, "fancy-regex"),
-    "qwen2": Split(QWEN2, "regex"),
-    "o200k": Split(O200K, "regex"),
-    "tekken": Split(TEKKEN, "regex"),
-    "gaps": Split(r"\p{L}+(?!\s)|\p{N}{2}", "regex"),
-    "nested": Split(r"a(?:b*+aa)|b(?:(?:a*c)+d){1,2}|c(?:a|b*)?d|[\s\S]", "regex"),
-    "lazy": Split(r"a+?b|(?:ab|a)(?=1)|\s++a?", "regex"),
+    "gpt2": SplitStage(GPT2, "regex"),
+    "cl100k": SplitStage(CL100K, "regex"),
+    "cl100k_tiktoken": SplitStage(CL100K_TIKTOKEN, "fancy-regex"),
+    "qwen2": SplitStage(QWEN2, "regex"),
+    "o200k": SplitStage(O200K, "regex"),
+    "tekken": SplitStage(TEKKEN, "regex"),
+    "gaps": SplitStage(r"\p{L}+(?!\s)|\p{N}{2}", "regex"),
+    "nested": SplitStage(r"a(?:b*+aa)|b(?:(?:a*c)+d){1,2}|c(?:a|b*)?d|[\s\S]", "regex"),
+    "lazy": SplitStage(r"a+?b|(?:ab|a)(?=1)|\s++a?", "regex"),
 }
 
 
@@ -49,7 +49,7 @@ def windows_of(name: str) -> Windows:
     return decide_windows([PATTERNS[name]])
 
 
-def proof_of(windows: Windows, split: Split) -> str:
+def proof_of(windows: Windows, split: SplitStage) -> str:
     (proof,) = prove_windows(windows, [split])
     return proof.to_json()
 
@@ -96,13 +96,13 @@ def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
         assert differing(windows, checker, left, right) == []
 
 
-def rows_checker(windows: Windows, splits: Sequence[Split]) -> RowChecker:
+def rows_checker(windows: Windows, splits: Sequence[SplitStage]) -> RowChecker:
     return RowChecker([proof.to_json() for proof in prove_windows(windows, splits)])
 
 
 @pytest.mark.parametrize("patterns", [DEEPSEEK, DEEPSEEK_CODER], ids=["deepseek", "deepseek_coder"])
 def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequence[str]) -> None:
-    splits = [Split(pattern, "regex") for pattern in patterns]
+    splits = [SplitStage(pattern, "regex") for pattern in patterns]
     atoms = "a \t\n中1."
     windows = decide_windows(splits, ask(atoms), asked(atoms))
     checker = rows_checker(windows, splits)
@@ -136,7 +136,7 @@ def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None
 
 
 def test_the_checker_of_rows_refuses_stages_of_other_symbols() -> None:
-    small = Split("a|[ ]", "regex")
+    small = SplitStage("a|[ ]", "regex")
     proof = proof_of(decide_windows([small], ask("a "), asked("a ")), small)
     with pytest.raises(RefusedProofError, match="same symbols"):
         RowChecker([proof, proof_of(windows_of("gpt2"), PATTERNS["gpt2"])])
@@ -242,7 +242,7 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
 def test_a_proof_of_another_pattern_certifies_what_is_true_of_that_only() -> None:
     """The tree is the pattern: who makes the certificate has to compare them."""
     atoms = "a 1"
-    one, other = Split(r"\w+|\s+", "regex"), Split(r"[\s\S]", "regex")
+    one, other = SplitStage(r"\w+|\s+", "regex"), SplitStage(r"[\s\S]", "regex")
     windows = decide_windows([one], ask(atoms), asked(atoms))
     checker = WindowChecker(proof_of(windows, one))
     assert checker.refusal([0], [0]) is not None

@@ -19,7 +19,7 @@ from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.cuts.windows import find_cuts
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.windows import Windows
 
 PATTERNS = {
@@ -36,7 +36,7 @@ ODD = "aZ1 \n\r\t'sSé中あ・。😀\u200d\ufe0f3!/_- \u0301\u3000ก\U000125c
 
 @cache
 def windows_of(name: str) -> Windows:
-    return decide_windows([Split(pattern, "oniguruma") for pattern in PATTERNS[name]])
+    return decide_windows([SplitStage(pattern, "oniguruma") for pattern in PATTERNS[name]])
 
 
 @cache
@@ -124,7 +124,7 @@ def test_digits_in_threes_are_anchored_windows() -> None:
 
 def test_an_anchor_does_not_look_behind_the_place() -> None:
     """The cut at 1 is certified by the x at 2, which the cut at 2 leaves out (Theorem 44)."""
-    finder = window_finder(decide_windows([Split(r"\s+(?!\S)|\s+|\S", "regex")]))
+    finder = window_finder(decide_windows([SplitStage(r"\s+(?!\S)|\s+|\S", "regex")]))
     for left, right in ((1, 2), (1, 8), (2, 2), (8, 8)):
         assert find_cuts(finder, "  x", left, right).positions.tolist() == [1]
 
@@ -163,7 +163,7 @@ def test_what_was_found_before_is_found_by_windows() -> None:
 
     facts = facts_of(tokpar.load("default"))
     old: CutFinder = finder_for(facts)
-    splits = [Split(pattern, facts.engine) for pattern in facts.patterns]
+    splits = [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
     new = window_finder(decide_windows(splits))
     text = "Numbers 1234567, words.\n\n  And  lines:\t'quoted' x+y 中文 字 don't\r\n" * 5
     seams = {p for p in range(1, len(text)) if old.certify(text, p) is not None}

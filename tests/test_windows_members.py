@@ -23,7 +23,7 @@ from tokpar.facts.kept_members import kept_members
 from tokpar.facts.members import EVERY, matched, members
 from tokpar.facts.pattern import ENGINES, UnsupportedPatternError
 from tokpar.facts.reader import parse_expression
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Ranges
 
 CLASSES = (
@@ -271,18 +271,18 @@ PATHOLOGICAL = (
 def test_what_blows_up_is_refused_in_time(pattern: str) -> None:
     start = time.thread_time()
     with contextlib.suppress(UnsupportedPatternError):
-        decide_windows([Split(pattern, "regex")] * 2, seconds=0.2)
+        decide_windows([SplitStage(pattern, "regex")] * 2, seconds=0.2)
     assert time.thread_time() - start < 5  # what asking takes, and a busy machine
 
 
 def test_the_budget_is_what_refuses() -> None:
     """Without it this would not end."""
     with pytest.raises(UnsupportedPatternError, match="more than"):
-        decide_windows([Split(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
+        decide_windows([SplitStage(PATHOLOGICAL[3], "regex")] * 3, seconds=0.3)
 
 
 def test_a_witness_is_found_long_after_the_decision() -> None:
-    windows = decide_windows([Split(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
+    windows = decide_windows([SplitStage(r"[ab]{1,30}c|\s+a|[\s\S]", "regex")], seconds=0.5)
     until = time.thread_time() + 0.6
     while time.thread_time() < until:
         pass
@@ -291,6 +291,6 @@ def test_a_witness_is_found_long_after_the_decision() -> None:
 
 
 def test_a_pattern_is_decided_again_alike() -> None:
-    first, second = (decide_windows([Split(O200K, "regex")]).tables for _ in range(2))
+    first, second = (decide_windows([SplitStage(O200K, "regex")]).tables for _ in range(2))
     for name in ("left", "cut", "right", "certain"):
         assert np.array_equal(getattr(first, name), getattr(second, name))

@@ -14,7 +14,7 @@ import pytest
 from tests.test_windows_brute import check_certified, check_witnesses, decided
 from tests.windows_brute import Brute
 from tokpar.facts import automaton, items, threats
-from tokpar.facts.splits import Split
+from tokpar.facts.splits import SplitStage
 
 ROW = (r"\S{1,2}", r"a+|[\s\S]")
 
@@ -81,7 +81,7 @@ MISTAKES: dict[str, Mistake] = {
 
 
 def check(mistake: Mistake) -> None:
-    splits = [Split(pattern, "regex") for pattern in mistake.patterns]
+    splits = [SplitStage(pattern, "regex") for pattern in mistake.patterns]
     windows = decided(splits, mistake.atoms)
     brute = Brute(splits, mistake.atoms, mistake.longest)
     check_certified(windows, brute)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import below_one, cases
 from tokpar.facts.pattern import UnsupportedPatternError
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Spelling, load_families
 from tokpar.facts.windows import Windows
 
@@ -34,7 +34,7 @@ def label(value: object) -> str:
 def windows_of(source: Spelling) -> Windows:
     if source.engine == "oniguruma":
         below_one()
-    return decide_windows([Split(pattern, source.engine) for pattern in source.patterns])
+    return decide_windows([SplitStage(pattern, source.engine) for pattern in source.patterns])
 
 
 @cache

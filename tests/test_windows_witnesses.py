@@ -12,14 +12,14 @@ from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.facts.members import members
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.reader import parse_expression
-from tokpar.facts.splits import Split, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Ranges, load_atoms, merged
 from tokpar.facts.windows import Windows
 
 
 def engine(patterns: Sequence[str], name: str = "regex", text: str = "") -> Edges:
     words = [text[i:j] for j in range(len(text) + 1) for i in range(j)]
-    return edges_of([Split(pattern, name) for pattern in patterns], words)
+    return edges_of([SplitStage(pattern, name) for pattern in patterns], words)
 
 
 def clean(patterns: Sequence[str], text: str, p: int, name: str = "regex") -> bool:
@@ -29,7 +29,7 @@ def clean(patterns: Sequence[str], text: str, p: int, name: str = "regex") -> bo
 
 
 def windows(patterns: Sequence[str], name: str = "regex") -> Windows:
-    return decide_windows([Split(pattern, name) for pattern in patterns])
+    return decide_windows([SplitStage(pattern, name) for pattern in patterns])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_theorem_40_needs_every_symbol() -> None:
             known = {r"[\s\S]": chars, "a": "a", "b": "b", "c": "c"}
             return {s: tuple((ord(c), ord(c)) for c in known[s] if c in chars) for s in known}
 
-        return decide_windows([Split(pattern, "regex")], ask, spans)
+        return decide_windows([SplitStage(pattern, "regex")], ask, spans)
 
     assert decided("ab").window("a", "b")
     assert not decided("abc").window("a", "b")
@@ -119,7 +119,7 @@ def test_theorem_40_needs_characters_that_stand_outside_the_window() -> None:
         pairs = ((max(a, c), min(b, d)) for a, b in ranges for c, d in frozen)
         return merged((low, high) for low, high in pairs if low <= high)
 
-    assert decide_windows([Split(pattern, "regex")], ask, frozen).window("a", "b")
+    assert decide_windows([SplitStage(pattern, "regex")], ask, frozen).window("a", "b")
     assert not windows([pattern]).window("a", "b")
     assert not clean([pattern], "\U000e0fffab", 2)
 

@@ -16,7 +16,7 @@ import regex
 import tiktoken
 
 from tests.conftest import below_one
-from tokpar.facts.splits import Split
+from tokpar.facts.splits import SplitStage
 from tokpar.facts.tables import Ranges
 
 Edges = Callable[[str], int]
@@ -24,7 +24,7 @@ Edges = Callable[[str], int]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def edges_of(splits: Sequence[Split], words: Sequence[str]) -> Edges:
+def edges_of(splits: Sequence[SplitStage], words: Sequence[str]) -> Edges:
     """How the engine of these Splits cuts texts, all substrings of which are among the words."""
     (engine,) = {split.engine for split in splits}
     patterns = [split.pattern for split in splits]
@@ -115,7 +115,7 @@ class Brute:
     """Lossless cuts of all texts over `atoms` of up to `longest` characters. Texts are numbered as
     digits to the base of the atoms, the first character first."""
 
-    def __init__(self, splits: Sequence[Split], atoms: str, longest: int) -> None:
+    def __init__(self, splits: Sequence[SplitStage], atoms: str, longest: int) -> None:
         self.atoms, self.longest = atoms, longest
         self.splits = splits
         self.edges = edges_of(splits, [t for n in range(1, longest + 1) for t in self.texts(n)])

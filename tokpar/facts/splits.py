@@ -17,7 +17,7 @@ from tokpar.facts.windows import Decision, Windows
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitStage:
     """One stage of a pre-tokenizer: matches and gaps of a pattern are pieces of their own."""
 
     pattern: str
@@ -29,7 +29,7 @@ Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
 
 
 def decide_windows(
-    splits: Sequence[Split],
+    splits: Sequence[SplitStage],
     ask: Ask = kept_members,
     asked: Ranges = EVERY,
     seconds: float = SECONDS,

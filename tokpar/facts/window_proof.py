@@ -10,7 +10,7 @@ from typing import Any
 from tokpar.facts.automaton import Automaton
 from tokpar.facts.expression import Ahead, Choice, Expression, OneOf, Repeat
 from tokpar.facts.reader import parse_expression
-from tokpar.facts.splits import Split
+from tokpar.facts.splits import SplitStage
 from tokpar.facts.windows import Windows
 
 Tree = list[Any]
@@ -35,13 +35,13 @@ class WindowProof:
         return json.dumps(parts, separators=(",", ":"))
 
 
-def prove_windows(windows: Windows, splits: Sequence[Split]) -> tuple[WindowProof, ...]:
+def prove_windows(windows: Windows, splits: Sequence[SplitStage]) -> tuple[WindowProof, ...]:
     """A proof for each stage of the row of Splits that was decided."""
     stages = zip(windows.decision.threats.stages, splits, strict=True)
     return tuple(_proof(windows, machine, split) for machine, split in stages)
 
 
-def _proof(windows: Windows, machine: Automaton, split: Split) -> WindowProof:
+def _proof(windows: Windows, machine: Automaton, split: SplitStage) -> WindowProof:
     states = list(enumerate(map(machine.behind, machine.words)))
     sets = {
         name[1]: found
