@@ -406,7 +406,7 @@ class LocatesCodePoints(Toy):
 
 class LocatesOneByteOff(Toy):
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        spans = super().locate(ids, text)
+        spans = super().locate(ids, text).copy()
         spans[1:, 0] += 1
         return spans
 
