@@ -19,7 +19,7 @@ from itertools import product
 from typing import Any
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.windows import GAP, MOST_ITEMS
+from tokpar.certificate.windows import GAP, MOST_ITEMS, reached
 
 Owed = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Owed]
@@ -40,15 +40,15 @@ class RowChecker:
         self.size = self.stages[0].size
         self.last = len(self.stages) - 1
         self._safe: dict[Threat, bool] = {}
-        self._anywhere = self._everything()
+        self._anywhere = reached(_BEGIN, self._moves, self.size)
 
     def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
         """Why the cut between these symbols is not proved, or None; as of `WindowChecker`."""
         if not left or not right or not all(0 <= c < self.size for c in (*left, *right)):
             return "no window"
-        items = {_BEGIN} if anchored else self._anywhere
+        items = frozenset({_BEGIN}) if anchored else self._anywhere
         for c in left:
-            items = {new for item in items for new in self._moves(item, c)}
+            items = frozenset(new for item in items for new in self._moves(item, c))
         for lineages, owed in items:
             if any(self.stages[i].hit[x][self.size] for i, x in owed):
                 continue
@@ -60,23 +60,6 @@ class RowChecker:
         return None
 
     # ------------------------------------------------------------------- left of the cut
-
-    def _everything(self) -> set[Item]:
-        least: dict[tuple[int, ...], list[Owed]] = {}
-        todo = [_BEGIN]
-        count = 0
-        while todo:
-            lineages, owed = todo.pop()
-            known = least.setdefault(lineages, [])
-            if any(less <= owed for less in known):
-                continue
-            known[:] = [more for more in known if not owed <= more] + [owed]
-            count += 1
-            if count > MOST_ITEMS:
-                raise RefusedProofError("too many items")
-            for c in range(self.size):
-                todo += self._moves((lineages, owed), c)
-        return {(lineages, owed) for lineages, known in least.items() for owed in known}
 
     def _moves(self, item: Item, c: int) -> list[Item]:
         """The first stages go on over c, those from `first` on begin anew before it."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 
 Owed = frozenset[int]
 Item = tuple[int, Owed]
 """An attempt in this state, or `GAP` or `BEGIN`, if those that are owed never match again."""
+
+Place = TypeVar("Place", bound=Hashable)
+Debt = TypeVar("Debt", bound=Hashable)
 
 GAP, BEGIN = -1, -2
 MOST_ITEMS = 20_000
@@ -21,7 +27,8 @@ class WindowChecker(Machine):
         self._numbers: dict[frozenset[Item], int] = {}
         self._moved: dict[tuple[int, int], int] = {}
         self._begin = self._number(frozenset({(BEGIN, frozenset())}))
-        self._anywhere = self._number(self._everything())
+        everything = reached((BEGIN, frozenset()), self._moves, self.size)
+        self._anywhere = self._number(everything)
 
     def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
         """Why the cut between these symbols is not proved, or None. `anchored`: the left part is
@@ -46,24 +53,6 @@ class WindowChecker(Machine):
             self._numbers[items] = len(self._sets)
             self._sets.append(items)
         return self._numbers[items]
-
-    def _everything(self) -> frozenset[Item]:
-        """The items after any text, each with the least obligations."""
-        least: dict[int, list[Owed]] = {}
-        todo: list[Item] = [(BEGIN, frozenset())]
-        count = 0
-        while todo:
-            x, owed = todo.pop()
-            known = least.setdefault(x, [])
-            if any(less <= owed for less in known):
-                continue
-            known[:] = [more for more in known if not owed <= more] + [owed]
-            count += 1
-            if count > MOST_ITEMS:
-                raise RefusedProofError("too many items")
-            for c in range(self.size):
-                todo += self._moves((x, owed), c)
-        return frozenset((x, owed) for x, known in least.items() for owed in known)
 
     def _fresh(self, c: int, owed: Owed) -> list[Item]:
         """An attempt begins before c; or it will fail, and c is in a gap."""
@@ -105,3 +94,26 @@ class WindowChecker(Machine):
                 return "a longer match"
             y = self.to[y][c]
         return None if y in self.dead else "perhaps a longer match"
+
+
+def reached(
+    begin: tuple[Place, frozenset[Debt]],
+    moves: Callable[[tuple[Place, frozenset[Debt]], int], Iterable[tuple[Place, frozenset[Debt]]]],
+    symbols: int,
+) -> frozenset[tuple[Place, frozenset[Debt]]]:
+    """The items after any text, `begin` after none, each with the least obligations."""
+    least: dict[Place, list[frozenset[Debt]]] = {}
+    todo = [begin]
+    count = 0
+    while todo:
+        place, owed = todo.pop()
+        known = least.setdefault(place, [])
+        if any(less <= owed for less in known):
+            continue
+        known[:] = [more for more in known if not owed <= more] + [owed]
+        count += 1
+        if count > MOST_ITEMS:
+            raise RefusedProofError("too many items")
+        for c in range(symbols):
+            todo += moves((place, owed), c)
+    return frozenset((place, owed) for place, known in least.items() for owed in known)
