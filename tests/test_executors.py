@@ -19,7 +19,7 @@ import pytest
 
 import tokpar
 from tests.conftest import below_one
-from tokpar import limits as workers_module
+from tokpar import limits
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
@@ -330,9 +330,9 @@ def test_by_default_there_are_as_many_workers_as_usable_cpus(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
-    monkeypatch.setattr(workers_module.os, "process_cpu_count", lambda: 5, raising=False)
+    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: 5, raising=False)
     assert worker_count(None) == 5
-    monkeypatch.setattr(workers_module.os, "process_cpu_count", lambda: None, raising=False)
+    monkeypatch.setattr(limits.os, "process_cpu_count", lambda: None, raising=False)
     assert worker_count(None) == 1
 
 
