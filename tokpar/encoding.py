@@ -121,7 +121,7 @@ class Encoding:
 
 
 def _without_origin(ids: IdArray, seams: Seams, report: Report) -> Encoding:
-    left = Seams(seams.planned, seams.everywhere)
+    left = Seams(seams.planned, seams.everywhere, proofs=seams.proofs)
     return Encoding(frozen_ids(ids), left, report)
 
 

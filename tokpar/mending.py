@@ -25,7 +25,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import NO_INTS, IntArray, concatenate_ids, offsets_of, spaces_behind_text
-from tokpar.seams import Columns, Everywhere, Seams
+from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
@@ -218,11 +218,21 @@ class Work:
             if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
         ]
         if not divided or self.split.licence is None:
-            return Seams(planned)
+            return Seams(planned, proofs=self._proofs(planned.licences))
         ends = [(chunks[i].start, chunks[i].stop) for i in divided]
         everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
         counts = np.stack([before[divided], before[1:][divided]], axis=1)
-        return Seams(planned, everywhere, Recount(self.text, self.tokenizer, everywhere, counts))
+        proofs = self._proofs([*planned.licences, ("K10", "", self.split.licence.witness)])
+        recount = Recount(self.text, self.tokenizer, everywhere, counts)
+        return Seams(planned, everywhere, recount, proofs)
+
+    def _proofs(self, licences: Sequence[Licence]) -> dict[str, str]:
+        """Those that the witnesses name."""
+        known = facts_of(self.tokenizer).proofs
+        named = {
+            str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"
+        }
+        return {digest: known[digest] for digest in sorted(named & known.keys())}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ Where a region is cut at every place that one licence allows, only the region is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import eq
@@ -77,11 +77,13 @@ class Derivation(Protocol):
 @dataclass(frozen=True, eq=False)
 class Seams(Sequence[Seam]):
     """Seams in the order of their positions: the `planned` ones, and those of `everywhere` between
-    them, which `derive` finds when they are asked for; without it they are a LookupError."""
+    them, which `derive` finds when they are asked for; without it they are a LookupError. `proofs`:
+    those that the seams name by their sha256 (K10)."""
 
     planned: Columns
     everywhere: Everywhere | None = None
     derive: Derivation | None = field(default=None, repr=False)
+    proofs: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, seams: Iterable[Seam]) -> Seams:
@@ -162,7 +164,7 @@ class Seams(Sequence[Seam]):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Without text and tokenizer."""
-        return Seams, (self.planned, self.everywhere)
+        return Seams, (self.planned, self.everywhere, None, self.proofs)
 
     def __repr__(self) -> str:
         if self.everywhere is None:

@@ -13,9 +13,9 @@ import numpy as np
 from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
 _Made = TypeVar("_Made")
-Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9"]
+Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
-CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9")
+CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9", "K10")
 """Those at which either side may be encoded alone, whatever the other is."""
 Witness = tuple[tuple[str, int | str], ...]
 """What a checker needs to verify a seam: (name, value) pairs."""
@@ -239,9 +239,10 @@ Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "none"]
 class Facts:
     """What is known of a tokenizer, as far as proofs need it. Compared by identity.
 
-    `scheme` says how text falls apart before the model: a regex `family` (a name of the cut
-    tables), not at all ("whole"), BERT's pairs, Metaspace with split=true, or a dummy prefix and no
-    pre-tokenizer.
+    `scheme` says how text falls apart before the model: at the matches of `patterns`, one after the
+    other (regex; `family` is their name in the cut tables, None if they have none, and then their
+    windows are decided as `engine` reads them, rule K10), not at all ("whole"), BERT's pairs,
+    Metaspace with split=true, or a dummy prefix and no pre-tokenizer.
     `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
     None.
     `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
@@ -257,7 +258,9 @@ class Facts:
     What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
     call makes objects for each token, so that it is best given little at a time. `forbidden`:
     contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
-    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts"."""
+    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
+
+    `proofs`: what finders hand over for checkers, by its sha256 (rule K10)."""
 
     engine: str
     model: str
@@ -280,6 +283,7 @@ class Facts:
     bulky: bool = False
     forbidden: frozenset[str] = frozenset()
     agreement: str = ""
+    proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derived(self, make: Callable[[Facts], _Made]) -> _Made:

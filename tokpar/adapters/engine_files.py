@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,9 @@ class RankFile:
         self.path = path
         self._adapter = adapter
         self.facts: Facts = adapter.facts
+        if self.facts.family is None:  # another engine than the one that may be asked runs it
+            unknown = f"the pattern is of no known family: {adapter.facts.patterns[0]!r}"
+            self.facts = replace(self.facts, unprovable=self.facts.unprovable or unknown)
         self.pattern: str = adapter.facts.patterns[0]
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""

@@ -49,7 +49,8 @@ def facts_of_copy(
     if config is None:
         model = type(caller.own.model).__name__
         return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None
-    facts = facts_from_json(config, encode_special_tokens=caller.encode_special_tokens)
+    special = caller.encode_special_tokens
+    facts = facts_from_json(config, encode_special_tokens=special, asked=True)
     random = _RANDOM if _is_random(caller.own.model) else None
     tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(

@@ -149,7 +149,6 @@ class PureTokenizer(_InPython):
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, vocabulary.tokens)),
-            unprovable=None if family else _no_family(vocabulary.patterns),
             unparted=None,
             undivided=None if tiles else "its pattern may leave text out",
             tokens=partial(frozenset, vocabulary.tokens),
@@ -198,11 +197,12 @@ class FileTokenizer(_InPython):
     @cached_property
     def facts(self) -> Facts:
         """What proofs may use: by the rules for HF, the family as this engine has it."""
-        facts = facts_with_tokens(self.config)
-        why = facts.unprovable
-        if facts.scheme == "regex" and recognise(ENGINE, facts.patterns) is None:
-            why = why or _no_family(facts.patterns)
-        return replace(facts, engine=ENGINE, unprovable=why)
+        facts = facts_with_tokens(self.config, asked=True)
+        family = facts.family
+        if facts.scheme == "regex":
+            found = recognise(ENGINE, facts.patterns)
+            family = None if found is None else found.name
+        return replace(facts, engine=ENGINE, family=family)
 
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`."""
@@ -243,7 +243,3 @@ class FileTokenizer(_InPython):
     @cached_property
     def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
-
-
-def _no_family(patterns: Sequence[str]) -> str:
-    return f"the pattern is of no known family: {' then '.join(map(repr, patterns))}"

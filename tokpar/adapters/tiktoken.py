@@ -125,7 +125,6 @@ class TiktokenTokenizer(EncodingAdapter):
         """What proofs may use."""
         pattern = self.encoding._pat_str
         family = recognise(ENGINE, (pattern,))
-        unknown = None if family else f"the pattern is of no known family: {pattern!r}"
         specials = self.encoding._special_tokens
         by_chance = shadowed(specials, self._allowed)
         tiles = family is not None and not self._shared
@@ -144,7 +143,7 @@ class TiktokenTokenizer(EncodingAdapter):
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self.encoding._mergeable_ranks)),
-            unprovable=unknown or by_chance,
+            unprovable=by_chance,
             unparted=by_chance,
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),

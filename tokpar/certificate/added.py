@@ -99,6 +99,12 @@ class Occurrences:
                 return content
         return None
 
+    def reaching(self, text: str, start: int, stop: int) -> str | None:
+        """The same, or one that may strip white space in it."""
+        if self._left or self._right:
+            start, stop = run_around(text, start)[0] - 1, run_around(text, stop)[1] + 1
+        return self.touching(text, max(0, start), stop)
+
     def _crossing(self, position: int) -> str | None:
         for content in self._across.get(self._text[position - 1 : position + 1], ()):
             reach = len(content) - 1

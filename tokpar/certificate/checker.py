@@ -21,12 +21,14 @@ from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
-_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9")
-_CERTAIN = ("K1", "K2", "K3", "K9")
+_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
+_CERTAIN = ("K1", "K2", "K3", "K9", "K10")
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
     ("K1", "20"): ("non-space", "space"),
     ("K3", "4.8"): ("any", "space"),
+    ("K10", "40"): ("non-space", "space"),
+    ("K10", "42"): ("non-space", "space"),
 }
 
 
@@ -96,7 +98,7 @@ def seam_findings(
     if not well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
-    ground = Ground(text, facts, load_tables())
+    ground = Ground(text, facts, load_tables(), columns.proofs)
     held = np.ones(len(planned), dtype=np.bool_)
     for finding in _planned_findings(planned, ground, answers):
         held[finding.seam] = False
@@ -200,9 +202,10 @@ def _require_licence(licence: Seam, ground: Ground) -> None:
     require(raw, "added token", "tokens searched in the normalized text: not judged")
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
-    judge = Judge(Ground("x ", facts, ground.tables))
+    judge = Judge(Ground("x ", facts, ground.tables, ground.proofs))
     judge.require_characters(replace(licence, position=1))
-    sides = witness_values(licence, "family", "left", "right")[1:]
+    named = "windows" if licence.rule == "K10" else "family"
+    sides = witness_values(licence, named, "left", "right")[1:]
     require(sides == _SIDES[key], "witness", f"expected {_SIDES[key]}, got {sides}")
     kept = looks_at_two((*key, licence.witness), facts)
     require(kept, "normalizer", "a stage may change a space, or what is before")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar
 
 from tokpar.certificate.added import Occurrences, occurring, run_around
@@ -18,6 +19,7 @@ from tokpar.certificate.normalizers import (
 from tokpar.certificate.tables import Family, Tables
 from tokpar.types import Facts, Seam
 
+NO_PROOFS: Mapping[str, str] = MappingProxyType({})
 _LONGEST_WHITE_RUN = 4096
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -66,10 +68,13 @@ class Between:
 class Ground:
     """One text and one tokenizer's facts; everything a rule may ask of them."""
 
-    def __init__(self, text: str, facts: Facts, tables: Tables) -> None:
+    def __init__(
+        self, text: str, facts: Facts, tables: Tables, proofs: Mapping[str, str] = NO_PROOFS
+    ) -> None:
         self.text = text
         self.facts = facts
         self.tables = tables
+        self.proofs = {**facts.proofs, **proofs}
         # added tokens that are searched in the normalized text
         self.normalized = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
 

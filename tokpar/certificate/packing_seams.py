@@ -17,7 +17,7 @@ from tokpar.types import Rule, Seam
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
 Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence without its numbers: None stands for one."""
-_KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9")
+_KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
 
 
 def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
@@ -42,6 +42,8 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
         own, columns = _pack_everywhere(seams.everywhere, planned.positions, length)
         described["everywhere"] = own
         packed += columns
+    if seams.proofs:
+        described["proofs"] = dict(seams.proofs)
     return described, packed
 
 
@@ -61,7 +63,10 @@ def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Sea
     planned = _columns(shapes, positions, tokens, codes, columns)
     everywhere = _unpack_everywhere(header.get("everywhere"), positions, length, columns)
     expect(not columns, f"columns: nothing is known of {min(columns, default='')!r}")
-    return Seams(planned, everywhere)
+    proofs = header.get("proofs", {})
+    written = isinstance(proofs, dict) and all(isinstance(text, str) for text in proofs.values())
+    expect(written, "proofs: expected an object of strings")
+    return Seams(planned, everywhere, proofs=proofs)
 
 
 def _columns(

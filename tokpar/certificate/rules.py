@@ -1,6 +1,6 @@
 """The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
 
-Those of the other rules are in inside.py, word.py and edges.py.
+Those of the other rules are in inside.py, word.py, edges.py and by_windows.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from tokpar.certificate.answers import Answers
+from tokpar.certificate.by_windows import ByWindows
 from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
@@ -21,9 +22,11 @@ from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Seam, Witness
 
 _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
-_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8")}
+_OF_WINDOWS = {("K10", "40"), ("K10", "42")}
+_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8"), *_OF_WINDOWS}
 _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
+    **dict.fromkeys([(*key, _UNIVERSAL) for key in _OF_WINDOWS], KEEP_NON_SPACES),
     ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
 }
 """The licences of an ASCII space, and the normalizers that change nothing they look at."""
@@ -49,6 +52,7 @@ class Judge:
             ("K2", "22"): self._digit_phase,
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
+            **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], ByWindows(ground).require),
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
@@ -252,6 +256,8 @@ def looks_at_two(licence: Licence, facts: Facts) -> bool:
     normalizer makes others of them. What it says then holds wherever they are the same."""
     rule, theorem, witness = licence
     sides = tuple(value for _, value in witness[1:])
+    if rule == "K10" and sides not in ((1, 1), _UNIVERSAL):
+        return False
     kept = _KEPT.get((rule, theorem, sides), frozenset())
     return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
 

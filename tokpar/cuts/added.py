@@ -90,6 +90,16 @@ class AddedTokenGuard:
             for token, at in self._occurrences(text, first, last)
         )
 
+    def apart(self, text: str, start: int, stop: int) -> bool:
+        """No occurrence of any token, with the white space that it may strip, shares a code point
+        with [start, stop)."""
+        if self._strips:
+            first, last = _run_start(text, start), _run_stop(text, stop)
+            if max(start - first, last - stop) > LONGEST_STRIPPED_RUN:
+                return False
+            start, stop = max(0, first - 1), min(len(text), last + 1)
+        return self.clear(text, start, stop)
+
     def absent(self, text: str, start: int, stop: int) -> bool:
         """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
         if self._any is None:

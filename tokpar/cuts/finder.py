@@ -1,4 +1,4 @@
-"""Finds places where a text can be cut and each half encoded alone: rules K1, K2, K3 and K9.
+"""Finds places where a text can be cut and each half encoded alone: rules K1, K2, K3, K9 and K10.
 
 A cut is proved here before anything is tokenized; the proof travels as a Seam with its witness.
 """
@@ -6,12 +6,13 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
+from tokpar.cuts.window_seams import WindowSeams, window_seams
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -51,12 +52,27 @@ class CutFinder:
         if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
         if self.facts.scheme != "dummy" and self.family is None:
-            return f"no cut table is known by the name of {self.facts.family!r}"
+            if self.facts.family is not None or self.facts.scheme != "regex":
+                return f"no cut table is known by the name of {self.facts.family!r}"
+            if isinstance(self._windows, str):
+                return self._windows
         if self.facts.scheme != "bert" and self.normalized.unsupported:
             return f"nothing is proved about its normalizer {self.normalized.unsupported}"
         if not self.normalized.tokens_followed:
             return "an added token with normalized=true cannot be followed through its normalizer"
         return None
+
+    @cached_property
+    def _windows(self) -> WindowSeams | str:
+        """The windows of a pattern that is of no known family, or why there are none."""
+        return window_seams(self.facts, self.added, self.normalized)
+
+    @property
+    def windows(self) -> WindowSeams | None:
+        """Who finds the K10 seams, where these are what the tokenizer is cut by."""
+        if self.refusal is not None or self.facts.scheme != "regex" or self.family is not None:
+            return None
+        return None if isinstance(self._windows, str) else self._windows
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
@@ -75,14 +91,18 @@ class CutFinder:
         """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
         if not 0 < p < len(text):
             return None
-        return self.certify_context(text, p) or self.edges.certify(text, p)
+        found = self.certify_context(text, p) or self.edges.certify(text, p)
+        return found or (self.windows.at(text, p) if self.windows is not None else None)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
-        """The same by rules K1, K2 and K3 alone, which look at nothing but what is beside `p`."""
+        """The same by rules K1, K2, K3 and K10 alone, of which K10 looks at `LEFT` and `RIGHT` code
+        points beside `p`, the others at nothing else."""
         if not 0 < p < len(text):
             return None
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
+        if self.windows is not None:
+            return self._space(text, p) or self.windows.at(text, p, far=False)
         return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
@@ -114,6 +134,8 @@ class CutFinder:
     def _find_context(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
         if self.refusal is not None:
             return None
+        if self.windows is not None:
+            return self._find_space(text, lo, hi) or self.windows.find(text, lo, hi)
         return (
             self._find_space(text, lo, hi)
             or self._find_pair(text, lo, hi)
@@ -126,9 +148,16 @@ class CutFinder:
         space, where no added token is near; None for tokenizers that need a closer look."""
         if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
             return None
-        if self.facts.scheme == "regex" and self.normalized.keeps_universal:
-            return self._seam(0, "K1", "20", _REGEX_UNIVERSAL)
+        if self.facts.scheme == "regex":
+            return self._universal if self.normalized.keeps_universal else None
         return self._seam(0, "K3", "4.8", _ANY_SPACE) if self.facts.scheme == "bert" else None
+
+    @cached_property
+    def _universal(self) -> Seam | None:
+        """What licenses U1 behind a regex, or None."""
+        if self.family is not None:
+            return self._seam(0, "K1", "20", _REGEX_UNIVERSAL)
+        return None if self.windows is None else self.windows.universal
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
@@ -201,7 +230,7 @@ class CutFinder:
         if not self._universal_context(text, p) or not self.tokens_safe(text, p):
             return None
         if self.facts.scheme == "regex":
-            return self._seam(p, "K1", "20", _REGEX_UNIVERSAL)
+            return None if self._universal is None else replace(self._universal, position=p)
         return self._seam(p, "K3", "4.8", _ANY_SPACE)
 
     def _universal_context(self, text: str, p: int) -> bool:

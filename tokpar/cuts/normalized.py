@@ -5,6 +5,7 @@ combining class 0, and never composes with the one before it."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,9 +13,11 @@ from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
+_STRETCH = re.compile(_ALPHABET.pattern[:-1] + "+")
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
 _KEEP_UNIVERSAL = _FORMS | {"Lowercase"}
+_ONE_BY_ONE = _KEEP_UNIVERSAL | {"StripAccents"}
 _SUPPORTED = _KEEP_UNIVERSAL | {"StripAccents", "BertNormalizer", "Strip", "Replace"}
 
 
@@ -55,6 +58,32 @@ class NormalizerGuard:
             reach += run
         seen = self._image(text, p, reach)
         return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
+
+    @cached_property
+    def moves(self) -> str | None:
+        """Name of the first stage that does not keep each character of the alphabet one character,
+        whatever stands around it; None if all do."""
+        return next((s.kind for s in self.stages if s.kind not in _ONE_BY_ONE), None)
+
+    def around(self, text: str, p: int, left: int, right: int) -> tuple[str, int]:
+        """The image of what is known around `p`, of at most so many characters on either side, and
+        where `p` lies in it; none of `moves` may be there."""
+        for first, image in self.stretches(text, p - left, p + right):
+            if first <= p <= first + len(image):
+                return image, p - first
+        return "", 0
+
+    def stretches(self, text: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
+        """Where the known stretches of a part of the text begin, and their images; one character
+        behind each must be known, too."""
+        if not self.stages:
+            yield start, text[start:stop]
+            return
+        for known in _STRETCH.finditer(text, start, min(stop + 1, len(text))):
+            end = known.end() if known.end() == len(text) else known.end() - 1
+            image = self._map(text[known.start() : end])
+            if image:
+                yield known.start(), image
 
     @cached_property
     def _margin(self) -> int:

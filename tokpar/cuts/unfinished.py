@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from tokpar.cuts.added import LONGEST_STRIPPED_RUN, maybe_space
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.normalized import replaced_string
+from tokpar.cuts.windows import RIGHT
 from tokpar.types import Seam
 
 
@@ -64,11 +65,14 @@ class UnfinishedText:
             return 1 + self._beside
         changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
         moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
-        return 2 + len(stages) + changed + moved
+        return 2 + len(stages) + changed + moved + self._beside
 
     @cached_property
     def _beside(self) -> int:
-        """Behind its place the absorb rule looks at two more characters and their tokens."""
+        """Behind its place the absorb rule looks at two more characters and their tokens, a window
+        at as many as it has there."""
+        if self.finder.windows is not None:
+            return RIGHT
         return 2 if self.finder.facts.scheme == "dummy" else 0
 
     @cached_property

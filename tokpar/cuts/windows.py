@@ -81,10 +81,16 @@ def _anchors_of(places: IntArray, sure: IntArray) -> IntArray:
 
 
 def find_certified(
-    finder: WindowFinder, symbols: SymbolArray, left: int, right: int, anchored: bool
+    finder: WindowFinder,
+    symbols: SymbolArray,
+    left: int,
+    right: int,
+    anchored: bool,
+    begins: bool = True,
 ) -> WidthArray:
     """For each place 0..n how many characters on its left a proof of its cut looks at, 255 for all
-    from an anchor on, or 0 for no proof; shape (n + 1,)."""
+    from an anchor on, or 0 for no proof; shape (n + 1,). `begins`: the text begins with them, which
+    is an anchor."""
     n = len(symbols)
     status = pair_status(finder, symbols)
     widths = np.zeros(n + 1, np.uint8)
@@ -101,6 +107,9 @@ def find_certified(
             status[certain - 1] = SURE
     if anchored:
         places = np.flatnonzero(status == OPEN) + 1
+        if not begins:
+            sure = np.flatnonzero(widths == 1)
+            places = places[np.searchsorted(places, sure[0]) :] if len(sure) else places[:0]
         behind_anchors(finder, symbols, places, right, widths)
     return widths
 

@@ -43,10 +43,14 @@ class _Falling:
     why: str | None = None
 
 
-def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Facts:
+def facts_from_json(
+    config: Json, *, encode_special_tokens: bool = False, asked: bool = False
+) -> Facts:
     """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
     `encode_special_tokens`: the tokenizer's flag, which the file does not hold; with it special
-    tokens are not matched and therefore left out. KeyError if there is no model."""
+    tokens are not matched and therefore left out. `asked`: what will run the patterns can be asked
+    about their classes, so that one of no known family is no reason. KeyError if there is no model.
+    """
     model: Json = config["model"]
     staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
@@ -73,7 +77,7 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
         byte_level=byte_level,
         tiles=tiles,
         longest_token=_longest_token(model, everything, byte_level),
-        unprovable=falling.why
+        unprovable=(None if asked and falling.patterns else falling.why)
         or _normalizer_reason(normalizers)
         or _model_reason(model, falling.scheme)
         or _prefixed_reason((*added, *skipped), falling.scheme)
@@ -85,9 +89,9 @@ def facts_from_json(config: Json, *, encode_special_tokens: bool = False) -> Fac
     )
 
 
-def facts_with_tokens(config: Json) -> Facts:
+def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
     """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
-    facts = facts_from_json(config)
+    facts = facts_from_json(config, asked=asked)
     tokens = partial(token_bytes, tuple(config["model"]["vocab"]))
     return replace(facts, tokens=tokens if facts.undivided is None else None)
 

@@ -35,7 +35,9 @@ def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
         raise UnsupportedPatternError(f"more than {MAX_CLASSES} classes")
     try:
         return found | _EVERYWHERE[engine](asked)
-    except Exception as error:  # each engine has errors of its own
+    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error
 
 

@@ -1,0 +1,101 @@
+"""Asks the engine that runs a pattern whether a class holds just the characters that a proof says.
+
+All code points that a text may hold are asked: those inside must match, the others must not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.certificate.window_machine import RefusedProofError
+
+POINTS = 0x110000
+_ITSELF = re.compile(r"\\?([!-/:-@\[-`{-~])|([A-Za-z0-9\x00-\x20])")
+_SPECIAL = frozenset(".^$\\[](){}|*+?")
+_BLOCK = 1 << 12
+
+Points = NDArray[np.int64]
+
+
+def require_class(source: str, engine: str, inside: Points, outside: Points) -> None:
+    """RefusedProofError unless `engine` takes a class for the code points `inside`, and for none of
+    those `outside`."""
+    char = _character(source)
+    if char is not None:
+        holds = inside.tolist() == [ord(char)]
+    elif engine in _HOLDS:
+        holds = _asked(source, engine, inside, outside)
+    else:
+        raise RefusedProofError(f"engine {engine!r} cannot be asked about its classes")
+    if not holds:
+        raise RefusedProofError(f"{engine} says otherwise about {source}")
+
+
+def _character(source: str) -> str | None:
+    """The character that a class of one stands for in every engine."""
+    found = _ITSELF.fullmatch(source)
+    if found is None or (len(source) == 1 and source in _SPECIAL):
+        return None
+    return found[1] or found[2]
+
+
+def _asked(source: str, engine: str, inside: Points, outside: Points) -> bool:
+    try:
+        return _HOLDS[engine](source, _text(inside), _text(outside))
+    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise RefusedProofError(f"{engine} refuses a class: {error}") from error
+
+
+def _text(points: Points) -> str:
+    return points.astype("<u4").tobytes().decode("utf-32-le")
+
+
+def _blocks(text: str) -> Iterator[str]:
+    return (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
+
+
+def _by_regex(source: str, inside: str, outside: str) -> bool:
+    import regex
+
+    whole = not inside or regex.fullmatch(f"(?:{source})+", inside, regex.VERSION0)
+    return bool(whole) and regex.search(source, outside, regex.VERSION0) is None
+
+
+def _by_oniguruma(source: str, inside: str, outside: str) -> bool:
+    from tokenizers import Regex, pre_tokenizers
+
+    removes = pre_tokenizers.Split(Regex(f"(?:{source})+"), "removed")
+
+    def left(text: str) -> list[str]:
+        return [piece for piece, _ in removes.pre_tokenize_str(text)]
+
+    return not any(map(left, _blocks(inside))) and all(left(b) == [b] for b in _blocks(outside))
+
+
+def _by_fancy(source: str, inside: str, outside: str) -> bool:
+    """Each block inside is a token; text that does not match is dropped."""
+    import tiktoken
+
+    ranks: dict[bytes, int] = {bytes([byte]): byte for byte in range(256)}
+    blocks = list(_blocks(inside))
+    for block in blocks:
+        ranks.setdefault(block.encode(), len(ranks))
+    probe: Any = tiktoken.Encoding(
+        "class", pat_str=f"(?:{source})+", mergeable_ranks=ranks, special_tokens={}
+    )
+    whole = all(probe.encode_ordinary(block) == [ranks[block.encode()]] for block in blocks)
+    return whole and not any(map(probe.encode_ordinary, _blocks(outside)))
+
+
+_HOLDS: dict[str, Callable[[str, str, str], bool]] = {
+    "fancy-regex": _by_fancy,
+    "oniguruma": _by_oniguruma,
+    "regex": _by_regex,
+}

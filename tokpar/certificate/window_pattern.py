@@ -1,0 +1,176 @@
+"""The checker's own reading of a pre-tokenizer pattern, as trees over symbols (Theorem 40).
+
+What it does not know it refuses. Classes of characters are not read: the engine was asked for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tokpar.certificate.window_machine import RefusedProofError
+
+Symbols = Callable[[str], list[int]]
+"""A class as it is spelled -> its symbols."""
+
+_ONE = (
+    r"\\[pP]\{\^?\w[\w =-]*\}|\\[sSdDwWrntfv]|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
+    r"|\\[!-/:;=?@\[-_{-~\ ](?<![<>'])"
+    r"|\[\^?(?!\])(?:\\.|[^\[\]\\]|\[\^?(?!\]|:)(?:\\.|[^\[\]\\])*\])+\]"
+    r"|[^\\\[(){|^$*+?]"
+)
+_TOKEN = re.compile(
+    rf"(?P<open>\(\?[:>=!]|\(\?i:|\((?!\?))|(?P<close>\))|(?P<bar>\|)|(?P<end>\$|\\[zZ])"
+    rf"|(?P<count>[?*+]|\{{\d{{1,4}}(?:,\d{{0,4}})?\}})|(?P<one>{_ONE})",
+    re.DOTALL,
+)
+_FOLDABLE = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
+_DOUBLE = re.compile(r"s[^|]*[st]|f[^|]*[fil]", re.IGNORECASE)
+_DOUBLE_ANYWHERE = re.compile(r"s.*[st]|f.*[fil]", re.IGNORECASE | re.DOTALL)
+"""Folded letters that may be folded forms of one character, as "ss" of U+00DF."""
+_ENDS = {("fancy-regex", "$"), ("fancy-regex", r"\z"), ("oniguruma", r"\z"), ("regex", r"\Z")}
+_DEEPEST = 60
+
+
+class PatternReader:
+    """Reads one pattern, a token at a time; raises `RefusedProofError` for what it does not know.
+
+    `sources`: the classes, as they are spelled, in the order they stand."""
+
+    def __init__(self, pattern: str, engine: str) -> None:
+        self.engine = engine
+        self.sources: dict[str, None] = {}
+        everywhere = pattern.startswith("(?i)")
+        body = pattern[4:] if everywhere else pattern
+        if everywhere and _DOUBLE_ANYWHERE.search(body):
+            raise RefusedProofError("folded letters that may be one character")
+        self._tokens = [*_tokens(body), ("stop", "")]
+        self._at = 0
+        self._tree = self._choice(everywhere, 0)
+        if self._tokens[self._at][0] != "stop":
+            raise RefusedProofError(f"what closes a group in {pattern!r} opens none")
+
+    def tree(self, symbols: Symbols, size: int) -> Any:
+        """The tree as a proof spells it; `size` is the end of the text."""
+        return _over(self._tree, symbols, size)
+
+    def _choice(self, fold: bool, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise RefusedProofError("groups too deep")
+        options = [self._row(fold, depth)]
+        while self._tokens[self._at][0] == "bar":
+            self._at += 1
+            options.append(self._row(fold, depth))
+        return options[0] if len(options) == 1 else ("choice", options)
+
+    def _row(self, fold: bool, depth: int) -> Any:
+        items: list[Any] = []
+        while self._tokens[self._at][0] not in ("bar", "close", "stop"):
+            items.append(self._counted(self._item(fold, depth)))
+        return items[0] if len(items) == 1 else ("row", items)
+
+    def _item(self, fold: bool, depth: int) -> Any:
+        kind, text = self._tokens[self._at]
+        self._at += 1
+        if kind == "open":
+            return self._group(text, fold, depth)
+        if kind == "end":
+            newline = (self.engine, text) == ("oniguruma", "$")
+            if not newline and (self.engine, text) not in _ENDS:
+                raise RefusedProofError(f"{text} of {self.engine} is not known")
+            return "look", [self._class("\\n")] if newline else [], True, False
+        if kind != "one":
+            raise RefusedProofError(f"{text!r} has nothing to count")
+        if self.engine == "regex" and text[0] == "[" and "[" in text[1:].replace("\\[", ""):
+            raise RefusedProofError("a set in a set")
+        if fold and not _FOLDABLE.fullmatch(text):
+            raise RefusedProofError(f"{text!r} is folded")
+        return self._class(f"(?i:{text})" if fold else text)
+
+    def _class(self, source: str) -> Any:
+        self.sources[source] = None
+        return "set", source
+
+    def _group(self, opening: str, fold: bool, depth: int) -> Any:
+        start = self._at
+        inside = self._choice(fold or opening == "(?i:", depth + 1)
+        if self._tokens[self._at][0] != "close":
+            raise RefusedProofError("a group is not closed")
+        if opening == "(?i:":
+            self._require_single_folds("".join(text for _, text in self._tokens[start : self._at]))
+        self._at += 1
+        if opening == "(?>":
+            kind, *parts = inside
+            if kind != "repeat" or parts[0][0] != "set" or parts[3] == "lazy":
+                raise RefusedProofError("an atomic group of more than one counted class")
+            return "repeat", *parts[:3], "possessive"
+        return self._look(inside, opening == "(?!") if opening in ("(?=", "(?!") else inside
+
+    def _require_single_folds(self, inside: str) -> None:
+        """No letters in the group, or in it again or another one behind it, fold to one."""
+        kind, after = self._tokens[self._at + 1]
+        again = (kind == "count" and after != "?") or kind == "open"
+        rule = _DOUBLE_ANYWHERE if again or "(" in inside else _DOUBLE
+        if rule.search(inside * 2 if again else inside):
+            raise RefusedProofError("folded letters that may be one character")
+
+    def _look(self, inside: Any, negated: bool) -> Any:
+        options = inside[1] if inside[0] == "choice" else [inside]
+        ends = [option for option in options if option[0] == "look"]
+        sets = [option for option in options if option[0] == "set"]
+        if len(ends) + len(sets) != len(options) or any(end[3] for end in ends):
+            raise RefusedProofError("a look-ahead over more than one character")
+        sets += [each for end in ends for each in end[1]]
+        return "look", sets, any(end[2] for end in ends), negated
+
+    def _counted(self, item: Any) -> Any:
+        while self._tokens[self._at][0] == "count":
+            if item[0] == "look":
+                raise RefusedProofError("a look-ahead that is counted")
+            text = self._tokens[self._at][1]
+            self._at += 1
+            low, high = _bounds(text)
+            stacked = text[0] == "{" and self.engine == "oniguruma"
+            mode, sign = "greedy", self._tokens[self._at][1]
+            if self._tokens[self._at][0] == "count" and sign in ("?", "+"):
+                if stacked and sign == "?" and low == high:
+                    raise RefusedProofError("{n}? of Oniguruma is an optional group")
+                if sign == "?" or not stacked:
+                    mode = "lazy" if sign == "?" else "possessive"
+                    self._at += 1
+            item = "repeat", item, low, high, mode
+            if self._tokens[self._at][0] == "count" and not (stacked and mode == "greedy"):
+                raise RefusedProofError("a count of a count")
+        return item
+
+
+def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
+    place = 0
+    while place < len(pattern):
+        found = _TOKEN.match(pattern, place)
+        if found is None:
+            raise RefusedProofError(f"what stands at {place} of {pattern[:200]!r} is not known")
+        yield str(found.lastgroup), found.group()
+        place = found.end()
+
+
+def _bounds(text: str) -> tuple[int, int | None]:
+    if text in "?*+":
+        return int(text == "+"), 1 if text == "?" else None
+    low, comma, high = text[1:-1].partition(",")
+    return int(low), int(high) if high else None if comma else int(low)
+
+
+def _over(node: Any, symbols: Symbols, size: int) -> Any:
+    kind, *parts = node
+    if kind == "set":
+        return ["set", symbols(parts[0])]
+    if kind == "look":
+        found = {c for _, source in parts[0] for c in symbols(source)} | (
+            {size} if parts[1] else set()
+        )
+        return ["look", sorted(set(range(size + 1)) - found if parts[2] else found)]
+    if kind == "repeat":
+        return ["repeat", _over(parts[0], symbols, size), *parts[1:]]
+    return [kind, [_over(each, symbols, size) for each in parts[0]]]
