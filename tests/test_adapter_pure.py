@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from tokpar.adapters.pure import PureTokenizer, load
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.interfaces import Decodes, HasFacts, HasSpec, Locates
 from tokpar.pure.formats import read_ranks
@@ -177,10 +178,12 @@ def test_its_facts_name_the_family(name: str) -> None:
     assert facts.longest_token == longest
 
 
-def test_a_pattern_of_no_known_family_is_unprovable_by_name() -> None:
+def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
     tokenizer = load(VOCAB / "cl100k_part.tiktoken", pat_str="[a-c]+|[^a-c]+")
     assert tokenizer is not None
-    assert "[a-c]+|[^a-c]+" in str(tokenizer.facts.unprovable)
+    assert tokenizer.facts.unprovable is None
+    found = [finder_for(tokenizer.facts).certify("aabdd", p) for p in range(1, 5)]
+    assert [seam and seam.rule for seam in found] == [None, None, "K10", None]
     assert not tokenizer.facts.tiles
 
 

@@ -21,6 +21,7 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from tokpar.adapters import tiktoken_encodings
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
+from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.interfaces import (
     ChecksText,
@@ -231,11 +232,23 @@ def test_facts_list_the_allowed_tokens_only() -> None:
     assert adapter(encoding()).facts.added_tokens == ()
 
 
-def test_a_pattern_of_no_known_family_is_unprovable_by_name() -> None:
+def test_a_pattern_of_no_known_family_is_cut_by_its_windows() -> None:
     facts = adapter(small({}, pattern="[a-z]+")).facts
-    assert "[a-z]+" in str(facts.unprovable)
+    assert facts.unprovable is None
+    seam = finder_for(facts).certify("ab1cd", 2)
+    assert seam is not None
+    assert (seam.rule, seam.theorem) == ("K10", "40")
     assert facts.family is None
     assert not facts.tiles
+
+
+def test_a_pattern_that_cannot_be_decided_is_refused_by_name() -> None:
+    facts = adapter(small({}, pattern="(?<=b)[a-z]+|.")).facts
+    assert finder_for(facts).refusal == (
+        "its pattern is of no known family, and not decided: unsupported group before offset 1 of "
+        "'(?<=b)[a-z]+|.'"
+    )
+    assert facts.family is None
 
 
 @pytest.mark.parametrize("allowed", [{"<|end|>"}, {"<|end|><|of|>"}, "all"])

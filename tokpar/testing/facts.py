@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 
 from tokpar.agreement.differing import shown, token
+from tokpar.cuts.finder import finder_for
 from tokpar.facts.tables import family_named, recognise
 from tokpar.interfaces import (
     ChecksText,
@@ -24,6 +25,7 @@ from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
 from tokpar.types import AddedToken, Facts
 
 MOST_ADDED = 12  # added tokens that are put between other texts; a vocabulary may have hundreds
+NEAR = 60  # code points of a text in which cuts by windows are tried
 AROUND = ("", " ", "a", "  ", "\n", ".", " b")
 
 
@@ -82,7 +84,7 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
 @check("facts.family", together=True)
 def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """a provable regex tokenizer has engine and patterns of a family of the cut tables (theorem 19
-    decides them)"""
+    decides them), or no family, and is cut where windows of its patterns say (theorem 40)"""
     facts = facts_of(tokenizer)
     if facts.scheme != "regex":
         if facts.family is None or family_named(facts.family) is not None:
@@ -90,11 +92,30 @@ def family(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | Non
         return Complaint("no cut table has that name", got=repr(facts.family))
     found = recognise(facts.engine, facts.patterns)
     name = None if found is None else found.name
+    if facts.family is None and name is None:
+        return next(filter(None, (_windows(tokenizer, text) for text in texts)), None)
     if facts.family == name is not None:
         return None
-    expected = f"family={name!r}" if name else "unprovable: these patterns are of no known family"
+    expected = f"family={name!r}"
     got = f"family={facts.family!r}, engine={facts.engine!r}, patterns={facts.patterns!r}"
     return Complaint("the family is not that of the patterns", expected, got)
+
+
+def _windows(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """The first cut by a window at which both sides do not give the ids of the whole."""
+    finder, text = finder_for(facts_of(tokenizer)), text[:NEAR]
+    if finder.windows is None or finder.refusal_for(text) is not None:
+        return None
+    whole = ids_of(tokenizer, text)
+    for place in range(1, len(text)):
+        seam = finder.windows.at(text, place)
+        if seam is None:
+            continue
+        apart = [ids_of(tokenizer, each) for each in (text[:place], text[place:])]
+        if not np.array_equal(np.concatenate(apart), whole):
+            shown = f"{text[:place]!r} | {text[place:]!r}, theorem {seam.theorem}"
+            return Complaint("its patterns are not what it cuts by", got=shown)
+    return None
 
 
 @check("facts.byte_level")
