@@ -536,9 +536,9 @@ def mutations(seam: Seam) -> Iterator[Seam]:
     """The seam with one field shifted or swapped, its token count left as it is."""
     change = functools.partial(dataclasses.replace, seam)
     yield from (change(position=seam.position + step) for step in (-1, 1))
-    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9"]
+    rules: list[Any] = [None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
     yield from (change(rule=rule) for rule in rules if rule != seam.rule)
-    theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", ""]
+    theorems = ["18", "19", "20", "21", "22", "4.8", "6.4", "5'", "29", "40", "42", "44", ""]
     yield from (change(theorem=theorem) for theorem in theorems if theorem != seam.theorem)
     yield change(witness=())
     yield change(witness=seam.witness[::-1] if len(seam.witness) > 1 else (("run", 1),))

@@ -33,6 +33,7 @@ LICENCES: dict[str, tuple[str, tuple[tuple[str, str | None], ...]]] = {
     "K6": ("11", tuple((n, None) for n in ("start", "stop", "piece_stop", "token", "length", "n"))),
     "K8": ("12", tuple((n, None) for n in ("left", "left_stop", "right", "right_stop", "token"))),
     "K9": ("29", (("token", "<|im_end|>"), ("edge", "end"))),
+    "K10": ("44", (("windows", "0" * 64), ("anchor", None), ("right", None))),
 }
 NUMBERS = st.integers(-(2**40), 2**40)
 

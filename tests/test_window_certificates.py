@@ -16,6 +16,7 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.ground import Ground, RefusedError
 from tokpar.certificate.tables import load_tables
 from tokpar.cuts.finder import finder_for
+from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.facts.families import CL100K
 from tokpar.loading import load
 from tokpar.types import AddedToken, Seam
@@ -186,3 +187,30 @@ def test_a_prefix_is_no_beginning() -> None:
         s for s in found_in(TEXT[3:]) if s.theorem == "44" and dict(s.witness)["anchor"] == 0
     )
     assert [*seam_findings([anchored], TEXT[3:], facts)]
+
+
+def in_twos(*contents: str) -> Any:
+    adapter = load(by_regex((r"\p{N}{1,2}|[\s\S]",)))
+    added = tuple(AddedToken(content, 9 + k) for k, content in enumerate(contents))
+    return dataclasses.replace(adapter.facts, added_tokens=added)
+
+
+def test_a_window_lies_between_added_tokens() -> None:
+    """Behind "x1", which is taken out first, "23" is one piece."""
+    without, within = in_twos(), in_twos("x1")
+    seam = finder_for(without).certify("x123", 3)
+    assert seam is not None
+    assert [*seam_findings([seam], "x123", without)] == []
+    assert finder_for(within).certify("x123", 3) is None
+    within.proofs.update(without.proofs)
+    assert [finding.kind for finding in seam_findings([seam], "x123", within)] == ["added token"]
+
+
+def test_a_window_of_a_text_that_arrives_ends_where_a_token_may_begin() -> None:
+    unfinished = UnfinishedText(finder_for(in_twos("123456789x")))
+    text = 3 * "a12" + "a123"
+    horizon = unfinished.horizon(text)
+    assert text[horizon:] == text[-11:]
+    for more in ("", "456789x", " ", "4"):
+        found = unfinished.finder.certify_context(text + more, horizon)
+        assert found == unfinished.finder.certify_context(text, horizon)

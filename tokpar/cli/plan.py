@@ -1,6 +1,7 @@
 """Show where a text would be cut, by which rule, and why not elsewhere; nothing is tokenized.
 
-The column "around" shows the text beside each cut, which is marked by "│".
+The column "around" shows the text beside each cut, which is marked by "│". With --why the answer is
+about one place alone.
 """
 
 import argparse
@@ -9,10 +10,13 @@ from typing import Any
 
 from tokpar.cli import options
 from tokpar.cli.options import Source, plural, print_json, print_table, visible
-from tokpar.types import Chunk, Seam, Split
+from tokpar.errors import OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.types import Chunk, Seam, Split, Witness
 
 SHOWN = 20
 AROUND = 16
+SHOWN_HASH = 12
 MARK = "│"
 HEADER = ("position", "rule", "theorem", "witness", "around")
 
@@ -22,6 +26,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_tokenizer(parser)
     options.declare_strategy(parser)
     options.declare_output(parser)
+    parser.add_argument(
+        "--why", type=int, metavar="PLACE", help="tell why the text is cut there, or is not"
+    )
     parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
 
 
@@ -32,6 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     strategy = chosen(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
     source = options.read_source(arguments.file)
+    if arguments.why is not None:
+        said = _why(source.text, arguments.why, tokenizer)
+        if arguments.json:
+            print_json({"file": source.name, "position": arguments.why, "why": said})
+        else:
+            print(said)
+        return 0
     split = strategy.splitter.split(source.text, tokenizer, 0)
     if arguments.json:
         plan = {
@@ -48,6 +62,31 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(source, split, None if arguments.all else SHOWN)
     return 0
+
+
+def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
+    """What licenses a cut at one place, or a text that speaks against it."""
+    from tokpar.cuts.finder import finder_for
+    from tokpar.cuts.window_seams import doubt
+    from tokpar.interfaces import facts_of
+
+    facts = facts_of(tokenizer)
+    finder = finder_for(facts)
+    if not 0 < place < len(text):
+        raise OptionError(f"--why must be a place inside the text, 1 to {len(text) - 1}")
+    around = f"{visible(text[max(0, place - AROUND) : place])}{MARK}"
+    around += visible(text[place : place + AROUND])
+    refusal = finder.refusal_for(text)
+    if refusal is not None:
+        return f"{around}: {refusal}"
+    seam = finder.certify(text, place)
+    if seam is not None:
+        return f"{around}: a cut by {seam.rule}, theorem {seam.theorem}: {_named(seam.witness)}"
+    found = doubt(facts, text, place)
+    if found is None:
+        return f"{around}: no rule licenses a cut here"
+    before, behind = (repr(each) if each else "nothing" for each in found)
+    return f"{around}: not certain: with {before} before and {behind} behind the pieces differ"
 
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
@@ -79,8 +118,16 @@ def _print(source: Source, split: Split, most: int | None) -> None:
 
 def _row(text: str, left: Chunk, right: Chunk) -> tuple[object, ...]:
     cut = _cut(text, left, right)
-    witness = " ".join(f"{name}={value}" for name, value in cut["witness"].items())
+    witness = _named(tuple(cut["witness"].items()))
     around = f"{visible(cut['before'])}{MARK}{visible(cut['after'])}"
     open_yet = "when merged" if cut["shared"] else "uncertified"
     rule, theorem = cut["rule"] or open_yet, cut["theorem"] or "-"
     return cut["position"], rule, theorem, witness or "-", around
+
+
+def _named(witness: Witness) -> str:
+    """ "family=cl100k left=non-space"; of a hash only the beginning."""
+    shown = (
+        (name, str(value)[:SHOWN_HASH] if name == "windows" else value) for name, value in witness
+    )
+    return " ".join(f"{name}={value}" for name, value in shown)

@@ -17,6 +17,7 @@ from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.cuts.window_tables import BEGIN, EVERYWHERE, SURE, WindowFinder, window_finder
 from tokpar.cuts.windows import LEFT, RIGHT, find_certified
 from tokpar.facts.decided import decided
+from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.tables import WHITESPACE
 from tokpar.types import Facts, Seam, Witness
 
@@ -166,3 +167,15 @@ def window_seams(
     if found.windows is None:
         return str(found.refusal)
     return WindowSeams(facts, added, normalized, window_finder(found.windows), found.proof)
+
+
+def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
+    """Texts (before, behind) around the window at `p` with which the cut there would be wrong: why
+    no window certifies it. None where one does, or no pattern was decided."""
+    windows = decided(facts).windows if facts.scheme == "regex" else None
+    if windows is None or not 0 < p < len(text):
+        return None
+    try:
+        return windows.witness(text[max(0, p - LEFT) : p], text[p : p + RIGHT])
+    except UnsupportedPatternError:
+        return None

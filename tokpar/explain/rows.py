@@ -26,6 +26,8 @@ RULES = {
     "that WordPiece takes, so both saw the word as it is.",
     "K9": "An added token begins or ends here. It is taken out of the text before anything else, "
     "nothing around it can prevent that, and what lies on either side is encoded by itself.",
+    "K10": "The characters around it decide it: from whatever state the pattern may be in before "
+    "them, the pre-tokenizer parts the text here, and no match can be longer for what follows.",
 }
 """K7 is missing: a serial region has no seam."""
 
@@ -49,6 +51,9 @@ THEOREMS = {
     "22": "every third place of a run of digits",
     "24": "where no token occurs across, there is a boundary",
     "29": "the edges of an added token that shares no character with another",
+    "40": "which windows of a text certify a cut is decided for any pattern",
+    "42": "the same for rows of patterns",
+    "44": "a window may begin at an earlier cut, which tells all that stands before",
 }
 
 _MIDPOINT = (

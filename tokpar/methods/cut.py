@@ -1,5 +1,5 @@
 """`cut`: cut where a rule proves that both sides may be encoded alone; then concatenate. No overlap
-and nothing to match: the seam is certified before anything is tokenized (rules K1-K3 and K9)."""
+and nothing to match: seams are certified before anything is tokenized (rules K1-K3, K9, K10)."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def build(*, chunk_chars: int | None = None) -> tuple[CutSplitter, CutMerger]:
 STRATEGY = Strategy(
     name="cut",
     lossless=True,
-    source="theorems 14, 18-22 and 29 (proofs/), pair-local rules 4.8, absorb rule 6.4",
+    source="theorems 14, 18-22, 29 and 40-44 (proofs/), pair-local rules 4.8, absorb rule 6.4",
     conditions="a known pre-tokenizer (GPT-2, cl100k, o200k, Qwen2, Llama-3, DeepSeek-V3, Tekken, "
-    "BERT, Metaspace, Llama-style SentencePiece-BPE), or added tokens in the text (K9); anything "
-    "else is encoded serially",
+    "BERT, Metaspace, Llama-style SentencePiece-BPE), a pattern whose windows can be decided "
+    "(K10), or added tokens in the text (K9); anything else is encoded serially",
     build=build,
 )

@@ -130,7 +130,7 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without its joins that name no rule, or K1, K2, K3 or K9 where tokpar finds no
+    """A merger without its joins that name no rule, or K1, K2, K3, K9 or K10 where tokpar finds no
     certified cut. That ids are counted right, and every other rule, is the merger's word."""
 
     merger: Merger

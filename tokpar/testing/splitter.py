@@ -93,7 +93,7 @@ def _place(k: int, chunk: Chunk, expected: str) -> Complaint:
 
 @check("split: cuts")
 def licensed(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """a cut that names rule K1, K2, K3 or K9 is one that the certificate's checker licenses"""
+    """a cut that names rule K1, K2, K3, K9 or K10 is one that the certificate's checker licenses"""
     return _finding(splitter.split(text, tokenizer, 0), text, tokenizer)
 
 
