@@ -19,6 +19,7 @@ import tokpar
 from tests.seams import every_lossless, part, serial
 from tests.test_delimiter import plain
 from tests.test_lossless import any_tokenizer, drawn_text
+from tests.test_window_seams import IN_TWOS, by_regex
 from tokpar.cli import main
 from tokpar.explain import Row, explain_seam, trace
 from tokpar.explain.rows import (
@@ -124,6 +125,9 @@ def test_every_kind_of_seam_is_explained() -> None:
         (plain(part("cl100k_part")), "=" * 3000, "auto", {"chunk_chars": 60}),
         (plain(part("bert_part")), PROSE * 9, "lopt", words),
         (plain(chat), "<s>ab</s>" * 9, "cut", {"chunk_chars": 20}),
+        (by_regex((IN_TWOS,)), PROSE, "cut", {"chunk_chars": 20}),
+        (by_regex((IN_TWOS,)), "1" * 90, "cut", {"chunk_chars": 20}),
+        (by_regex((r"\p{N}+", IN_TWOS)), PROSE, "cut", {"chunk_chars": 20}),
     ]
     found = set()
     for adapter, text, strategy, options in runs:

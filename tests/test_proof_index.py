@@ -197,7 +197,7 @@ def test_the_checker_knows_no_rule_or_theorem_that_the_index_does_not_list() -> 
     source = "".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "tokpar" / "certificate").glob("*.py")
     )
-    pairs = set(re.findall(rf'"(K\d)",\s*"({NUMBER})"', source))
+    pairs = set(re.findall(rf'"(K\d+)",\s*"({NUMBER})"', source))
     rows = {name.partition(":")[0]: rest for name, rest in rows_of("Kinds of seams").items()}
     assert {rule for rule, _ in pairs} == set(get_args(Rule))
     for rule, theorem in pairs:

@@ -85,8 +85,9 @@ def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
     found = doubt(facts, text, place)
     if found is None:
         return f"{around}: no rule licenses a cut here"
-    before, behind = (repr(each) if each else "nothing" for each in found)
-    return f"{around}: not certain: with {before} before and {behind} behind the pieces differ"
+    sides = zip(found, ("before", "behind"), strict=True)
+    more = " and ".join(f"{each!r} {side}" for each, side in sides if each)
+    return f"{around}: no cut: {f'with {more} ' if more else ''}the pieces of the parts are others"
 
 
 def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
