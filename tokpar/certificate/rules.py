@@ -9,9 +9,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tokpar.certificate.answers import Answers
-from tokpar.certificate.by_windows import ByWindows
 from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
@@ -20,6 +20,9 @@ from tokpar.certificate.tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.word import Words
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Seam, Witness
+
+if TYPE_CHECKING:
+    from tokpar.certificate.by_windows import ByWindows
 
 _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
 _OF_WINDOWS = {("K10", "40"), ("K10", "42")}
@@ -52,7 +55,7 @@ class Judge:
             ("K2", "22"): self._digit_phase,
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
-            **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], ByWindows(ground).require),
+            **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], self._window),
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
@@ -245,6 +248,16 @@ class Judge:
         content = ground.raw.touching(text, p - 1, p + 2)
         require(content is None, "added token", f"{content!r} occurs over its three characters")
         ground.require_added_safe(p + 1)
+
+    def _window(self, seam: Seam) -> None:
+        """Theorems 40, 42 and 44: a window of the text around the place."""
+        self._by_windows.require(seam)
+
+    @cached_property
+    def _by_windows(self) -> ByWindows:
+        from tokpar.certificate.by_windows import ByWindows  # few certificates need it
+
+        return ByWindows(self._ground)
 
     def _require_scheme(self, *schemes: str) -> None:
         own = self._ground.facts.scheme

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.window_seams import WindowSeams, window_seams
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -23,6 +23,9 @@ from tokpar.facts.tables import (
 )
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
+
+if TYPE_CHECKING:
+    from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
@@ -65,6 +68,8 @@ class CutFinder:
     @cached_property
     def _windows(self) -> WindowSeams | str:
         """The windows of a pattern that is of no known family, or why there are none."""
+        from tokpar.cuts.window_seams import window_seams  # known families do without
+
         return window_seams(self.facts, self.added, self.normalized)
 
     @property

@@ -11,7 +11,6 @@ from functools import cached_property, lru_cache
 from tokpar.cuts.added import LONGEST_STRIPPED_RUN, maybe_space
 from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.normalized import replaced_string
-from tokpar.cuts.windows import RIGHT
 from tokpar.types import Seam
 
 
@@ -72,7 +71,7 @@ class UnfinishedText:
         """Behind its place the absorb rule looks at two more characters and their tokens, a window
         at as many as it has there."""
         if self.finder.windows is not None:
-            return RIGHT
+            return self.finder.windows.ahead
         return 2 if self.finder.facts.scheme == "dummy" else 0
 
     @cached_property

@@ -36,6 +36,8 @@ class WindowSeams:
     normalized: NormalizerGuard
     finder: WindowFinder
     proof: str
+    ahead: int = RIGHT
+    """How many code points behind a place are looked at, at most."""
 
     @cached_property
     def theorem(self) -> str:
