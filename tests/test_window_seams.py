@@ -170,7 +170,8 @@ def certified(tokenizer: Any, text: str) -> list[Seam]:
 
 def searched(finding: CutFinder, text: str) -> list[int]:
     """Where a search from each place on comes to."""
-    each = [finding.find(text, p, len(text)) for p in range(1, len(text))]
+    each = [finding.find(text, p, p + 3) for p in range(1, len(text))]
+    assert all(seam is None or p <= seam.position < p + 3 for p, seam in enumerate(each, 1))
     return [seam.position for seam in each if seam is not None]
 
 

@@ -85,7 +85,8 @@ class WindowSeams:
             left = LEFT if self._alone else 1
             widths = find_certified(self.finder, symbols, left, RIGHT, self._alone, begins)
             places = np.flatnonzero(widths) + first
-            yield from places[np.searchsorted(places, start) :].tolist()
+            within = np.searchsorted(places, [start, stop])
+            yield from places[within[0] : within[1]].tolist()
 
     def at(self, text: str, p: int, far: bool = True) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or (`far`) by
