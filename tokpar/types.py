@@ -89,8 +89,8 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
 
 def united(left: Chunk, right: Chunk) -> Chunk:
     """One chunk of two neighbours."""
-    whole = replace(left, stop=right.stop, core_stop=right.core_stop)
-    return replace(whole, kind="text", run=None, divisible=False)
+    ends: dict[str, int] = {"stop": right.stop, "core_stop": right.core_stop}
+    return replace(left, **ends, kind="text", run=None, divisible=False)
 
 
 def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
