@@ -448,23 +448,20 @@ def test_conform_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert got["reference"] == "huggingface:BPE"
 
 
-def test_conform_names_each_check_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    path = path_of("bert_part")
-    _, _, err = run(capsys, path, "--examples", 0, "--progress", "--reference", "none")
-    assert err.startswith("check 1: name\ncheck 2: encode")
-
-
-def test_conform_encodes_the_texts_of_a_corpus(
+def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
     rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
     plain.write_text("word " * 2000, encoding="utf-8")
     assert list(corpus(str(rows))) == ["one\u2028two", "three"]
-    code, out, _ = run(capsys, "default", rows, plain, "--examples", 0, "--json")
+    arguments = (path_of("bert_part"), rows, plain, "--reference", "none", "--progress", "--json")
+    code, out, err = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
-    assert (code, got["corpus_texts"]) == (0, 3)
+    assert (code, got["corpus_texts"], got["reference"]) == (0, 3, None)
     assert "strategy auto: long texts" in got["checks"]
+    assert err.startswith("check 1: name\ncheck 2: encode")
+    assert len(err.splitlines()) == len(got["checks"])
 
 
 @pytest.mark.parametrize(
