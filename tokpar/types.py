@@ -89,8 +89,9 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
 
 def united(left: Chunk, right: Chunk) -> Chunk:
     """One chunk of two neighbours."""
-    ends: dict[str, int] = {"stop": right.stop, "core_stop": right.core_stop}
-    return replace(left, **ends, kind="text", run=None, divisible=False)
+    return Chunk(
+        left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
+    )
 
 
 def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
