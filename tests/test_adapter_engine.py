@@ -164,9 +164,7 @@ def test_spans_and_text_are_those_of_the_library() -> None:
 
 
 def test_a_text_is_one_call_unless_the_caller_wants_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    # which texts are compared is the matter of the test of a file above
-    monkeypatch.setattr(check, "DIVIDED", 100_000)
-    monkeypatch.setattr(check, "short_texts", lambda reference: hostile_texts())
+    monkeypatch.setattr(check, "DIVIDED", 500_000)  # how it is compared: the test of a file above
     text = "one two three. " * 3000
     whole = tokpar.encode(text, load(DEFAULT), chunk_chars=9000)
     assert (whole.report.chunks, whole.seams) == (1, ())
