@@ -95,7 +95,7 @@ def tokenizer_of(name: str) -> Any:
     return named_tokenizers()[name]
 
 
-@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW))
+@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW[::2]))
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
@@ -146,7 +146,7 @@ def test_the_published_splitters_conform_too(name: str) -> None:
     check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::5]))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
@@ -158,7 +158,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
         check_splitter(build(**options), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE[::2]))
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
     merger = LicensedMerger(registry().merger_kind(name).build())
@@ -171,7 +171,7 @@ def test_the_approximate_mergers_do_not(name: str) -> None:
         check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::3]))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::5]))
 def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     check_strategy(name, named_tokenizers()[tokenizer], examples=EXAMPLES)
 
