@@ -24,7 +24,7 @@ from tokpar.types import Seam
 
 UNIVERSAL = ("non-space", "space")
 _KEPT_ONE_BY_ONE = KEEP_NON_SPACES | {"StripAccents"}
-_LONGEST = 1 << 13
+_LONGEST = 1 << 15
 _SURROGATES = slice(0xD800, 0xE000)
 
 

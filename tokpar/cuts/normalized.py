@@ -13,7 +13,8 @@ from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
-_STRETCH = re.compile(_ALPHABET.pattern[:-1] + "+")
+_STRETCH = re.compile(_ALPHABET.pattern[:-1] + "{2,}")  # of one character nothing is known
+_UNKNOWN = re.compile(_ALPHABET.pattern[:-1].replace("[", "[^", 1))
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
 _KEEP_UNIVERSAL = _FORMS | {"Lowercase"}
@@ -84,6 +85,11 @@ class NormalizerGuard:
             image = self._map(text[known.start() : end])
             if image:
                 yield known.start(), image
+
+    def known_from(self, text: str, start: int, stop: int) -> int:
+        """The least place from `start` on behind which all is known up to `stop`."""
+        found = _UNKNOWN.search(text[start:stop][::-1]) if self.stages else None
+        return start if found is None else stop - found.start()
 
     @cached_property
     def _margin(self) -> int:

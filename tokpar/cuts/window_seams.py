@@ -14,16 +14,23 @@ import numpy as np
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.window_tables import BEGIN, EVERYWHERE, SURE, WindowFinder, window_finder
-from tokpar.cuts.windows import LEFT, RIGHT, find_certified
+from tokpar.cuts.window_tables import (
+    BEGIN,
+    EVERYWHERE,
+    SURE,
+    SymbolArray,
+    WindowFinder,
+    window_finder,
+)
+from tokpar.cuts.windows import LEFT, RIGHT, IntArray, find_certified, open_behind_anchors
 from tokpar.facts.decided import decided
 from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.tables import WHITESPACE
 from tokpar.types import Facts, Seam, Witness
 
-FARTHEST = 4096
+FARTHEST = 1 << 14
 """How far back the anchor of a window may be, code points."""
-_LEAST, _MOST = 1 << 8, 1 << 14
+_LEAST, _MOST = 1 << 9, 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +82,26 @@ class WindowSeams:
         return None
 
     def _candidates(self, text: str, start: int, stop: int) -> Iterator[int]:
-        """Places that a window certifies, added tokens apart."""
-        low, high = max(0, start - FARTHEST), min(len(text), stop + RIGHT)
-        for first, image in self.normalized.stretches(text, low, high):
-            if first + len(image) <= start:
-                continue
+        """Places that a window certifies, then those that an anchor does, added tokens apart."""
+        left = LEFT if self._alone else 1
+        for first, symbols in self._symbols(text, start, stop, left):
+            widths = find_certified(self.finder, symbols, left, RIGHT, anchored=False)
+            yield from _within(np.flatnonzero(widths) + first, start, stop)
+        for first, symbols in self._symbols(text, start, stop, FARTHEST) if self._alone else ():
             begins = first == 0 and not self.facts.prefix_space
-            symbols = self.finder.symbols(image)
-            left = LEFT if self._alone else 1
-            widths = find_certified(self.finder, symbols, left, RIGHT, self._alone, begins)
-            places = np.flatnonzero(widths) + first
-            within = np.searchsorted(places, [start, stop])
-            yield from places[within[0] : within[1]].tolist()
+            places = open_behind_anchors(self.finder, symbols, start - first, begins, RIGHT)
+            yield from _within(places + first, start, stop)
+
+    def _symbols(
+        self, text: str, start: int, stop: int, left: int
+    ) -> Iterator[tuple[int, SymbolArray]]:
+        """The known stretches with a place of [start, stop) inside: where each begins, and its
+        symbols."""
+        low = self.normalized.known_from(text, max(0, start - left), start)
+        high = min(len(text), stop + RIGHT)
+        for first, image in self.normalized.stretches(text, low, high):
+            if len(image) > 1 and start < first + len(image) and first + 1 < stop:
+                yield first, self.finder.symbols(image)
 
     def at(self, text: str, p: int, far: bool = True) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or (`far`) by
@@ -158,6 +173,12 @@ class WindowSeams:
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
         return Seam(p, "K10", theorem, (("windows", self.proof), *witness))
+
+
+def _within(places: IntArray, start: int, stop: int) -> list[int]:
+    first, last = np.searchsorted(places, [start, stop])
+    found: list[int] = places[first:last].tolist()
+    return found
 
 
 def window_seams(

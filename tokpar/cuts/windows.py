@@ -86,11 +86,9 @@ def find_certified(
     left: int,
     right: int,
     anchored: bool,
-    begins: bool = True,
 ) -> WidthArray:
     """For each place 0..n how many characters on its left a proof of its cut looks at, 255 for all
-    from an anchor on, or 0 for no proof; shape (n + 1,). `begins`: the text begins with them, which
-    is an anchor."""
+    from an anchor on, or 0 for no proof; shape (n + 1,)."""
     n = len(symbols)
     status = pair_status(finder, symbols)
     widths = np.zeros(n + 1, np.uint8)
@@ -107,9 +105,6 @@ def find_certified(
             status[certain - 1] = SURE
     if anchored:
         places = np.flatnonzero(status == OPEN) + 1
-        if not begins:
-            sure = np.flatnonzero(widths == 1)
-            places = places[np.searchsorted(places, sure[0]) :] if len(sure) else places[:0]
         behind_anchors(finder, symbols, places, right, widths)
     return widths
 
@@ -185,6 +180,23 @@ def settle(
         rest = rest[going]
         threats = tables.right[threats[going], symbols[places[rest] + k]]
     return certain
+
+
+def open_behind_anchors(
+    finder: WindowFinder, symbols: SymbolArray, start: int, begins: bool, right: int
+) -> IntArray:
+    """Places from `start` on that pairs leave open and an anchor certifies; ascending. `begins`: a
+    text begins with these symbols, which is an anchor."""
+    status = pair_status(finder, symbols)
+    places = np.flatnonzero(status == OPEN) + 1
+    places = places[np.searchsorted(places, start) :]
+    sure = np.flatnonzero(status == SURE) + 1
+    if not begins:
+        places = places[np.searchsorted(places, sure[0]) :] if len(sure) else places[:0]
+    widths = np.zeros(len(symbols) + 1, np.uint8)
+    widths[sure] = 1
+    behind_anchors(finder, symbols, places, right, widths)
+    return np.flatnonzero(widths == _ANCHORED)
 
 
 def behind_anchors(
