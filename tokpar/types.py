@@ -231,7 +231,7 @@ class NormalizerStage:
         return dict(self.settings)[name]
 
 
-Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "none"]
+Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none"]
 """How text falls apart before the model, see `Facts`."""
 
 
@@ -240,8 +240,10 @@ class Facts:
     """What is known of a tokenizer, as far as proofs need it. Compared by identity.
 
     `scheme` says how text falls apart before the model: a regex `family` (a name of the cut
-    tables), not at all ("whole"), BERT's pairs, Metaspace with split=true, or a dummy prefix and no
-    pre-tokenizer.
+    tables), not at all ("whole"), BERT's pairs, Metaspace with split=true, a dummy prefix and no
+    pre-tokenizer, or, if nothing but a cut before a space is known, by its stages ("spaces").
+    `pre_tokenizers` are these, in that scheme. `joined`: the characters that a token has before
+    "▁", where nothing of the model but its tokens reaches over one (theorem 24), else None.
     `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
     None.
     `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
@@ -276,6 +278,8 @@ class Facts:
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
+    pre_tokenizers: tuple[NormalizerStage, ...] = ()
+    joined: frozenset[str] | None = None
     releases_gil: bool = False
     bulky: bool = False
     forbidden: frozenset[str] = frozenset()

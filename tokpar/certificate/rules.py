@@ -1,6 +1,6 @@
 """The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
 
-Those of the other rules are in inside.py, word.py and edges.py.
+Those of the other rules are in inside.py, word.py and edges.py, that of theorem 45 in spaces.py.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
+from tokpar.certificate.spaces import Spaces
 from tokpar.certificate.tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.word import Words
 from tokpar.seams import Licence
@@ -49,6 +50,7 @@ class Judge:
             ("K2", "22"): self._digit_phase,
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
+            ("K3", "45"): Spaces(ground).require,
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
@@ -230,8 +232,11 @@ class Judge:
         self._require_scheme("dummy")
         one = witness_values(seam, "absorbed") == (1,)
         require(one, "witness", "exactly one space can be absorbed")
-        model, stages = ground.facts.model, ground.facts.normalizers
-        require("bpe" in model.casefold(), "scheme", f"absorbing needs BPE, not {model}")
+        model, stages, joined = (facts := ground.facts).model, facts.normalizers, facts.joined
+        apart = "bpe" in model.casefold() and joined is not None
+        require(apart, "scheme", f"{model} may join what is on both sides of a space")
+        across = f"a token has {text[p - 1]!r} before the dummy prefix"
+        require(text[p - 1] not in (joined or ()), "context", across)
         lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
         require(lonely, "context", "expected a non-space, one ' ', and text after it")
         prefix = not stages or _is_dummy_prefix(stages)

@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
+from tokpar.facts.spaces import SpaceCut, cut_before_space
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -50,9 +51,9 @@ class CutFinder:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
-        if self.facts.scheme != "dummy" and self.family is None:
+        if self.facts.scheme not in ("dummy", "spaces") and self.family is None:
             return f"no cut table is known by the name of {self.facts.family!r}"
-        if self.facts.scheme != "bert" and self.normalized.unsupported:
+        if self.facts.scheme not in ("bert", "spaces") and self.normalized.unsupported:
             return f"nothing is proved about its normalizer {self.normalized.unsupported}"
         if not self.normalized.tokens_followed:
             return "an added token with normalized=true cannot be followed through its normalizer"
@@ -119,6 +120,11 @@ class CutFinder:
             or self._find_pair(text, lo, hi)
             or self._find_digits(text, lo, hi, after)
         )
+
+    @cached_property
+    def spaces(self) -> SpaceCut | None:
+        """What theorem 45 says of the tokenizer's stages, if there is nothing better."""
+        return cut_before_space(self.facts) if self.facts.scheme == "spaces" else None
 
     @cached_property
     def at_spaces(self) -> Seam | None:
@@ -193,7 +199,11 @@ class CutFinder:
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
-        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4)."""
+        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 45)."""
+        if self.spaces is not None:
+            holds = self.spaces.holds(text, p) and self.tokens_safe(text, p)
+            witness = ("left", self.spaces.left), ("right", "space")
+            return Seam(p, "K3", "45", witness) if holds else None
         if text[p] != " " or text[p - 1] in SPACE:
             return None
         if self.facts.scheme == "dummy":
@@ -213,6 +223,8 @@ class CutFinder:
     def _absorbed(self, text: str, p: int) -> Seam | None:
         """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
+            return None
+        if self.facts.joined is None or text[p - 1] in self.facts.joined:
             return None
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):

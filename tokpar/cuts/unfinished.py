@@ -64,12 +64,13 @@ class UnfinishedText:
             return 1 + self._beside
         changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
         moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
-        return 2 + len(stages) + changed + moved
+        return 2 + self._beside + len(stages) + changed + moved
 
     @cached_property
     def _beside(self) -> int:
-        """Behind its place the absorb rule looks at two more characters and their tokens."""
-        return 2 if self.finder.facts.scheme == "dummy" else 0
+        """Behind its place the absorb rule looks at two more characters and their tokens, theorem 45
+        at one."""
+        return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property
     def _plain(self) -> bool:
