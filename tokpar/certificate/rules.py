@@ -232,11 +232,11 @@ class Judge:
         self._require_scheme("dummy")
         one = witness_values(seam, "absorbed") == (1,)
         require(one, "witness", "exactly one space can be absorbed")
-        model, stages, joined = (facts := ground.facts).model, facts.normalizers, facts.joined
-        apart = "bpe" in model.casefold() and joined is not None
-        require(apart, "scheme", f"{model} may join what is on both sides of a space")
-        across = f"a token has {text[p - 1]!r} before the dummy prefix"
-        require(text[p - 1] not in (joined or ()), "context", across)
+        facts, stages = ground.facts, ground.facts.normalizers
+        bpe = "bpe" in facts.model.casefold()
+        require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
+        across = f"a token has {text[p - 1]!r} before a sign of a space"
+        require(text[p - 1] not in (facts.joined or ()), "context", across)
         lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
         require(lonely, "context", "expected a non-space, one ' ', and text after it")
         prefix = not stages or _is_dummy_prefix(stages)

@@ -28,6 +28,7 @@ _CLASSES: dict[str, Callable[[str], bool | None]] = {
     **dict.fromkeys((r"\d", "[0-9]", *(rf"\p{{{c}}}" for c in "LNPSM")), lambda kind: kind == "?"),
 }
 _WHOLE_WORDS = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer")
+_OTHERS = ("Split", "ByteLevel", "Metaspace")
 _ONE_BY_ONE = ("Punctuation", "Digits", "UnicodeScripts", "FixedLength", "CharDelimiterSplit")
 
 
@@ -83,8 +84,10 @@ class _Row:
             return True
         further = before[:-1]
         blank = further in ("", " ", "\t", "\n", "\r") and further not in self._barred
-        return self._is_sure(last) and all(map(self._is_sure, behind)) and (
-            blank or self._is_sure(further)
+        return (
+            self._is_sure(last)
+            and all(map(self._is_sure, behind))
+            and (blank or self._is_sure(further))
         )
 
     def _is_sure(self, char: str) -> bool:
@@ -138,15 +141,18 @@ class _Row:
 
     def _cut(self, stages: tuple[NormalizerStage, ...]) -> bool:
         """Whether some stage is certain to cut, all before it being split-closed."""
-        done = False
+        done, kept = False, True
         for stage in stages:
             settings = dict(stage.settings)
+            first = settings.get("prepend_scheme") == "first"
+            placed = not first or (kept and not done)
+            require(placed, "prefix", "Metaspace 'first' behind a stage that may take spaces out")
             if done:
-                known = stage.kind in (*_WHOLE_WORDS, *_ONE_BY_ONE, "Split", "ByteLevel")
-                moved = stage.kind == "Metaspace" and settings.get("prepend_scheme") != "first"
-                require(known or moved, "pre-tokenizer", f"nothing is proved about {stage.kind}")
+                known = stage.kind in (*_WHOLE_WORDS, *_ONE_BY_ONE, *_OTHERS)
+                require(known, "pre-tokenizer", f"nothing is proved about {stage.kind}")
             else:
                 done = self._cuts(stage.kind, settings)
+            kept = kept and stage.kind in ("Punctuation", "Digits")
         return done
 
     def _cuts(self, kind: str, settings: Mapping[str, Any]) -> bool:
@@ -184,7 +190,7 @@ class _Row:
             spaced = pattern == " " and self._no_space
             before = (False,) if spaced else (False, True)
             return all(_parts(behavior, inverted, b, True, joined=False) for b in before)
-        source = str(dict(pattern or {}).get("Regex"))  # type: ignore[call-overload]
+        source = str(pattern.get("Regex")) if isinstance(pattern, Mapping) else ""
         unsure = f"nothing is proved about Split on {source!r}"
         require(self._behind == {" "}, "pre-tokenizer", unsure)
         holds = _CLASSES.get(source.removesuffix("+"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
-from tokpar.facts.spaces import MARK, decided
+from tokpar.facts.spaces import MARK, decided, only_marks
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json, stages
@@ -118,7 +118,7 @@ def _at_spaces(
             joined=joined,
             unprovable=None,
         )
-    if not pre_tokenizers and normalizers and isinstance(across, str) and not always:
+    if isinstance(across, str) and not always and only_marks(normalizers, pre_tokenizers):
         why = f"{why}; and {across}"
     return replace(facts, unprovable=why if facts.scheme == "none" else facts.unprovable)
 
@@ -205,19 +205,19 @@ def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Jso
     kinds = [piece["type"] for piece in pieces]
     if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
         joined = _joined(model)
-        known = isinstance(joined, frozenset)
-        return _Falling("dummy", why=None if known else joined, joined=joined if known else None)
+        if isinstance(joined, str):
+            return _Falling("dummy", why=joined)
+        return _Falling("dummy", joined=joined)
     if kinds == ["BertPreTokenizer"] and _is_bert(stages):
         return _Falling("bert", "bert")
-    if kinds == ["Metaspace"] and pieces[0].get("split", True):
-        if pieces[0]["replacement"] == MARK:
-            return _Falling("metaspace", "metaspace")
+    if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
+        return _Falling("metaspace", "metaspace")
     if kinds == ["ByteLevel"]:
         use_regex = pieces[0].get("use_regex", True)
         return _family((GPT2_PATTERN,)) if use_regex else _Falling("whole")
-    if kinds[1:] and kinds[-1] == "ByteLevel" and all(map(_is_plain_split, pieces[:-1])):
-        if not pieces[-1].get("use_regex", True):
-            return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
+    mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)
+    if mapped and all(map(_is_plain_split, pieces[:-1])):
+        return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
     return _Falling(why="nothing is known but its stages")
 
 
@@ -319,9 +319,7 @@ def _unknown_reason(
     return MISPLACED if _misplaces(model) else None
 
 
-def _moved_reason(
-    added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]
-) -> str | None:
+def _moved_reason(added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]) -> str | None:
     """An added token that is searched in a text that cannot be told around any space."""
     moved = next((token.content for token in added if token.normalized), None)
     reason = _normalizer_reason(stages)

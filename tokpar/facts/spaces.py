@@ -1,4 +1,4 @@
-"""Where a row of any of Hugging Face's stages is certain to part a text before a space (theorem 45).
+"""Where any row of Hugging Face's stages is certain to part a text before a space (theorem 45).
 
 Each stage is asked what it does at a place with a space behind it, from what is known of the
 characters there: first nothing but the space, then more and more, until all stages answer."""
@@ -35,7 +35,7 @@ _HOLD_SPACE = ("\\s", " ")
 _HOLD_SOLID = {"\\s": False, " ": False, "\\S": True}
 
 
-class _Unproved(Exception):
+class _UnprovedError(Exception):
     """Nothing is proved about a stage, from what is known of the place."""
 
 
@@ -122,17 +122,29 @@ def decided(
     `joined`: what some token has before "▁", None where the model is not known to part at all."""
     why = ""
     for left, place in _LEVELS:
-        try:
-            for stage in normalizers:
-                place = _normalized(stage, place)
-            if _parted(pre_tokenizers, place):
-                return SpaceCut(left, frozenset(), place.ascii, place.spared, place.tables)
-            why = _uncut(pre_tokenizers)
-        except _Unproved as unproved:
-            why = f"nothing is proved about {unproved}"
-    if joined is not None and _only_marks(normalizers, pre_tokenizers):
+        found = _followed(left, place, normalizers, pre_tokenizers)
+        if isinstance(found, SpaceCut):
+            return found
+        why = found
+    if joined is not None and only_marks(normalizers, pre_tokenizers):
         return SpaceCut("unjoined", joined | {" ", MARK})
     return why
+
+
+def _followed(
+    left: Left,
+    place: _Place,
+    normalizers: Sequence[NormalizerStage],
+    pre_tokenizers: Sequence[NormalizerStage],
+) -> SpaceCut | str:
+    try:
+        for stage in normalizers:
+            place = _normalized(stage, place)
+        if _parted(pre_tokenizers, place):
+            return SpaceCut(left, frozenset(), place.ascii, place.spared, place.tables)
+    except _UnprovedError as unproved:
+        return f"nothing is proved about {unproved}"
+    return _uncut(pre_tokenizers)
 
 
 _LEVELS: tuple[tuple[Left, _Place], ...] = (
@@ -162,28 +174,27 @@ def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
         return replace(lasting, right=frozenset(" "))
     if kind == "Strip":
         if stage.setting("strip_left") or not place.solid:
-            raise _Unproved("the normalizer Strip, which takes white space off the left")
+            raise _UnprovedError("the normalizer Strip, which takes white space off the left")
         return place
     if kind == "Replace":
         return _replaced(stage, place)
     if kind == "Precompiled":
         return _by_table(stage, place)
-    raise _Unproved(f"the normalizer {kind}")
+    raise _UnprovedError(f"the normalizer {kind}")
 
 
 def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
     pattern, content = stage.setting("pattern"), str(stage.setting("content"))
-    if pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK) and place.solid:
-        if place.right == {" "}:
-            same = place.window and content == " "
-            begins = frozenset(" " if place.window else " " + content[0])
-            return replace(place, window=same, right=begins)
+    runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
+    if runs and place.solid and place.right == {" "}:
+        begins = frozenset(" " if place.window else " " + content[0])
+        return replace(place, window=place.window and content == " ", right=begins)
     if not isinstance(pattern, str) or not pattern:
-        raise _Unproved("the normalizer Replace with a regex")
+        raise _UnprovedError("the normalizer Replace with a regex")
     if pattern == " " and content == MARK:
         return replace(place, window=False, right=frozenset(MARK))
     if place.right & set(pattern):
-        raise _Unproved(f"the normalizer Replace of {pattern!r}, which may lie across a space")
+        raise _UnprovedError(f"the normalizer Replace of {pattern!r}, which may lie across a space")
     kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
     spared = place.spared.union(*((c, c.lower(), c.upper()) for c in pattern))
     return replace(place, solid=place.solid and kept, spared=spared)
@@ -192,9 +203,11 @@ def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
 def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
     table = str(stage.setting("precompiled_charsmap"))
     if not place.window:
-        raise _Unproved("the normalizer Precompiled behind a stage that may compose characters")
+        raise _UnprovedError(
+            "the normalizer Precompiled behind a stage that may compose characters"
+        )
     if not Charsmap(table).keeps(" "):
-        raise _Unproved("the normalizer Precompiled with a table that changes spaces")
+        raise _UnprovedError("the normalizer Precompiled with a table that changes spaces")
     return replace(place, window=False, tables=(*place.tables, table))
 
 
@@ -202,25 +215,33 @@ def _parted(stages: Sequence[NormalizerStage], place: _Place) -> bool:
     """Whether one of the stages is certain to cut there. Up to it, each either cuts there or only
     fails to (split-closed); behind it each works on pieces of one side, so any will do."""
     for number, stage in enumerate(stages):
+        if _moves(stage) and any(s.kind not in _KEEP_SPACES for s in stages[:number]):
+            raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
         cuts, place = _step(stage, place)
         if cuts:
-            _require_known(stages[number + 1 :], first=place.right <= {" ", MARK})
+            _require_piecewise(stages[number + 1 :])
             return True
     return False
 
 
+_KEEP_SPACES = frozenset({"Punctuation", "Digits"})
 _PIECEWISE = frozenset(
     {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
     | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
 )
 
 
-def _require_known(stages: Sequence[NormalizerStage], *, first: bool) -> None:
+def _require_piecewise(stages: Sequence[NormalizerStage]) -> None:
     for stage in stages:
         if stage.kind not in _PIECEWISE:
-            raise _Unproved(f"the pre-tokenizer {stage.kind}")
-        if stage.kind == "Metaspace" and _prefix(stage) == "first":
-            raise _Unproved('the pre-tokenizer Metaspace "first" behind another stage')
+            raise _UnprovedError(f"the pre-tokenizer {stage.kind}")
+        if _moves(stage):
+            raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
+
+
+def _moves(stage: NormalizerStage) -> bool:
+    """Whether it asks where in the text a piece lies."""
+    return dict(stage.settings).get("prepend_scheme") == "first"
 
 
 def _step(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
@@ -235,24 +256,24 @@ def _step(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
     if kind == "Metaspace":
         mark = str(stage.setting("replacement"))
         if not place.right <= {" ", mark}:
-            raise _Unproved(f"the pre-tokenizer Metaspace with {mark!r} behind {MARK!r}")
+            raise _UnprovedError(f"the pre-tokenizer Metaspace with {mark!r} behind {MARK!r}")
         split = dict(stage.settings).get("split", True) is not False
         return split, replace(place, right=frozenset(mark))
     if kind == "ByteLevel":
         return _byte_level(stage, place)
     if kind == "Split":
         return _split(stage, place), place
-    raise _Unproved(f"the pre-tokenizer {kind}")
+    raise _UnprovedError(f"the pre-tokenizer {kind}")
 
 
 def _byte_level(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
     settings = dict(stage.settings)
     if place.right != {" "}:
-        raise _Unproved("the pre-tokenizer ByteLevel behind a stage that changes spaces")
+        raise _UnprovedError("the pre-tokenizer ByteLevel behind a stage that changes spaces")
     if not settings.get("use_regex", True):
         return False, replace(place, right=frozenset("\u0120"))
     if not place.solid:
-        raise _Unproved("the pre-tokenizer ByteLevel between two spaces")
+        raise _UnprovedError("the pre-tokenizer ByteLevel between two spaces")
     return True, place
 
 
@@ -260,11 +281,13 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
     behavior, invert = str(stage.setting("behavior")), bool(stage.setting("invert"))
     pattern = stage.setting("pattern")
     if behavior not in _BEHAVIORS:
-        raise _Unproved(f"the pre-tokenizer Split with {behavior}")
+        raise _UnprovedError(f"the pre-tokenizer Split with {behavior}")
     how = f"{behavior}, invert={invert}"
     if isinstance(pattern, str) and pattern:
         if place.right & set(pattern[1:]):
-            raise _Unproved(f"the pre-tokenizer Split on {pattern!r}, which may lie across a space")
+            raise _UnprovedError(
+                f"the pre-tokenizer Split on {pattern!r}, which may lie across a space"
+            )
         if place.right != {pattern}:
             return False
         left = (False,) if place.solid and pattern == " " else (False, True)
@@ -275,11 +298,11 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
         holds, member = one[1] in _HOLD_SPACE, _HOLD_SOLID.get(one[1]) if place.solid else None
         sides = (False, True) if member is None else (member,)
         return all(_edge(behavior, invert, x, holds, run=bool(one[2])) for x in sides)
-    known = recognise("oniguruma", (str(source),)) if source else None
-    if known is not None and behavior == "Isolated" and not invert and place.right == {" "}:
-        if known.universal and place.solid:
-            return True
-    raise _Unproved(f"the pre-tokenizer Split on {pattern!r} ({how})")
+    plain = source and behavior == "Isolated" and not invert
+    known = recognise("oniguruma", (str(source),)) if plain else None
+    if known is not None and known.universal and place.solid and place.right == {" "}:
+        return True
+    raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
 
 
 def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool = False) -> bool:
@@ -297,11 +320,7 @@ def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool =
     return True
 
 
-def _prefix(stage: NormalizerStage) -> str:
-    return str(dict(stage.settings).get("prepend_scheme", "always"))
-
-
-def _only_marks(
+def only_marks(
     normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]
 ) -> bool:
     """Nothing is changed but spaces into "▁", and where a stage cuts, it does so cleanly."""
@@ -311,8 +330,10 @@ def _only_marks(
             if stage.kind != "Replace" or stage.setting("pattern") != " ":
                 return False
             place = _normalized(stage, place)
+        if _parted(pre_tokenizers, place):
+            return False  # and some stage behind is unknown, or this would not be asked
         for stage in pre_tokenizers:
             _, place = _step(stage, place)
-    except _Unproved:
+    except _UnprovedError:
         return False
     return place.right == {MARK}
