@@ -234,7 +234,7 @@ def _edge_reason(facts: Facts) -> str | None:
 
 
 def _stage_reason(facts: Facts) -> str | None:
-    """Why cuts that go by the stages alone (theorem 45) are not certain, or None."""
+    """Why cuts that go by the stages alone (theorem 50) are not certain, or None."""
     if facts.scheme != "spaces":
         return None
     kinds = (stage.kind for stage in (*facts.normalizers, *facts.pre_tokenizers))

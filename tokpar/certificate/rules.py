@@ -1,6 +1,6 @@
 """The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
 
-Those of the other rules are in inside.py, word.py and edges.py, that of theorem 45 in spaces.py.
+Those of the other rules are in inside.py, word.py and edges.py, that of theorem 50 in spaces.py.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Judge:
             ("K2", "22"): self._digit_phase,
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
-            ("K3", "45"): Spaces(ground).require,
+            ("K3", "50"): Spaces(ground).require,
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {

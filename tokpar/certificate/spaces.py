@@ -1,4 +1,4 @@
-"""K3 by theorem 45: a cut before a space, from what each stage of the tokenizer does there."""
+"""K3 by theorem 50: a cut before a space, from what each stage of the tokenizer does there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Spaces:
         self._judged: dict[str, _Row | RefusedError] = {}
 
     def require(self, seam: Seam) -> None:
-        """Return if theorem 45 licenses it, added tokens aside; RefusedError says why not."""
+        """Return if theorem 50 licenses it, added tokens aside; RefusedError says why not."""
         ground, text, p = self._ground, self._ground.text, seam.position
         scheme = ground.facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")

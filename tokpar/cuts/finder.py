@@ -123,7 +123,7 @@ class CutFinder:
 
     @cached_property
     def spaces(self) -> SpaceCut | None:
-        """What theorem 45 says of the tokenizer's stages, if there is nothing better."""
+        """What theorem 50 says of the tokenizer's stages, if there is nothing better."""
         return cut_before_space(self.facts) if self.facts.scheme == "spaces" else None
 
     @cached_property
@@ -203,7 +203,7 @@ class CutFinder:
         if self.spaces is not None:
             holds = self.spaces.holds(text, p) and self.tokens_safe(text, p)
             witness = ("left", self.spaces.left), ("right", "space")
-            return Seam(p, "K3", "45", witness) if holds else None
+            return Seam(p, "K3", "50", witness) if holds else None
         if text[p] != " " or text[p - 1] in SPACE:
             return None
         if self.facts.scheme == "dummy":

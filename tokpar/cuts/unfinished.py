@@ -69,7 +69,7 @@ class UnfinishedText:
     @cached_property
     def _beside(self) -> int:
         """Behind its place the absorb rule looks at two more characters and their tokens, and
-        theorem 45 at one."""
+        theorem 50 at one."""
         return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property

@@ -48,7 +48,7 @@ THEOREMS = {
     "21": "a newline, then a non-space",
     "22": "every third place of a run of digits",
     "24": "where no token occurs across, there is a boundary",
-    "45": "what each stage does at a space, and before it",
+    "50": "what each stage does at a space, and before it",
     "29": "the edges of an added token that shares no character with another",
 }
 

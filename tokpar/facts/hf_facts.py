@@ -100,7 +100,7 @@ def _at_spaces(
     model: Json,
     always: str | None,
 ) -> Facts:
-    """Facts that prove nothing as they are: what theorem 45 says of the same stages. `always`: why
+    """Facts that prove nothing as they are: what theorem 50 says of the same stages. `always`: why
     it cannot say anything."""
     across = _joined(model)
     joined = None if isinstance(across, str) else across

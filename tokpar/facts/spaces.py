@@ -1,4 +1,4 @@
-"""Where any row of Hugging Face's stages is certain to part a text before a space (theorem 45).
+"""Where any row of Hugging Face's stages is certain to part a text before a space (theorem 50).
 
 Each stage is asked what it does at a place with a space behind it, from what is known of the
 characters there: first nothing but the space, then more and more, until all stages answer."""
@@ -16,7 +16,7 @@ from tokpar.facts.tables import recognise
 from tokpar.types import Facts, NormalizerStage
 
 Left = Literal["any", "non-space", "sure", "unjoined"]
-"""What has to stand before the space: see the page of theorem 45."""
+"""What has to stand before the space: see the page of theorem 50."""
 
 MARK = "▁"
 ASCII_SURE = "!-~"
