@@ -197,83 +197,101 @@ def split(pattern: Any, behavior: str, invert: bool = False) -> Any:
     return pre_tokenizers.Split(pattern, behavior, invert)
 
 
-WITNESSES = {
-    "a stage that cuts": (shaped(word_level(), [], [pre_tokenizers.Digits()]), "a b", 1),
-    "a token across": (SHAPES["gemma"], "a> b", 2),
-    "two spaces": (shaped(byte_bpe([("▁", "▁")]), [MARKS]), "a  b", 2),
-    "ignore_merges": (
-        shaped(
-            models.BPE(
-                {"▁": 0, "a": 1, "<u>": 2, "▁▁": 3, "a▁a": 4},
-                [],
-                unk_token="<u>",
-                ignore_merges=True,
+@pytest.mark.parametrize(
+    ("tokenizer", "text", "p"),
+    [
+        pytest.param(
+            shaped(word_level(), [], [pre_tokenizers.Digits()]), "a b", 1, id="a stage that cuts"
+        ),
+        pytest.param(SHAPES["gemma"], "a> b", 2, id="a token across"),
+        pytest.param(shaped(byte_bpe([("▁", "▁")]), [MARKS]), "a  b", 2, id="two spaces"),
+        pytest.param(
+            shaped(
+                models.BPE(
+                    {"▁": 0, "a": 1, "<u>": 2, "▁▁": 3, "a▁a": 4},
+                    [],
+                    unk_token="<u>",
+                    ignore_merges=True,
+                ),
+                [MARKS],
             ),
-            [MARKS],
+            "a a",
+            1,
+            id="ignore_merges",
         ),
-        "a a",
-        1,
-    ),
-    "merged with the next": (
-        shaped(word_level(), [], [split(" ", "merged_with_previous")]),
-        "a b",
-        1,
-    ),
-    "UnicodeScripts": (shaped(word_level(), [], [pre_tokenizers.UnicodeScripts()]), "a b", 1),
-    "FixedLength": (shaped(word_level(), [], [pre_tokenizers.FixedLength(2)]), "a  b", 1),
-    "Strip": (shaped(byte_bpe([]), [normalizers.Strip()], [NEVER]), "a b", 1),
-    "Strip behind spaces": (
-        shaped(byte_bpe([]), [normalizers.Strip(left=False)], [pre_tokenizers.Metaspace()]),
-        "a  b",
-        2,
-    ),
-    "Prepend": (
-        shaped(word_level(), [normalizers.Prepend("_")], [pre_tokenizers.WhitespaceSplit()]),
-        "a b",
-        1,
-    ),
-    "Replace across": (
-        shaped(word_level(), [normalizers.Replace("a b", "x")], [pre_tokenizers.Whitespace()]),
-        "a b",
-        1,
-    ),
-    "runs of spaces": (
-        shaped(byte_bpe([]), [RUNS], [pre_tokenizers.Metaspace()]),
-        "a  b",
-        2,
-    ),
-    "a character that vanishes": (
-        shaped(
-            byte_bpe([]),
-            [normalizers.StripAccents(), RUNS],
-            [pre_tokenizers.Metaspace()],
+        pytest.param(
+            shaped(word_level(), [], [split(" ", "merged_with_previous")]),
+            "a b",
+            1,
+            id="merged with the next",
         ),
-        "a \u0301 b",
-        3,
-    ),
-    "a table on clusters": (
-        shaped(word_level(), [TABLE], [pre_tokenizers.WhitespaceSplit()]),
-        "a\u0600 b",
-        2,
-    ),
-    "a sign before Metaspace": (
-        shaped(byte_bpe([]), [MARKS], [pre_tokenizers.Metaspace("_")]),
-        "a b",
-        1,
-    ),
-    "ByteLevel between spaces": (
-        shaped(byte_bpe([("Ġ", "Ġ")]), [], [pre_tokenizers.ByteLevel(False)]),
-        "a   b",
-        2,
-    ),
-    "the model alone": (shaped(unigram(), [MARKS]), "  a", 1),
-}
-
-
-@pytest.mark.parametrize("name", WITNESSES)
-def test_theorem_50_needs_each_condition(name: str) -> None:
+        pytest.param(
+            shaped(word_level(), [], [pre_tokenizers.UnicodeScripts()]),
+            "a b",
+            1,
+            id="UnicodeScripts",
+        ),
+        pytest.param(
+            shaped(word_level(), [], [pre_tokenizers.FixedLength(2)]), "a  b", 1, id="FixedLength"
+        ),
+        pytest.param(shaped(byte_bpe([]), [normalizers.Strip()], [NEVER]), "a b", 1, id="Strip"),
+        pytest.param(
+            shaped(byte_bpe([]), [normalizers.Strip(left=False)], [pre_tokenizers.Metaspace()]),
+            "a  b",
+            2,
+            id="Strip behind spaces",
+        ),
+        pytest.param(
+            shaped(word_level(), [normalizers.Prepend("_")], [pre_tokenizers.WhitespaceSplit()]),
+            "a b",
+            1,
+            id="Prepend",
+        ),
+        pytest.param(
+            shaped(word_level(), [normalizers.Replace("a b", "x")], [pre_tokenizers.Whitespace()]),
+            "a b",
+            1,
+            id="Replace across",
+        ),
+        pytest.param(
+            shaped(byte_bpe([]), [RUNS], [pre_tokenizers.Metaspace()]),
+            "a  b",
+            2,
+            id="runs of spaces",
+        ),
+        pytest.param(
+            shaped(
+                byte_bpe([]),
+                [normalizers.StripAccents(), RUNS],
+                [pre_tokenizers.Metaspace()],
+            ),
+            "a \u0301 b",
+            3,
+            id="a character that vanishes",
+        ),
+        pytest.param(
+            shaped(word_level(), [TABLE], [pre_tokenizers.WhitespaceSplit()]),
+            "a\u0600 b",
+            2,
+            id="a table on clusters",
+        ),
+        pytest.param(
+            shaped(byte_bpe([]), [MARKS], [pre_tokenizers.Metaspace("_")]),
+            "a b",
+            1,
+            id="a sign before Metaspace",
+        ),
+        pytest.param(
+            shaped(byte_bpe([("Ġ", "Ġ")]), [], [pre_tokenizers.ByteLevel(False)]),
+            "a   b",
+            2,
+            id="ByteLevel between spaces",
+        ),
+        pytest.param(shaped(unigram(), [MARKS]), "  a", 1, id="the model alone"),
+    ],
+)
+def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int) -> None:
     """The engine's ids differ, the planner does not cut, and no forged seam passes the checker."""
-    tokenizer, text, p = WITNESSES[name]
     assert wrong_in_fact(tokenizer, text, p)
     assert refused(tokenizer, text, p)
     own = own_facts(tokenizer)

@@ -199,7 +199,7 @@ class CutFinder:
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
-        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 45)."""
+        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 50)."""
         if self.spaces is not None:
             holds = self.spaces.holds(text, p) and self.tokens_safe(text, p)
             witness = ("left", self.spaces.left), ("right", "space")

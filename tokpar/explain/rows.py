@@ -34,6 +34,11 @@ ABSORBED = (
     "and gets that one instead."
 )
 
+BY_STAGES = (
+    "Each stage of the tokenizer was asked what it does at a space behind such a character: none "
+    "looks over the place, and one cuts there, or no token lies across it."
+)
+
 UNCERTIFIED = "No rule licenses this seam: the method joins here without a proof."
 
 THEOREMS = {
@@ -89,7 +94,7 @@ def rule_sentence(seam: Seam, strategy: str) -> str:
         return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
     if "absorbed" in dict(seam.witness):
         return ABSORBED
-    return RULES[seam.rule]
+    return BY_STAGES if seam.theorem == "50" else RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:
