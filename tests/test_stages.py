@@ -167,12 +167,31 @@ def test_real_shapes_are_cut_before_spaces_and_stay_exact(name: str) -> None:
     assert_lossless(tokenizer, TEXT)
 
 
-def test_gemma_is_cut_but_behind_what_a_token_has_before_the_mark() -> None:
+def test_gemma_is_cut_where_no_token_joins_two_characters() -> None:
+    """ "." and the line end are no tokens: beside them only spaces are cut."""
     tokenizer = SHAPES["gemma"]
     assert own_facts(tokenizer).joined == {">"}
     text = "a> b a  b▁ a.\n b"
-    assert cuts(tokenizer, text) == [4, 6, 14]
+    assert cuts(tokenizer, text) == [1, 3, 4, 6, 8, 9, 14, 15]
+    assert require_exact(tokenizer, text) == 8
     assert wrong_in_fact(tokenizer, "a> b", 2)
+
+
+def test_characters_that_are_no_tokens_may_fuse() -> None:
+    model = byte_bpe([("▁", "a")], byte_fallback=False)
+    tokenizer = shaped(model, [MARKS])
+    assert wrong_in_fact(tokenizer, "xy", 1)
+    assert refused(tokenizer, "xy", 1)
+    assert refused(tokenizer, "ay", 1)
+    assert not refused(tokenizer, "ab", 1)
+
+
+def test_two_characters_are_parted_by_no_model_behind_a_stage() -> None:
+    row = [pre_tokenizers.Metaspace("▁", "always", split=False)]
+    tokenizer = shaped(byte_bpe([("▁", "a")]), [MARKS], row)
+    assert wrong_in_fact(tokenizer, "ab", 1)
+    assert refused(tokenizer, "ab", 1)
+    assert not refused(tokenizer, "a b", 1)
 
 
 def test_cyrillic_and_chinese_words_are_cut_under_a_table() -> None:
@@ -349,8 +368,10 @@ def test_a_split_on_a_class_cuts_cleanly_or_not_at_all(
 # --------------------------------------------------------------------------- planted mistakes
 
 
-def findings(tokenizer: Tokenizer, text: str, p: int, **changes: Any) -> list[str]:
-    seam = Seam(p, "K3", "50", (("left", changes.get("left", "any")), ("right", "space")))
+def findings(
+    tokenizer: Tokenizer, text: str, p: int, left: str = "any", right: str = "space"
+) -> list[str]:
+    seam = Seam(p, "K3", "50", (("left", left), ("right", right)))
     return [each.kind for each in seam_findings([seam], text, own_facts(tokenizer))]
 
 
@@ -384,6 +405,25 @@ def test_a_right_seam_passes() -> None:
 )
 def test_a_planted_seam_is_refused(name: str, text: str, p: int, left: str, kind: str) -> None:
     assert findings(SHAPES[name], text, p, left=left) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "p", "kind"),
+    [
+        ("gemma", "ab", 1, "context"),
+        ("gemma", "b a", 2, "context"),
+        ("gemma", "a.", 1, "context"),
+        ("gemma", ".a", 1, "context"),
+        ("llama, Metaspace", "ba", 1, "pre-tokenizer"),
+        ("t5", "ba", 1, "normalizer"),
+        ("falcon", "ba", 1, "pre-tokenizer"),
+    ],
+)
+def test_a_planted_seam_between_any_two_characters_is_refused(
+    name: str, text: str, p: int, kind: str
+) -> None:
+    assert not findings(SHAPES["gemma"], "ba", 1, "unjoined", "unjoined")
+    assert findings(SHAPES[name], text, p, "unjoined", "unjoined") == [kind]
 
 
 def test_a_seam_of_this_theorem_is_refused_for_other_schemes() -> None:

@@ -244,6 +244,8 @@ class Facts:
     pre-tokenizer, or, if nothing but a cut before a space is known, by its stages ("spaces").
     `pre_tokenizers` are these, in that scheme. `joined`: the characters that a token has before
     "▁", where nothing of the model but its tokens reaches over one (theorem 24), else None.
+    `adjacent` gives the tokens of one character and all pairs of characters side by side in a
+    token, where in the same way any two characters may be parted, else it is None.
     `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
     None.
     `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
@@ -280,6 +282,7 @@ class Facts:
     longest_word: int = 0
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
     joined: frozenset[str] | None = None
+    adjacent: Callable[[], Collection[str]] | None = None
     releases_gil: bool = False
     bulky: bool = False
     forbidden: frozenset[str] = frozenset()

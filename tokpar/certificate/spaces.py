@@ -6,13 +6,13 @@ import base64
 import itertools
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any
 
 from tokpar.certificate.ground import Ground, RefusedError, once, require, witness_values
 from tokpar.certificate.tables import SPACES
-from tokpar.types import NormalizerStage, Seam
+from tokpar.types import Facts, NormalizerStage, Seam
 
 _MARK = "\u2581"
 _LETTERS = re.compile(
@@ -45,6 +45,9 @@ class Spaces:
         scheme = ground.facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
         left, right = map(str, witness_values(seam, "left", "right"))
+        if (left, right) == ("unjoined", "unjoined"):
+            self._require_unjoined(text[p - 1 : p + 1])
+            return
         known = left in ("any", "non-space", "sure", "unjoined") and right == "space"
         require(known, "witness", f"no such sides: {left}|{right}")
         require(text[p] == " ", "context", f"expected ' ' right of the place, got {text[p]!r}")
@@ -52,6 +55,30 @@ class Spaces:
         around = text[max(0, p - 2) : p + 2]
         holds = row.holds(around[:-2] if p + 1 < len(text) else around[:-1], text[p + 1 : p + 2])
         require(holds, "context", f"{around!r} is not {left}, then a space")
+
+    def _require_unjoined(self, pair: str) -> None:
+        """No token has the two side by side, each is one, and nothing but merging joins them."""
+        known = self._adjacent
+        before, behind = ("\u2581" if char == " " else char for char in pair)
+        apart = before in known and behind in known and before + behind not in known
+        require(apart, "context", f"{pair!r} may be joined, or not be known")
+
+    @cached_property
+    def _adjacent(self) -> Collection[str]:
+        facts = self._ground.facts
+        once(self._judged, "unjoined", lambda: _Row(self._ground, "unjoined"))
+        only_spaces = all(
+            stage.kind == "Split" and dict(stage.settings).get("pattern") == " "
+            for stage in facts.pre_tokenizers
+        )
+        require(facts.normalizers and only_spaces, "pre-tokenizer", "its stages may part a text")
+        told = facts.adjacent is not None
+        require(told, "facts", "they do not tell which characters tokens join")
+        return facts.derived(_adjacent_of)
+
+
+def _adjacent_of(facts: Facts) -> Collection[str]:
+    return frozenset(facts.adjacent() if facts.adjacent is not None else ())
 
 
 class _Row:

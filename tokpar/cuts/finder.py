@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.facts.spaces import SpaceCut, cut_before_space
+from tokpar.facts.spaces import MARK, SpaceCut, cut_before_space
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -84,7 +85,12 @@ class CutFinder:
             return None
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
-        return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
+        return (
+            self._space(text, p)
+            or self._pair(text, p)
+            or self._digits(text, p)
+            or self._find_unjoined(text, p, p + 1)
+        )
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts, each the first that is `size` code points or more behind the one before;
@@ -119,6 +125,7 @@ class CutFinder:
             self._find_space(text, lo, hi)
             or self._find_pair(text, lo, hi)
             or self._find_digits(text, lo, hi, after)
+            or self._find_unjoined(text, lo, hi)
         )
 
     @cached_property
@@ -174,6 +181,23 @@ class CutFinder:
             if seam is not None:
                 return seam
         return None
+
+    def _find_unjoined(self, text: str, lo: int, hi: int) -> Seam | None:
+        """Two characters, both of them tokens, that no token has side by side (theorem 50)."""
+        if self._adjacent is None:
+            return None
+        window = text[lo - 1 : hi].replace(" ", MARK)
+        for p, (before, behind) in enumerate(pairwise(window), lo):
+            if before + behind in self._adjacent or not self._adjacent.issuperset((before, behind)):
+                continue
+            if self.tokens_safe(text, p):
+                witness = ("left", "unjoined"), ("right", "unjoined")
+                return Seam(p, "K3", "50", witness)
+        return None
+
+    @cached_property
+    def _adjacent(self) -> frozenset[str] | None:
+        return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
 
     @cached_property
     def _pairs(self) -> re.Pattern[str] | None:

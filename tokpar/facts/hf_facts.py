@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
-from tokpar.facts.spaces import MARK, decided, only_marks
+from tokpar.facts.spaces import MARK, SpaceCut, bare, decided, only_marks
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json, stages
@@ -108,6 +108,7 @@ def _at_spaces(
     moved = _moved_reason(facts.added_tokens, normalizers)
     why = always or (found if isinstance(found, str) else moved)
     if why is None:
+        any_pair = isinstance(found, SpaceCut) and found.left == "unjoined" and bare(pre_tokenizers)
         return replace(
             facts,
             scheme="spaces",
@@ -116,6 +117,7 @@ def _at_spaces(
             normalizers=normalizers,
             pre_tokenizers=pre_tokenizers,
             joined=joined,
+            adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
             unprovable=None,
         )
     if isinstance(across, str) and not always and only_marks(normalizers, pre_tokenizers):
@@ -165,6 +167,12 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
         bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
         for token in tokens
     )
+
+
+def neighbours(tokens: Sequence[str]) -> frozenset[str]:
+    """All pairs of characters side by side in a token, and the tokens of one character."""
+    pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
+    return frozenset(pairs.union(token for token in tokens if len(token) == 1))
 
 
 def token_lengths(config: Json) -> TokenLengths:

@@ -337,3 +337,8 @@ def only_marks(
     except _UnprovedError:
         return False
     return place.right == {MARK}
+
+
+def bare(pre_tokenizers: Sequence[NormalizerStage]) -> bool:
+    """Whether the stages do nothing to a text without spaces: none, or Splits on a space."""
+    return all(s.kind == "Split" and s.setting("pattern") == " " for s in pre_tokenizers)
