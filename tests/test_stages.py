@@ -194,6 +194,16 @@ def test_two_characters_are_parted_by_no_model_behind_a_stage() -> None:
     assert not refused(tokenizer, "a b", 1)
 
 
+def test_line_ends_are_cut_where_every_stage_takes_them_for_a_space() -> None:
+    text = "中\n文 a\n\nb\r\n"
+    assert cuts(T5, text) == [1, 3]
+    assert cuts(SHAPES["bert without normalizer"], text) == [1, 3, 5, 6, 9]
+    assert cuts(SHAPES["starcoder"], text) == [3]
+    for name in ("t5", "bert without normalizer", "starcoder"):
+        assert_lossless(SHAPES[name], text)
+        require_exact(SHAPES[name], text)
+
+
 def test_cyrillic_and_chinese_words_are_cut_under_a_table() -> None:
     assert cuts(T5, "да нет 中文 中. ﬁ a") == [2, 6, 9]
 
@@ -307,6 +317,9 @@ def split(pattern: Any, behavior: str, invert: bool = False) -> Any:
             id="ByteLevel between spaces",
         ),
         pytest.param(shaped(unigram(), [MARKS]), "  a", 1, id="the model alone"),
+        pytest.param(
+            shaped(byte_bpe([]), [], [pre_tokenizers.Metaspace("_")]), "a\nb", 1, id="a line end"
+        ),
     ],
 )
 def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int) -> None:
@@ -315,8 +328,9 @@ def test_theorem_50_needs_each_condition(tokenizer: Tokenizer, text: str, p: int
     assert refused(tokenizer, text, p)
     own = own_facts(tokenizer)
     for left in SIDES:
-        forged = Seam(p, "K3", "50", (("left", left), ("right", "space")))
-        assert list(seam_findings([forged], text, own)), left
+        for right in ("space", "line end", "unjoined"):
+            forged = Seam(p, "K3", "50", (("left", left), ("right", right)))
+            assert list(seam_findings([forged], text, own)), (left, right)
     assert_lossless(tokenizer, text)
 
 

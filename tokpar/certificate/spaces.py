@@ -23,8 +23,8 @@ _LETTERS = re.compile(
 """One cluster each beside one another, spaces and line ends, in every version of Unicode."""
 _CLASSES: dict[str, Callable[[str], bool | None]] = {
     " ": lambda kind: kind == "space",
-    r"\s": lambda kind: kind == "space",
-    r"\S": lambda kind: kind != "space",
+    r"\s": lambda kind: kind in ("space", "line end"),
+    r"\S": lambda kind: kind not in ("space", "line end"),
     **dict.fromkeys((r"\d", "[0-9]", *(rf"\p{{{c}}}" for c in "LNPSM")), lambda kind: kind == "?"),
 }
 _WHOLE_WORDS = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer")
@@ -37,7 +37,7 @@ class Spaces:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._judged: dict[str, _Row | RefusedError] = {}
+        self._judged: dict[tuple[str, str], _Row | RefusedError] = {}
 
     def require(self, seam: Seam) -> None:
         """Return if theorem 50 licenses it, added tokens aside; RefusedError says why not."""
@@ -48,10 +48,12 @@ class Spaces:
         if (left, right) == ("unjoined", "unjoined"):
             self._require_unjoined(text[p - 1 : p + 1])
             return
-        known = left in ("any", "non-space", "sure", "unjoined") and right == "space"
+        behind = {"space": " ", "line end": "\n"}.get(right, "")
+        known = left in ("any", "non-space", "sure", "unjoined") and behind
         require(known, "witness", f"no such sides: {left}|{right}")
-        require(text[p] == " ", "context", f"expected ' ' right of the place, got {text[p]!r}")
-        row = once(self._judged, left, lambda: _Row(ground, left))
+        found = f"expected a {right} right of the place, got {text[p]!r}"
+        require(text[p] == behind, "context", found)
+        row = once(self._judged, (left, behind), lambda: _Row(ground, left, behind))
         around = text[max(0, p - 2) : p + 2]
         holds = row.holds(around[:-2] if p + 1 < len(text) else around[:-1], text[p + 1 : p + 2])
         require(holds, "context", f"{around!r} is not {left}, then a space")
@@ -66,7 +68,7 @@ class Spaces:
     @cached_property
     def _adjacent(self) -> Collection[str]:
         facts = self._ground.facts
-        once(self._judged, "unjoined", lambda: _Row(self._ground, "unjoined"))
+        once(self._judged, ("unjoined", " "), lambda: _Row(self._ground, "unjoined", " "))
         only_spaces = all(
             stage.kind == "Split" and dict(stage.settings).get("pattern") == " "
             for stage in facts.pre_tokenizers
@@ -84,9 +86,9 @@ def _adjacent_of(facts: Facts) -> Collection[str]:
 class _Row:
     """One tokenizer's stages, followed for one kind of sides. RefusedError if they do not part."""
 
-    def __init__(self, ground: Ground, left: str) -> None:
+    def __init__(self, ground: Ground, left: str, behind: str) -> None:
         self._ground, self._left = ground, left
-        self._behind = {" "}
+        self._behind = {behind}
         self._no_space = left in ("non-space", "sure")
         self._window = left == "sure"
         self._narrow = False
@@ -129,8 +131,9 @@ class _Row:
         if kind == "Precompiled":
             require(self._window, "normalizer", "Precompiled needs characters that are known")
             self._tables.append(_Table(str(settings.get("precompiled_charsmap"))))
-            kept = self._tables[-1].unchanged(" ")
-            require(kept, "normalizer", "the table changes a space")
+            (behind,) = self._behind
+            self._behind = {b for b in (" ", "\n") if self._tables[-1].makes(behind, b)}
+            require(self._behind, "normalizer", "the table changes a space")
             self._window = False
         elif kind == "Replace":
             self._replace(settings.get("pattern"), str(settings.get("content")))
@@ -145,13 +148,16 @@ class _Row:
             self._no_space = self._no_space and (kind not in removing or self._window)
             self._narrow = True
             self._window = self._window and kind not in composing
-            self._behind = {" "} if kind == "Nmt" else self._behind
+            cleaned = kind == "BertNormalizer" and settings.get("clean_text")
+            if kind == "Nmt" or (cleaned and self._behind == {"\n"}):
+                self._behind = {" "}
 
     def _replace(self, pattern: object, content: str) -> None:
         if pattern == " ":
             marks = content == _MARK
             require(marks, "normalizer", f"a space becomes {content!r}")
-            self._behind, self._window = {_MARK}, False
+            self._behind = {_MARK if char == " " else char for char in self._behind}
+            self._window = False
         elif isinstance(pattern, str):
             apart = pattern and not self._behind.intersection(pattern)
             require(apart, "normalizer", f"Replace may find {pattern!r} across the place")
@@ -160,9 +166,10 @@ class _Row:
             self._no_space = self._no_space and (self._window or not left_space)
         else:
             runs = pattern == {"Regex": " {2,}"} and content.startswith((" ", _MARK))
-            sure = runs and self._no_space and self._behind == {" "}
+            lines = self._behind == {"\n"}
+            sure = runs and (lines or (self._no_space and self._behind == {" "}))
             require(sure, "normalizer", f"nothing is proved about Replace of {pattern!r}")
-            if not self._window:
+            if not self._window and not lines:
                 self._behind = {" ", content[0]}
             self._window = self._window and content == " "
 
@@ -185,7 +192,7 @@ class _Row:
     def _cuts(self, kind: str, settings: Mapping[str, Any]) -> bool:
         spaced = self._behind == {" "}
         if kind in _WHOLE_WORDS:
-            return spaced
+            return self._behind <= {" ", "\n"}
         if kind == "Metaspace":
             mark = settings.get("replacement")
             own = self._behind <= {" ", mark}
@@ -219,17 +226,20 @@ class _Row:
             return all(_parts(behavior, inverted, b, True, joined=False) for b in before)
         source = str(pattern.get("Regex")) if isinstance(pattern, Mapping) else ""
         unsure = f"nothing is proved about Split on {source!r}"
-        require(self._behind == {" "}, "pre-tokenizer", unsure)
+        (behind,) = self._behind if len(self._behind) == 1 else {""}
+        require(behind in {" ", "\n"}, "pre-tokenizer", unsure)
         holds = _CLASSES.get(source.removesuffix("+"))
         if holds is not None:
             unlike = source.rstrip("+") in (" ", r"\s", r"\S") and self._no_space
             before = (bool(holds("other")),) if unlike else (False, True)
-            after, joined = bool(holds("space")), source.endswith("+")
+            after = bool(holds("space" if behind == " " else "line end"))
+            joined = source.endswith("+")
             return all(_parts(behavior, inverted, b, after, joined=joined) for b in before)
         named = ("oniguruma", (source,))
         families = self._ground.tables.families.values()
         universal = any(named in f.sources and f.universal for f in families)
         plain = universal and behavior == "Isolated" and not inverted and self._no_space
+        plain = plain and behind == " "
         require(plain, "pre-tokenizer", unsure)
         return True
 
@@ -299,21 +309,25 @@ class _Table:
 
     def unchanged(self, char: str) -> bool:
         """The shortest key that it begins with, if there is one, is replaced by the character."""
+        return self.makes(char, char)
+
+    def makes(self, char: str, image: str) -> bool:
+        """Whether it makes just this of a character that stands for itself."""
         units, texts = self._read
-        at, wanted = 0, char.encode()
+        at, wanted = 0, image.encode()
         try:
             (unit,) = struct.unpack_from("<I", units, 0)
-            for byte in wanted:
+            for byte in char.encode():
                 at ^= _jump(unit) ^ byte
                 (unit,) = struct.unpack_from("<I", units, 4 * at)
                 if unit & 0xFF != byte or unit >> 31:
-                    return True
+                    return char == image
                 if unit & 0x100:
                     (leaf,) = struct.unpack_from("<I", units, 4 * (at ^ _jump(unit)))
                     return texts[leaf & 0x7FFFFFFF :].partition(b"\0")[0] == wanted
         except struct.error:
             return False
-        return True
+        return char == image
 
 
 def _jump(unit: int) -> int:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.facts.spaces import MARK, SpaceCut, cut_before_space
+from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -129,9 +129,9 @@ class CutFinder:
         )
 
     @cached_property
-    def spaces(self) -> SpaceCut | None:
+    def spaces(self) -> tuple[SpaceCut, ...]:
         """What theorem 50 says of the tokenizer's stages, if there is nothing better."""
-        return cut_before_space(self.facts) if self.facts.scheme == "spaces" else None
+        return space_cuts(self.facts) if self.facts.scheme == "spaces" else ()
 
     @cached_property
     def at_spaces(self) -> Seam | None:
@@ -148,12 +148,13 @@ class CutFinder:
         return self.at_spaces is not None and self.added.absent(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
-        p = text.find(" ", lo, hi)
-        while p >= 0:
-            seam = self._space(text, p)
-            if seam is not None:
-                return seam
-            p = text.find(" ", p + 1, hi)
+        for sign in (" ", "\n") if len(self.spaces) > 1 else " ":
+            p = text.find(sign, lo, hi)
+            while p >= 0:
+                seam = self._space(text, p)
+                if seam is not None:
+                    return seam
+                p = text.find(sign, p + 1, hi)
         return None
 
     def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
@@ -224,10 +225,8 @@ class CutFinder:
 
     def _space(self, text: str, p: int) -> Seam | None:
         """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 50)."""
-        if self.spaces is not None:
-            holds = self.spaces.holds(text, p) and self.tokens_safe(text, p)
-            witness = ("left", self.spaces.left), ("right", "space")
-            return Seam(p, "K3", "50", witness) if holds else None
+        if self.spaces:
+            return self._by_stages(text, p)
         if text[p] != " " or text[p - 1] in SPACE:
             return None
         if self.facts.scheme == "dummy":
@@ -237,6 +236,13 @@ class CutFinder:
         if self.facts.scheme == "regex":
             return self._seam(p, "K1", "20", _REGEX_UNIVERSAL)
         return self._seam(p, "K3", "4.8", _ANY_SPACE)
+
+    def _by_stages(self, text: str, p: int) -> Seam | None:
+        for cut in self.spaces:
+            if cut.holds(text, p) and self.tokens_safe(text, p):
+                right = "space" if cut.behind == " " else "line end"
+                return Seam(p, "K3", "50", (("left", cut.left), ("right", right)))
+        return None
 
     def _universal_context(self, text: str, p: int) -> bool:
         if self.facts.scheme == "bert" or self.normalized.keeps_universal:

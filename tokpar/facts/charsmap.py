@@ -19,13 +19,17 @@ class Charsmap:
 
     def keeps(self, char: str) -> bool:
         """Whether it certainly leaves a character that stands for itself as it is."""
+        return self.image(char) == char
+
+    def image(self, char: str) -> str | None:
+        """What it makes of such a character, or None if that is not certain."""
         try:
             place = self._first(char.encode())
         except IndexError:
-            return False
+            return None
         if place is None:
-            return bool(self._units)
-        return self._replacements[place:].split(b"\0", 1)[0] == char.encode()
+            return char if self._units else None
+        return self._replacements[place:].split(b"\0", 1)[0].decode(errors="replace")
 
     def _first(self, key: bytes) -> int | None:
         """Where the replacement of the shortest key that these bytes begin with is."""

@@ -31,7 +31,6 @@ SURE = (
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
 _ONE_CLASS = re.compile(r"(\\s|\\S|\\d|\\p\{[LNPSM]\}|\[0-9\]| )(\+?)")
-_HOLD_SPACE = ("\\s", " ")
 _HOLD_SOLID = {"\\s": False, " ": False, "\\S": True}
 
 
@@ -61,6 +60,7 @@ class SpaceCut:
     "sure": the two characters before and the one behind the space are `sure`."""
 
     left: Left
+    behind: str = " "
     joined: frozenset[str] = frozenset()
     ascii: bool = False
     spared: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class SpaceCut:
     def holds(self, text: str, p: int) -> bool:
         """Whether the characters around code point `p`, 0 < p < len(text), are such."""
         before = text[p - 1]
-        if text[p] != " " or (self.left == "unjoined" and before in self.joined):
+        if text[p] != self.behind or (self.left == "unjoined" and before in self.joined):
             return False
         if self.left == "non-space":
             return _SPACE.match(before) is None
@@ -106,28 +106,32 @@ class SpaceCut:
 _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 
-def cut_before_space(facts: Facts) -> SpaceCut | None:
-    """The cuts of a tokenizer of scheme "spaces"; kept with its facts."""
-    found = decided(facts.normalizers, facts.pre_tokenizers, facts.joined)
-    return found if isinstance(found, SpaceCut) else None
+def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:
+    """The cuts of a tokenizer of scheme "spaces", before spaces and, where they are certain, before
+    line ends."""
+    at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.joined)
+    at_lines = decided(facts.normalizers, facts.pre_tokenizers, None, "\n")
+    return tuple(found for found in (at_spaces, at_lines) if isinstance(found, SpaceCut))
 
 
 def decided(
     normalizers: Sequence[NormalizerStage],
     pre_tokenizers: Sequence[NormalizerStage],
     joined: frozenset[str] | None,
+    behind: str = " ",
 ) -> SpaceCut | str:
     """The cuts before a space that are certain, as many as can be, or the stage that prevents any.
 
     `joined`: what some token has before "▁", None where the model is not known to part at all."""
     why = ""
     for left, place in _LEVELS:
+        place = replace(place, right=frozenset(behind))
         found = _followed(left, place, normalizers, pre_tokenizers)
         if isinstance(found, SpaceCut):
-            return found
+            return replace(found, behind=behind)
         why = found
     if joined is not None and only_marks(normalizers, pre_tokenizers):
-        return SpaceCut("unjoined", joined | {" ", MARK})
+        return SpaceCut("unjoined", joined=joined | {" ", MARK})
     return why
 
 
@@ -141,7 +145,7 @@ def _followed(
         for stage in normalizers:
             place = _normalized(stage, place)
         if _parted(pre_tokenizers, place):
-            return SpaceCut(left, frozenset(), place.ascii, place.spared, place.tables)
+            return SpaceCut(left, ascii=place.ascii, spared=place.spared, tables=place.tables)
     except _UnprovedError as unproved:
         return f"nothing is proved about {unproved}"
     return _uncut(pre_tokenizers)
@@ -169,7 +173,8 @@ def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
     if kind in ("NFC", "NFKC"):
         return replace(place, ascii=True, window=False)
     if kind in ("StripAccents", "BertNormalizer"):
-        return lasting
+        cleaned = place.right == {"\n"} and dict(stage.settings).get("clean_text", False)
+        return replace(lasting, right=frozenset(" ")) if cleaned else lasting
     if kind == "Nmt":
         return replace(lasting, right=frozenset(" "))
     if kind == "Strip":
@@ -186,13 +191,16 @@ def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
 def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
     pattern, content = stage.setting("pattern"), str(stage.setting("content"))
     runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
+    if runs and place.right == {"\n"}:
+        return replace(place, window=place.window and content == " ")
     if runs and place.solid and place.right == {" "}:
         begins = frozenset(" " if place.window else " " + content[0])
         return replace(place, window=place.window and content == " ", right=begins)
     if not isinstance(pattern, str) or not pattern:
         raise _UnprovedError("the normalizer Replace with a regex")
     if pattern == " " and content == MARK:
-        return replace(place, window=False, right=frozenset(MARK))
+        marked = frozenset(MARK if char == " " else char for char in place.right)
+        return replace(place, window=False, right=marked)
     if place.right & set(pattern):
         raise _UnprovedError(f"the normalizer Replace of {pattern!r}, which may lie across a space")
     kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
@@ -206,9 +214,10 @@ def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
         raise _UnprovedError(
             "the normalizer Precompiled behind a stage that may compose characters"
         )
-    if not Charsmap(table).keeps(" "):
+    image = Charsmap(table).image("".join(place.right))
+    if image not in (" ", "\n"):
         raise _UnprovedError("the normalizer Precompiled with a table that changes spaces")
-    return replace(place, window=False, tables=(*place.tables, table))
+    return replace(place, window=False, tables=(*place.tables, table), right=frozenset(image))
 
 
 def _parted(stages: Sequence[NormalizerStage], place: _Place) -> bool:
@@ -246,7 +255,7 @@ def _moves(stage: NormalizerStage) -> bool:
 
 def _step(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
     """Whether the stage is certain to cut at the place, and what is known behind it if not."""
-    kind, spaced = stage.kind, place.right == {" "}
+    kind, spaced = stage.kind, place.right <= {" ", "\n"}
     if kind in ("WhitespaceSplit", "Whitespace", "BertPreTokenizer"):
         return spaced, place
     if kind in ("Punctuation", "Digits"):
@@ -294,8 +303,9 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
         return all(_edge(behavior, invert, x, True) for x in left)
     source = pattern.get("Regex") if isinstance(pattern, dict) else None
     one = _ONE_CLASS.fullmatch(str(source)) if source else None
-    if one is not None and place.right == {" "}:
-        holds, member = one[1] in _HOLD_SPACE, _HOLD_SOLID.get(one[1]) if place.solid else None
+    if one is not None and place.right in ({" "}, {"\n"}):
+        holds = one[1] == r"\s" or place.right == {one[1]}
+        member = _HOLD_SOLID.get(one[1]) if place.solid else None
         sides = (False, True) if member is None else (member,)
         return all(_edge(behavior, invert, x, holds, run=bool(one[2])) for x in sides)
     plain = source and behavior == "Isolated" and not invert
