@@ -4,6 +4,7 @@ Works on plain objects; nothing here knows about plugins, names or defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
@@ -135,12 +136,12 @@ def _whole(job: Job, row: int, finish: bool) -> Encoding:
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, finish)
     job.clock.lap("tokenize")
-    report = replace(report, seconds=job.clock.seconds)
+    known: dict[str, Any] = {"seconds": job.clock.seconds}
     if row in job.works:
         work = job.works[row]
-        report = replace(report, why=work.why, retries=work.retries, repairs=work.repairs)
-        report = replace(report, redundant=work.tokenized)
-    return replace(encoding, report=report)
+        known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
+        known["redundant"] = work.tokenized
+    return replace(encoding, report=replace(report, **known))
 
 
 def _number(error: Exception, row: int, texts: Sequence[str]) -> None:
