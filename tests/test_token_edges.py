@@ -454,7 +454,7 @@ SERIAL_TODAY: dict[str, Callable[[], Any]] = {
     "unigram, first": lambda: unigram(pre_tokenizers.Metaspace("▁", "first", split=False)),
     "look-behind": lambda: made(*CHAT, pre=pre_tokenizers.Split(Regex("(?<=b) b|."), "isolated")),
     "anchored": lambda: made(*CHAT, pre=pre_tokenizers.Split(Regex(r"\A.|b\z"), "removed")),
-    "Nmt": lambda: made(*CHAT, normalizer=normalizers.Nmt(), pre=pre_tokenizers.Whitespace()),
+    "Nmt": lambda: made(*CHAT, normalizer=normalizers.Nmt(), pre=pre_tokenizers.UnicodeScripts()),
     "Replace by a regex": lambda: made(
         *CHAT, normalizer=normalizers.Replace(Regex("a.*"), "b"), pre=pre_tokenizers.ByteLevel()
     ),

@@ -232,7 +232,7 @@ class NormalizerStage:
         return dict(self.settings)[name]
 
 
-Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "none"]
+Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none"]
 """How text falls apart before the model, see `Facts`."""
 
 
@@ -243,7 +243,12 @@ class Facts:
     `scheme` says how text falls apart before the model: at the matches of `patterns`, one after the
     other (regex; `family` is their name in the cut tables, None if they have none, and then their
     windows are decided as `engine` reads them, rule K10), not at all ("whole"), BERT's pairs,
-    Metaspace with split=true, or a dummy prefix and no pre-tokenizer.
+    Metaspace with split=true, a dummy prefix and no pre-tokenizer, or, if nothing but a cut before
+    a space is known, by its stages ("spaces").
+    `pre_tokenizers` are these, in that scheme. `joined`: the characters that a token has before
+    "▁", where nothing of the model but its tokens reaches over one (theorem 24), else None.
+    `adjacent` gives the tokens of one character and all pairs of characters side by side in a
+    token, where in the same way any two characters may be parted, else it is None.
     `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
     None.
     `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
@@ -280,6 +285,9 @@ class Facts:
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
     longest_word: int = 0
+    pre_tokenizers: tuple[NormalizerStage, ...] = ()
+    joined: frozenset[str] | None = None
+    adjacent: Callable[[], Collection[str]] | None = None
     releases_gil: bool = False
     bulky: bool = False
     forbidden: frozenset[str] = frozenset()

@@ -205,7 +205,7 @@ def known(own: Any) -> Known:
     # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
     facts = replace(
         facts,
-        unprovable=facts.unprovable or _added_reason(facts),
+        unprovable=facts.unprovable or _stage_reason(facts) or _added_reason(facts),
         unparted=facts.unparted or _added_reason(facts) or _edge_reason(facts),
         undivided=facts.undivided or _FAST,
         releases_gil=True,
@@ -235,6 +235,14 @@ def _edge_reason(facts: Facts) -> str | None:
     if moved is not None and facts.scheme not in ("regex", "whole"):
         return f"nothing is proved about tokenizers 1.x and where it looks for {moved!r}"
     return None
+
+
+def _stage_reason(facts: Facts) -> str | None:
+    """Why cuts that go by the stages alone (theorem 50) are not certain, or None."""
+    if facts.scheme != "spaces":
+        return None
+    kinds = (stage.kind for stage in (*facts.normalizers, *facts.pre_tokenizers))
+    return f"nothing is proved about tokenizers 1.x and {' + '.join(kinds)}"
 
 
 def _added_reason(facts: Facts) -> str | None:

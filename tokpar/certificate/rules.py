@@ -1,6 +1,7 @@
 """The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
 
-Those of the other rules are in inside.py, word.py, edges.py and by_windows.py.
+Those of the other rules are in inside.py, word.py, edges.py and by_windows.py, that of theorem 50
+in spaces.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
 from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
+from tokpar.certificate.spaces import Spaces
 from tokpar.certificate.tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.word import Words
 from tokpar.seams import Licence
@@ -56,6 +58,7 @@ class Judge:
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
             **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], self._window),
+            ("K3", "50"): Spaces(ground).require,
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
         self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
@@ -237,8 +240,11 @@ class Judge:
         self._require_scheme("dummy")
         one = witness_values(seam, "absorbed") == (1,)
         require(one, "witness", "exactly one space can be absorbed")
-        model, stages = ground.facts.model, ground.facts.normalizers
-        require("bpe" in model.casefold(), "scheme", f"absorbing needs BPE, not {model}")
+        facts, stages = ground.facts, ground.facts.normalizers
+        bpe = "bpe" in facts.model.casefold()
+        require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
+        across = f"a token has {text[p - 1]!r} before a sign of a space"
+        require(text[p - 1] not in (facts.joined or ()), "context", across)
         lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
         require(lonely, "context", "expected a non-space, one ' ', and text after it")
         prefix = not stages or _is_dummy_prefix(stages)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
+from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
 from tokpar.facts.tables import (
     WHITESPACE,
     Family,
@@ -54,12 +56,12 @@ class CutFinder:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
-        if self.facts.scheme != "dummy" and self.family is None:
+        if self.facts.scheme not in ("dummy", "spaces") and self.family is None:
             if self.facts.family is not None or self.facts.scheme != "regex":
                 return f"no cut table is known by the name of {self.facts.family!r}"
             if isinstance(self._windows, str):
                 return self._windows
-        if self.facts.scheme != "bert" and self.normalized.unsupported:
+        if self.facts.scheme not in ("bert", "spaces") and self.normalized.unsupported:
             return f"nothing is proved about its normalizer {self.normalized.unsupported}"
         if not self.normalized.tokens_followed:
             return "an added token with normalized=true cannot be followed through its normalizer"
@@ -108,7 +110,12 @@ class CutFinder:
             return None
         if self.windows is not None:
             return self._space(text, p) or self.windows.at(text, p, far=False)
-        return self._space(text, p) or self._pair(text, p) or self._digits(text, p)
+        return (
+            self._space(text, p)
+            or self._pair(text, p)
+            or self._digits(text, p)
+            or self._find_unjoined(text, p, p + 1)
+        )
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts, each the first that is `size` code points or more behind the one before;
@@ -145,7 +152,13 @@ class CutFinder:
             self._find_space(text, lo, hi)
             or self._find_pair(text, lo, hi)
             or self._find_digits(text, lo, hi, after)
+            or self._find_unjoined(text, lo, hi)
         )
+
+    @cached_property
+    def spaces(self) -> tuple[SpaceCut, ...]:
+        """What theorem 50 says of the tokenizer's stages, if there is nothing better."""
+        return space_cuts(self.facts) if self.facts.scheme == "spaces" else ()
 
     @cached_property
     def at_spaces(self) -> Seam | None:
@@ -169,12 +182,13 @@ class CutFinder:
         return self.at_spaces is not None and self.added.absent(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
-        p = text.find(" ", lo, hi)
-        while p >= 0:
-            seam = self._space(text, p)
-            if seam is not None:
-                return seam
-            p = text.find(" ", p + 1, hi)
+        for sign in (" ", "\n") if len(self.spaces) > 1 else " ":
+            p = text.find(sign, lo, hi)
+            while p >= 0:
+                seam = self._space(text, p)
+                if seam is not None:
+                    return seam
+                p = text.find(sign, p + 1, hi)
         return None
 
     def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
@@ -203,6 +217,23 @@ class CutFinder:
                 return seam
         return None
 
+    def _find_unjoined(self, text: str, lo: int, hi: int) -> Seam | None:
+        """Two characters, both of them tokens, that no token has side by side (theorem 50)."""
+        if self._adjacent is None:
+            return None
+        window = text[lo - 1 : hi].replace(" ", MARK)
+        for p, (before, behind) in enumerate(pairwise(window), lo):
+            if before + behind in self._adjacent or not self._adjacent.issuperset((before, behind)):
+                continue
+            if self.tokens_safe(text, p):
+                witness = ("left", "unjoined"), ("right", "unjoined")
+                return Seam(p, "K3", "50", witness)
+        return None
+
+    @cached_property
+    def _adjacent(self) -> frozenset[str] | None:
+        return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
+
     @cached_property
     def _pairs(self) -> re.Pattern[str] | None:
         return None if self.family is None else pair_pattern(self.family)
@@ -227,7 +258,9 @@ class CutFinder:
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
-        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4)."""
+        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 50)."""
+        if self.spaces:
+            return self._by_stages(text, p)
         if text[p] != " " or text[p - 1] in SPACE:
             return None
         if self.facts.scheme == "dummy":
@@ -238,6 +271,13 @@ class CutFinder:
             return None if self._universal is None else replace(self._universal, position=p)
         return self._seam(p, "K3", "4.8", _ANY_SPACE)
 
+    def _by_stages(self, text: str, p: int) -> Seam | None:
+        for cut in self.spaces:
+            if cut.holds(text, p) and self.tokens_safe(text, p):
+                right = "space" if cut.behind == " " else "line end"
+                return Seam(p, "K3", "50", (("left", cut.left), ("right", right)))
+        return None
+
     def _universal_context(self, text: str, p: int) -> bool:
         if self.facts.scheme == "bert" or self.normalized.keeps_universal:
             return True
@@ -247,6 +287,8 @@ class CutFinder:
     def _absorbed(self, text: str, p: int) -> Seam | None:
         """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
+            return None
+        if text[p - 1] in (self.facts.joined or ()):
             return None
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):

@@ -64,15 +64,15 @@ class UnfinishedText:
             return 1 + self._beside
         changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
         moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
-        return 2 + len(stages) + changed + moved + self._beside
+        return 2 + self._beside + len(stages) + changed + moved
 
     @cached_property
     def _beside(self) -> int:
-        """Behind its place the absorb rule looks at two more characters and their tokens, a window
-        at as many as it has there."""
+        """Behind its place the absorb rule looks at two more characters and their tokens, theorem
+        50 at one, a window at as many as it has there."""
         if self.finder.windows is not None:
             return self.finder.windows.ahead
-        return 2 if self.finder.facts.scheme == "dummy" else 0
+        return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property
     def _plain(self) -> bool:

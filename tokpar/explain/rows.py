@@ -36,6 +36,11 @@ ABSORBED = (
     "and gets that one instead."
 )
 
+BY_STAGES = (
+    "Each stage of the tokenizer was asked what it does at a space behind such a character: none "
+    "looks over the place, and one cuts there, or no token lies across it."
+)
+
 UNCERTIFIED = "No rule licenses this seam: the method joins here without a proof."
 
 THEOREMS = {
@@ -50,6 +55,7 @@ THEOREMS = {
     "21": "a newline, then a non-space",
     "22": "every third place of a run of digits",
     "24": "where no token occurs across, there is a boundary",
+    "50": "what each stage does at a space, and before it",
     "29": "the edges of an added token that shares no character with another",
     "40": "which windows of a text certify a cut is decided for any pattern",
     "42": "the same for rows of patterns",
@@ -93,7 +99,7 @@ def rule_sentence(seam: Seam, strategy: str) -> str:
         return f"{UNCERTIFIED} {CLAIMS[strategy][0]}" if strategy in CLAIMS else UNCERTIFIED
     if "absorbed" in dict(seam.witness):
         return ABSORBED
-    return RULES[seam.rule]
+    return BY_STAGES if seam.theorem == "50" else RULES[seam.rule]
 
 
 def theorem_sentence(seam: Seam) -> str:

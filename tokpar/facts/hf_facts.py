@@ -4,11 +4,13 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
+from tokpar.facts.spaces import MARK, SpaceCut, bare, decided, only_marks
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json, stages
@@ -16,7 +18,6 @@ from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 ENGINE = "oniguruma"
-DUMMY = "▁"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
 """Where it falls back to bytes, it counts those of the mark as bytes of the text."""
 
@@ -30,7 +31,8 @@ _PRE_TOKENIZERS = frozenset(
 )
 """All that Hugging Face has: each is called for one segment at a time. Only Metaspace "first" asks
 where in the text that is."""
-_DUMMY_STAGES = [("Prepend", {"prepend": DUMMY}), ("Replace", {"pattern": " ", "content": DUMMY})]
+_BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
+_DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class _Falling:
     family: str | None = None
     patterns: tuple[str, ...] = ()
     why: str | None = None
+    joined: frozenset[str] | None = None
 
 
 def facts_from_json(
@@ -65,7 +68,7 @@ def facts_from_json(
     loose = bool(normalizers) or prefix_space or falling.scheme == "dummy"
     shared = _shared_id(model)
     tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
-    return Facts(
+    facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
         scheme=falling.scheme,
@@ -82,11 +85,48 @@ def facts_from_json(
         or _model_reason(model, falling.scheme)
         or _prefixed_reason((*added, *skipped), falling.scheme)
         or hidden,
+        joined=falling.joined,
         unparted=_random_reason(model) or _unknown_reason(pieces, staged, model) or hidden,
         first_prefix=any(piece.get("prepend_scheme") == "first" for piece in pieces),
         undivided=None if tiles else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
+    if facts.unprovable is None:
+        return facts
+    always = _model_reason(model, "spaces") or hidden
+    return _at_spaces(facts, staged, tuple(map(_stage, pieces)), model, always)
+
+
+def _at_spaces(
+    facts: Facts,
+    normalizers: tuple[NormalizerStage, ...],
+    pre_tokenizers: tuple[NormalizerStage, ...],
+    model: Json,
+    always: str | None,
+) -> Facts:
+    """Facts that prove nothing as they are: what theorem 50 says of the same stages. `always`: why
+    it cannot say anything."""
+    across = _joined(model)
+    joined = None if isinstance(across, str) else across
+    found = decided(normalizers, pre_tokenizers, joined)
+    moved = _moved_reason(facts.added_tokens, normalizers)
+    why = always or (found if isinstance(found, str) else moved)
+    if why is None:
+        any_pair = isinstance(found, SpaceCut) and found.left == "unjoined" and bare(pre_tokenizers)
+        return replace(
+            facts,
+            scheme="spaces",
+            family=None,
+            patterns=(),
+            normalizers=normalizers,
+            pre_tokenizers=pre_tokenizers,
+            joined=joined,
+            adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
+            unprovable=None,
+        )
+    if isinstance(across, str) and not always and only_marks(normalizers, pre_tokenizers):
+        why = f"{why}; and {across}"
+    return replace(facts, unprovable=why if facts.scheme == "none" else facts.unprovable)
 
 
 def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
@@ -133,6 +173,12 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     )
 
 
+def neighbours(tokens: Sequence[str]) -> frozenset[str]:
+    """All pairs of characters side by side in a token, and the tokens of one character."""
+    pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
+    return frozenset(pairs.union(token for token in tokens if len(token) == 1))
+
+
 def token_lengths(config: Json) -> TokenLengths:
     """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
     tokens, added = vocabulary(config["model"]), _added_tokens(config)
@@ -143,13 +189,12 @@ def token_lengths(config: Json) -> TokenLengths:
 
 
 def _normalizers(config: Json) -> tuple[NormalizerStage, ...]:
-    return tuple(
-        NormalizerStage(
-            stage["type"],
-            tuple((name, _plain(value)) for name, value in stage.items() if name != "type"),
-        )
-        for stage in stages(config.get("normalizer"), "normalizer", "normalizers")
-    )
+    return tuple(map(_stage, stages(config.get("normalizer"), "normalizer", "normalizers")))
+
+
+def _stage(stage: Json) -> NormalizerStage:
+    settings = ((name, _plain(value)) for name, value in stage.items() if name != "type")
+    return NormalizerStage(stage["type"], tuple(settings))
 
 
 def _plain(value: object) -> object:
@@ -171,32 +216,33 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
 def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
     kinds = [piece["type"] for piece in pieces]
     if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
-        return _Falling("dummy", why=_dummy_reason(model))
-    if not kinds:
-        return _Falling(why="there is no pre-tokenizer: no place is certain to end a piece")
-    if kinds == ["BertPreTokenizer"]:
-        return _bert(stages)
-    if kinds == ["Metaspace"]:
-        return _metaspace(pieces[0])
+        joined = _joined(model)
+        if isinstance(joined, str):
+            return _Falling("dummy", why=joined)
+        return _Falling("dummy", joined=joined)
+    if kinds == ["BertPreTokenizer"] and _is_bert(stages):
+        return _Falling("bert", "bert")
+    if kinds == ["Metaspace"] and pieces[0].get("split", True) and pieces[0]["replacement"] == MARK:
+        return _Falling("metaspace", "metaspace")
     if kinds == ["ByteLevel"]:
         use_regex = pieces[0].get("use_regex", True)
         return _family((GPT2_PATTERN,)) if use_regex else _Falling("whole")
-    if kinds[-1] == "ByteLevel" and set(kinds[:-1]) == {"Split"}:
-        return _splits(pieces)
-    return _Falling(why=f"nothing is proved about the pre-tokenizer {' + '.join(kinds)}")
+    mapped = bool(kinds) and kinds[-1] == "ByteLevel" and not pieces[-1].get("use_regex", True)
+    if mapped and all(map(_is_plain_split, pieces[:-1])):
+        return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
+    return _Falling(why="nothing is known but its stages")
 
 
-def _splits(pieces: list[Json]) -> _Falling:
-    """Split(Regex, Isolated), ..., ByteLevel(use_regex=false)."""
-    if pieces[-1].get("use_regex", True):
-        return _Falling(why="nothing is proved about Split followed by ByteLevel's own regex")
-    for split in pieces[:-1]:
-        if split["behavior"] != "Isolated" or split.get("invert"):
-            how = f"{split['behavior']}, invert={bool(split.get('invert'))}"
-            return _Falling(why=f"Split must be Isolated and not inverted, this one is {how}")
-        if "Regex" not in split["pattern"]:
-            return _Falling(why=f"nothing is proved about Split on {split['pattern']!r}")
-    return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
+def _is_plain_split(piece: Json) -> bool:
+    """Split(Regex, Isolated), not inverted."""
+    plain = piece["type"] == "Split" and piece["behavior"] == "Isolated"
+    return plain and not piece.get("invert") and "Regex" in piece["pattern"]
+
+
+def _is_bert(stages: tuple[NormalizerStage, ...]) -> bool:
+    """BertNormalizer alone, with the switches that theorem 4.8 needs."""
+    wanted = {("handle_chinese_chars", True), ("clean_text", True)}
+    return [s.kind for s in stages] == ["BertNormalizer"] and wanted <= {*stages[0].settings}
 
 
 def _family(patterns: tuple[str, ...]) -> _Falling:
@@ -208,43 +254,32 @@ def _family(patterns: tuple[str, ...]) -> _Falling:
     return _Falling("regex", found.name, patterns)
 
 
-def _bert(stages: tuple[NormalizerStage, ...]) -> _Falling:
-    if [stage.kind for stage in stages] != ["BertNormalizer"]:
-        return _Falling(why="BertPreTokenizer is provable only with BertNormalizer as normalizer")
-    for setting in ("handle_chinese_chars", "clean_text"):
-        if stages[0].setting(setting) is not True:
-            return _Falling(why=f"BertNormalizer has {setting}=false, so its cuts are not proved")
-    return _Falling("bert", "bert")
-
-
-def _metaspace(piece: Json) -> _Falling:
-    if not piece.get("split", True):
-        return _Falling(why="Metaspace has split=false: no place is certain to end a piece")
-    if piece["replacement"] != DUMMY:
-        return _Falling(why=f"Metaspace replaces a space by {piece['replacement']!r}, not {DUMMY}")
-    return _Falling("metaspace", "metaspace")
-
-
-def _dummy_reason(model: Json) -> str | None:
-    """Why the absorb rule does not hold; None if it does (theorem 6.4 with its corrections)."""
+def _joined(model: Json) -> frozenset[str] | str:
+    """What some token has before "▁", if merging reaches over a "▁" by its tokens alone, else why
+    it need not (theorems 6.4 and 24 with their corrections)."""
     if model_kind(model) != "BPE":
-        return f"a dummy prefix without pre-tokenizer is provable for BPE, not {model_kind(model)}"
+        return f"only a BPE parts a text without pre-tokenizer, not {model_kind(model)}"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         return "a BPE without pre-tokenizer marks where words start or end"
     if model.get("ignore_merges"):
         return "ignore_merges: tokens that merges do not reach may be used"
-    tokens, shared = vocabulary(model), _shared_id(model)
+    tokens, shared, unknown = vocabulary(model), _shared_id(model), model.get("unk_token")
     if shared:
         return shared
-    if DUMMY not in tokens:
-        return f"{DUMMY!r} is not in the vocabulary"
+    if MARK not in tokens:
+        return f"{MARK!r} is not in the vocabulary"
     if model.get("byte_fallback"):
-        if any(f"<0x{byte:02X}>" not in tokens for byte in range(256)):
+        ascii_chars = {byte for byte in range(128) if chr(byte) in tokens}  # never fall back
+        if any(f"<0x{b:02X}>" not in tokens for b in range(256) if b not in ascii_chars):
             return "byte_fallback with fewer than 256 byte tokens: characters may be dropped"
-    elif model.get("unk_token") not in tokens:
+    elif unknown not in tokens:
         return "neither byte_fallback nor an unknown token: characters may be dropped"
-    across = next((token for token in tokens if DUMMY in token.lstrip(DUMMY)), None)
-    return across and f"token {across!r} has {DUMMY!r} after another character"
+    across = [token for token in tokens if MARK in token.lstrip(MARK)]
+    for token in across:
+        if _BYTE_JOINED.search(token) or (unknown and f"{unknown}{MARK}" in token):
+            return f"token {token!r} has {MARK!r} behind what stands for other characters"
+    pairs = {token[i : i + 2] for token in across for i in range(len(token) - 1)}
+    return frozenset(pair[0] for pair in pairs if pair[1] == MARK) - {MARK}
 
 
 def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
@@ -262,8 +297,8 @@ def _model_reason(model: Json, scheme: Scheme) -> str | None:
         return f"nothing is proved about the model {kind}"
     if _misplaces(model):
         return MISPLACED
-    if kind == "Unigram" and scheme != "metaspace":
-        return "a Unigram model is provable only behind a splitting Metaspace"
+    if kind == "Unigram" and scheme == "whole":
+        return "a Unigram model is provable only behind a pre-tokenizer that cuts"
     return _random_reason(model)
 
 
@@ -294,6 +329,15 @@ def _unknown_reason(
             if kind not in known:
                 return f"nothing is known of the {part} {kind}"
     return MISPLACED if _misplaces(model) else None
+
+
+def _moved_reason(added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]) -> str | None:
+    """An added token that is searched in a text that cannot be told around any space."""
+    moved = next((token.content for token in added if token.normalized), None)
+    reason = _normalizer_reason(stages)
+    if any(s.kind == "Replace" and s.setting("pattern") == " " for s in stages):
+        reason = "the normalizer changes every space"
+    return reason and moved and f"{reason}, where added token {moved!r} is searched"
 
 
 def _prefixed_reason(added: Sequence[AddedToken], scheme: Scheme) -> str | None:
@@ -329,7 +373,7 @@ def can_overlap(one: str, other: str) -> bool:
 
 def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
     """Every byte of the text is in exactly one token, and ids tell lengths."""
-    keeps = all(p["type"] == "ByteLevel" or p.get("behavior") == "Isolated" for p in pieces)
+    keeps = all(p.get("behavior") == "Isolated" for p in pieces[:-1])
     plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
     if not keeps or not plain or model_kind(model) != "BPE":
         return False

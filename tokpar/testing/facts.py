@@ -43,6 +43,7 @@ def facts_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
         yield added_tokens.of(tokenizer)
     strips = any(each.lstrip or each.rstrip for each in facts.added_tokens)
     changed = facts.normalizers or facts.prefix_space or strips or facts.unprovable is not None
+    changed = changed or facts.scheme == "spaces"  # whose stages may drop them
     if facts.byte_level and not changed and isinstance(tokenizer, Decodes):
         yield round_trip.of(tokenizer)
     if facts.tiles and isinstance(tokenizer, Locates):
