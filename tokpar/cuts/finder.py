@@ -6,6 +6,7 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -26,6 +27,7 @@ from tokpar.types import Facts, Rule, Seam, Witness
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
+_AFTER_OTHER = re.compile(f"(?<!{range_class(WHITESPACE)}) ")
 _NUMBER_ATOMS = ("ascii_digit", "N")
 _BLOCK = 4096
 # How far back the start of a run is looked for when no earlier seam tells it: keeps the work of a
@@ -135,22 +137,27 @@ class CutFinder:
         return self.at_spaces is not None and self.added.absent(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
-        p = text.find(" ", lo, hi)
-        while p >= 0:
-            seam = self._space(text, p)
+        for match in _AFTER_OTHER.finditer(text, lo, hi):
+            seam = self._space(text, match.start())
             if seam is not None:
                 return seam
-            p = text.find(" ", p + 1, hi)
         return None
 
     def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
         if self._pairs is None:
             return None
-        for match in self._pairs.finditer(text, lo, min(len(text), hi + 1)):
-            seam = self._pair(text, match.start()) if match.start() < hi else None
-            if seam is not None:
-                return seam
+        for start, stop in self._followed(text, lo, hi):
+            for match in self._pairs.finditer(text, start, stop):
+                seam = self._pair(text, match.start()) if match.start() < hi else None
+                if seam is not None:
+                    return seam
         return None
+
+    def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
+        """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""
+        if self.facts.scheme == "bert" or not self.facts.normalizers:
+            return ((lo, min(len(text), hi + 1)),)
+        return self.normalized.stretches(text, lo, hi)
 
     def _find_digits(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
         if self._digit_pairs is None:

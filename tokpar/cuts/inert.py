@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from bisect import bisect_right
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
+
+import numpy as np
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import replaced_string
-from tokpar.facts.tables import Ranges, load_atoms, load_pictographs, merged
-from tokpar.types import Facts, NormalizerStage
+from tokpar.facts.tables import load_atoms, load_pictographs, merged, range_class
+from tokpar.types import Facts
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
-_JAMO = ((0x1100, 0x11FF), (0xA960, 0xA97F), (0xD7B0, 0xD7FF))
+_JAMO = frozenset(
+    map(chr, (*range(0x1100, 0x1200), *range(0xA960, 0xA980), *range(0xD7B0, 0xD800)))
+)
 """Letters of which Hangul syllables are made."""
+_APART = "\U0010ffff"
+"""Belongs to no character, is none that is asked about, and every stage leaves it alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +29,6 @@ class InertGuard:
     """What the stages of one tokenizer leave alone; build it with `inert_for`."""
 
     facts: Facts
-    _inert: set[str] = field(default_factory=set)
 
     @cached_property
     def refusal(self) -> str | None:
@@ -38,14 +43,9 @@ class InertGuard:
         return changed and f"added token {changed!r} is searched in another form than its own"
 
     def inert(self, text: str) -> bool:
-        """Every stage leaves every character of it alone, wherever it stands."""
-        if not self.facts.normalizers:
-            return True
-        new = set(text) - self._inert
-        if not all(self._is_inert(char) for char in new):
-            return False
-        self._inert.update(new)
-        return True
+        """Every stage leaves every character of it alone, wherever it stands, and all engines know
+        each, and its class; always true where there is no stage."""
+        return not self.facts.normalizers or self._inert.fullmatch(text) is not None
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """No added token, in whatever form it is searched, has a character of [start, stop)."""
@@ -55,8 +55,11 @@ class InertGuard:
     def _tokens(self) -> AddedTokenGuard:
         return AddedTokenGuard(self.facts.added_tokens)
 
-    def _is_inert(self, char: str) -> bool:
-        return _frozen(ord(char)) and all(_leaves(s, char) for s in self.facts.normalizers)
+    @cached_property
+    def _inert(self) -> re.Pattern[str]:
+        replaced = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
+        gone = "".join(string or "" for string in replaced)
+        return _pattern(tuple(stage.kind for stage in self.facts.normalizers), gone)
 
 
 def inert_for(facts: Facts) -> InertGuard:
@@ -64,32 +67,39 @@ def inert_for(facts: Facts) -> InertGuard:
     return facts.derived(InertGuard)
 
 
-def _leaves(stage: NormalizerStage, char: str) -> bool:
-    """The stage maps the character to itself, and joins or moves it with none beside it."""
-    form = next((form for form in _FORMS if form == stage.kind), None)
-    if form is not None:
-        apart = not any(low <= ord(char) <= high for low, high in _JAMO)
-        return apart and not _is_mark(char) and unicodedata.normalize(form, char) == char
-    if stage.kind == "Lowercase":
-        return char.lower() == char
-    if stage.kind == "StripAccents":
-        return not _is_mark(char)
-    return stage.kind == "Replace" and char not in (replaced_string(stage) or char)
+@lru_cache(maxsize=8)
+def _pattern(kinds: tuple[str, ...], gone: str) -> re.Pattern[str]:
+    """A text of the characters that stages of these kinds leave alone, without those `gone`."""
+    chars = [char for char in _frozen() if char not in gone]
+    for kind in kinds:
+        chars = _left_alone(kind, chars)
+    points = np.array(list(map(ord, chars)), dtype=np.int64)
+    edges = np.flatnonzero(np.diff(points) > 1)
+    lows, highs = points[np.append(0, edges + 1)], points[np.append(edges, -1)]
+    return re.compile(range_class(zip(lows.tolist(), highs.tolist(), strict=True)) + "*")
 
 
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char).startswith("M")
+def _left_alone(kind: str, chars: list[str]) -> list[str]:
+    """Those which a stage maps to themselves, and joins or moves with none beside them."""
+    if kind == "Replace":
+        return chars
+    if kind == "Lowercase":
+        return _same(chars, _APART.join(chars).lower())
+    if kind != "StripAccents":
+        form = next(form for form in _FORMS if form == kind)
+        chars = [char for char in chars if char not in _JAMO]
+        chars = _same(chars, unicodedata.normalize(form, _APART.join(chars)))
+    return [char for char in chars if not unicodedata.category(char).startswith("M")]
 
 
-def _frozen(point: int) -> bool:
-    """All engines know the character, and its class."""
-    lows, ranges = _ranges()
-    place = bisect_right(lows, point) - 1
-    return place >= 0 and point <= ranges[place][1]
+def _same(chars: list[str], images: str) -> list[str]:
+    pairs = zip(chars, images.split(_APART), strict=True)
+    return [char for char, image in pairs if char == image]
 
 
-@cache
-def _ranges() -> tuple[list[int], Ranges]:
+@lru_cache(maxsize=1)
+def _frozen() -> list[str]:
+    """All characters that all engines know, and their classes."""
     atoms = (span for spans in load_atoms().values() for span in spans)
     ranges = merged([*atoms, *load_pictographs()])
-    return [low for low, _ in ranges], ranges
+    return [chr(point) for low, high in ranges for point in range(low, high + 1)]

@@ -92,6 +92,8 @@ class Inside:
     ) -> Seam | None:
         """The certified cut in [start, stop) that `CutFinder.find` would find; long pre-tokens on
         the way, which hold none but at added tokens, are passed over by scanning them."""
+        if self.finder.refusal is not None:  # only edges of added tokens, which no window parts
+            window = max(window, stop - start)
         while start < stop:
             reached = min(stop, start + window)
             seam = self.finder.find(text, start, reached, window, after)

@@ -4,6 +4,7 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -132,8 +133,10 @@ def _shared_id(model: Json) -> str | None:
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
     code = byte_alphabet()
+    spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
+    latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
     return frozenset(
-        bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
+        token.translate(latin).encode("latin-1") if spelled(token) else token.encode()
         for token in tokens
     )
 
