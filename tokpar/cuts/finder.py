@@ -27,7 +27,7 @@ from tokpar.types import Facts, Rule, Seam, Witness
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
-_AFTER_OTHER = re.compile(f"(?<!{range_class(WHITESPACE)}) ")
+_AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 _NUMBER_ATOMS = ("ascii_digit", "N")
 _BLOCK = 4096
 # How far back the start of a run is looked for when no earlier seam tells it: keeps the work of a
@@ -144,7 +144,7 @@ class CutFinder:
         return None
 
     def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
-        if self._pairs is None:
+        if self._pairs is None or self._alike(text, lo, hi):
             return None
         for start, stop in self._followed(text, lo, hi):
             for match in self._pairs.finditer(text, start, stop):
@@ -152,6 +152,26 @@ class CutFinder:
                 if seam is not None:
                     return seam
         return None
+
+    def _alike(self, text: str, lo: int, hi: int) -> bool:
+        """All characters around the places of [lo, hi) are of one class that is never parted."""
+        assert self.family is not None
+        name = self.family.class_of(text[lo])
+        run = self._unparted_runs.get(name)
+        return run is not None and run.fullmatch(text, lo - 1, hi + 1) is not None
+
+    @cached_property
+    def _unparted_runs(self) -> dict[str | None, re.Pattern[str]]:
+        """By class, for those that are no pair with themselves: texts of nothing else; None stands
+        for what is in no class."""
+        family = self.family
+        assert family is not None
+        own = (name for name in family.classes if family.theorem(name, name) is None)
+        runs: dict[str | None, re.Pattern[str]] = {
+            name: re.compile(f"{range_class(family.ranges(name))}+") for name in own
+        }
+        known = range_class(span for name in family.classes for span in family.ranges(name))
+        return {**runs, None: re.compile(f"[^{known[1:-1]}]+")}
 
     def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
         """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""

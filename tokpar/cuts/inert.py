@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,10 +11,11 @@ import numpy as np
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import replaced_string
-from tokpar.facts.tables import load_atoms, load_pictographs, merged, range_class
+from tokpar.facts.tables import CharSet, char_set, load_atoms, load_pictographs, merged
 from tokpar.types import Facts
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
+_KINDS = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
 _JAMO = frozenset(
     map(chr, (*range(0x1100, 0x1200), *range(0xA960, 0xA980), *range(0xD7B0, 0xD800)))
 )
@@ -34,7 +34,7 @@ class InertGuard:
     def refusal(self) -> str | None:
         """Why no text is known to be left alone, or None."""
         for stage in self.facts.normalizers:
-            if stage.kind not in (*_FORMS, "Lowercase", "StripAccents", "Replace"):
+            if stage.kind not in _KINDS:
                 return f"nothing is proved about text that the normalizer {stage.kind} leaves alone"
             if stage.kind == "Replace" and not replaced_string(stage):
                 return "nothing is proved about text that a Replace of a regex leaves alone"
@@ -45,7 +45,8 @@ class InertGuard:
     def inert(self, text: str) -> bool:
         """Every stage leaves every character of it alone, wherever it stands, and all engines know
         each, and its class; always true where there is no stage."""
-        return not self.facts.normalizers or self._inert.fullmatch(text) is not None
+        kinds = {stage.kind for stage in self.facts.normalizers}
+        return not kinds or (kinds <= _KINDS and self._inert.holds(text))
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """No added token, in whatever form it is searched, has a character of [start, stop)."""
@@ -56,10 +57,10 @@ class InertGuard:
         return AddedTokenGuard(self.facts.added_tokens)
 
     @cached_property
-    def _inert(self) -> re.Pattern[str]:
+    def _inert(self) -> CharSet:
         replaced = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
         gone = "".join(string or "" for string in replaced)
-        return _pattern(tuple(stage.kind for stage in self.facts.normalizers), gone)
+        return _chars(tuple(stage.kind for stage in self.facts.normalizers), gone)
 
 
 def inert_for(facts: Facts) -> InertGuard:
@@ -68,15 +69,15 @@ def inert_for(facts: Facts) -> InertGuard:
 
 
 @lru_cache(maxsize=8)
-def _pattern(kinds: tuple[str, ...], gone: str) -> re.Pattern[str]:
-    """A text of the characters that stages of these kinds leave alone, without those `gone`."""
+def _chars(kinds: tuple[str, ...], gone: str) -> CharSet:
+    """The characters that stages of these kinds leave alone, without those `gone`."""
     chars = [char for char in _frozen() if char not in gone]
     for kind in kinds:
         chars = _left_alone(kind, chars)
     points = np.array(list(map(ord, chars)), dtype=np.int64)
     edges = np.flatnonzero(np.diff(points) > 1)
     lows, highs = points[np.append(0, edges + 1)], points[np.append(edges, -1)]
-    return re.compile(range_class(zip(lows.tolist(), highs.tolist(), strict=True)) + "*")
+    return char_set(zip(lows.tolist(), highs.tolist(), strict=True))
 
 
 def _left_alone(kind: str, chars: list[str]) -> list[str]:

@@ -5,7 +5,6 @@ phase."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -16,7 +15,7 @@ import numpy as np
 
 from tokpar.cuts.inert import inert_for
 from tokpar.errors import EngineError
-from tokpar.facts.tables import family_named, load_atoms, load_pictographs, range_class
+from tokpar.facts.tables import CharSet, char_set, family_named, load_atoms, load_pictographs
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import (
     IdArray,
@@ -73,7 +72,7 @@ class Scanner:
 
     def _sure(self, text: str) -> bool:
         whole = self.facts.scheme == "whole"
-        return inert_for(self.facts).inert(text) and (whole or bool(_certain().fullmatch(text)))
+        return inert_for(self.facts).inert(text) and (whole or _certain().holds(text))
 
     @cached_property
     def _patterns(self) -> list[Any]:
@@ -91,10 +90,10 @@ def scanner_for(facts: Facts) -> Scanner:
 
 
 @lru_cache(maxsize=1)
-def _certain() -> re.Pattern[str]:
-    """A text of characters on whose classes all engines agree."""
+def _certain() -> CharSet:
+    """The characters on whose classes all engines agree."""
     frozen = [span for ranges in load_atoms().values() for span in ranges]
-    return re.compile(range_class([*frozen, *load_pictographs()]) + "*")
+    return char_set([*frozen, *load_pictographs()])
 
 
 _LOOKED_AT = 256

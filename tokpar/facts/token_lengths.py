@@ -108,7 +108,7 @@ class Vocabulary:
 
 
 def vocabulary_of(facts: Facts) -> Vocabulary | None:
-    """The tokens that the facts name, set in order at the first call (0.1 s for 200,000); None if they
+    """The tokens that the facts name, made ready at first (0.1 s for 200,000); None if they
     name none, or one longer than their longest."""
     return facts.derived(_vocabulary)
 
