@@ -19,9 +19,17 @@ import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
 from tests.texts import texts as any_texts
-from tests.tokenizers_drawn import ByteLevelSpec, build, byte_level_specs
+from tests.tokenizers_drawn import (
+    ByteLevelSpec,
+    LlamaSpec,
+    OtherSpec,
+    build,
+    byte_level_specs,
+    llama_specs,
+    other_specs,
+)
 from tokpar import streaming
-from tokpar.adapters.incremental import PrefixFile, PrefixTokenizer, load
+from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer, load
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
@@ -183,6 +191,68 @@ def test_a_whole_file_has_the_ids_of_its_own_library(spec: ByteLevelSpec, text: 
     assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
 
 
+@settings(max_examples=EXAMPLES[chosen_profile()] // 2)
+@given(
+    spec=st.one_of(llama_specs(finishing=False), other_specs(finishing=False)),
+    text=any_texts(max_size=200),
+    ignore_merges=st.booleans(),
+)
+def test_characters_have_the_ids_of_their_own_library(
+    spec: LlamaSpec | OtherSpec, text: str, ignore_merges: bool
+) -> None:
+    """Byte fallback, complete or not, unknown characters, fused or not, dummy prefixes."""
+    config = json.loads(build(spec).to_str())
+    config["model"]["ignore_merges"] = ignore_merges
+    try:
+        exact = FileTokenizer(config, "drawn")
+    except FileFormatError:
+        return
+    adapter = CharacterFile(config, "drawn")
+    try:
+        ids = exact.encode(text)
+    except (EngineError, OptionError) as error:
+        with pytest.raises(type(error)):
+            adapter.encode(text)
+        return
+    assert adapter.encode(text).tolist() == ids.tolist()
+    assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
+    native = Tokenizer.from_str(json.dumps(config))
+    assert native.encode(text, add_special_tokens=False).ids == ids.tolist()
+
+
+def test_a_dummy_prefix_and_byte_fallback() -> None:
+    path = VOCAB / "llama_style.json"
+    adapter = tokpar.load(path, engine="incremental")
+    assert isinstance(adapter, CharacterFile)
+    text = "The caf\u00e9 \u4e2d\u6587 \U0001fae0\U0001fae0 and\n\n" * 9 + "a" * 300
+    native = Tokenizer.from_file(str(path))
+    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
+    again, arguments = adapter.spec()
+    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
+    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ({"unk_token": None}, "would be left out"),
+        ({"byte_fallback": True, "unk_token": None}, "would be left out"),
+        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
+        (
+            {"vocab": {"a": 0, "b": 1, "ab": 2, "?": 3, "a?": 4}, "merges": ["a ?"]},
+            r"merge of '\?'",
+        ),
+    ],
+)
+def test_characters_that_cannot_be_read_one_by_one_are_refused(
+    model: dict[str, object], named: str
+) -> None:
+    plain = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "?": 3}, "merges": ["a b"]}
+    config: dict[str, Any] = {"model": plain | {"unk_token": "?"} | model}
+    with pytest.raises(FileFormatError, match=named):
+        CharacterFile(config, "odd")
+
+
 def llama_like(**changes: object) -> dict[str, object]:
     """A normalizer, a Sequence of post-processors, as the files of Llama 3.1 and Qwen have them."""
     spec = ByteLevelSpec("llama3", seed=5, merges=60, normalizers=("NFC",))
@@ -228,8 +298,8 @@ def test_a_sequence_of_post_processors_and_a_normalizer(tmp_path: Path) -> None:
     ("changes", "named"),
     [
         ({"normalizer": {"type": "Nmt"}}, "Nmt"),
-        ({"pre_tokenizer": {"type": "Whitespace"}}, "got Whitespace"),
-        ({"pre_tokenizer": None}, "got no pre-tokenizer"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "model: characters"),
+        ({"pre_tokenizer": None}, "model: characters"),
         ({"post_processor": {"type": "Other"}}, "post-processor Other"),
     ],
 )
@@ -252,8 +322,10 @@ def test_it_is_loaded_only_when_named() -> None:
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="bert_part"):
         tokpar.load(VOCAB / "bert_part.json", engine="incremental")
-    with pytest.raises(FileFormatError, match="llama_style"):
-        tokpar.load(VOCAB / "llama_style.json", engine="incremental")
+    with pytest.raises(FileFormatError, match="metaspace_unigram"):
+        tokpar.load(VOCAB / "metaspace_unigram.json", engine="incremental")
+    with pytest.raises(OptionError, match="properize is for byte-level BPE"):
+        tokpar.load(VOCAB / "llama_style.json", engine="incremental", properize=True)
     with pytest.raises(OptionError, match="pass pat_str"):
         tokpar.load(VOCAB / "cl100k_part.tiktoken", engine="incremental")
     with pytest.raises(FileNotFoundError):

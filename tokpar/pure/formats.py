@@ -183,18 +183,9 @@ def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str =
     return merges
 
 
-def byte_model(config: Mapping[str, Any], name: str) -> Vocabulary:
-    """The byte-level BPE of a parsed ``tokenizer.json`` alone, without patterns and added tokens.
-    FileFormatError for another model, or a pre-tokenizer that does not end with ByteLevel."""
-    every = stages(config.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
-    kinds = [kind(stage) for stage in every]
-    if kinds[-1:] != ["ByteLevel"]:
-        last = kinds[-1] if kinds else "no pre-tokenizer"
-        raise FileFormatError(f"expected ByteLevel as the last pre-tokenizer, got {last}")
-    return _byte_model(config["model"], name)
-
-
-def _byte_model(model: Mapping[str, Any], name: str) -> Vocabulary:
+def byte_model(model: Mapping[str, Any], name: str) -> Vocabulary:
+    """The byte-level BPE of a "model" alone, without patterns and added tokens. FileFormatError for
+    one that is none."""
     plain = {"type": "BPE", "dropout": 0, "continuing_subword_prefix": "", "end_of_word_suffix": ""}
     for key, only in plain.items():
         _require(model, "model", key, only)
@@ -219,7 +210,7 @@ def _byte_model(model: Mapping[str, Any], name: str) -> Vocabulary:
 
 def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
     _require_nothing_around(config)
-    model = _byte_model(config["model"], name)
+    model = byte_model(config["model"], name)
     added = read_added(config, model_ids(config["model"]))
     for token in added:
         if token.lstrip or token.rstrip or token.single_word:
