@@ -15,7 +15,9 @@ from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.tables import (
     WHITESPACE,
+    CharSet,
     Family,
+    char_set,
     family_named,
     load_atoms,
     pair_pattern,
@@ -156,22 +158,20 @@ class CutFinder:
     def _alike(self, text: str, lo: int, hi: int) -> bool:
         """All characters around the places of [lo, hi) are of one class that is never parted."""
         assert self.family is not None
-        name = self.family.class_of(text[lo])
-        run = self._unparted_runs.get(name)
-        return run is not None and run.fullmatch(text, lo - 1, hi + 1) is not None
+        part, class_of = text[lo - 1 : hi + 1], self.family.class_of
+        name = class_of(text[lo])
+        if name is None:
+            return all(class_of(char) is None for char in set(part))
+        run = self._unparted.get(name)
+        return run is not None and run.holds(part)
 
     @cached_property
-    def _unparted_runs(self) -> dict[str | None, re.Pattern[str]]:
-        """By class, for those that are no pair with themselves: texts of nothing else; None stands
-        for what is in no class."""
+    def _unparted(self) -> dict[str, CharSet]:
+        """By name, the classes that are no pair with themselves."""
         family = self.family
         assert family is not None
-        own = (name for name in family.classes if family.theorem(name, name) is None)
-        runs: dict[str | None, re.Pattern[str]] = {
-            name: re.compile(f"{range_class(family.ranges(name))}+") for name in own
-        }
-        known = range_class(span for name in family.classes for span in family.ranges(name))
-        return {**runs, None: re.compile(f"[^{known[1:-1]}]+")}
+        own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
+        return {name: char_set(r) for name, r in own.items() if r and r[0][0] <= 0xFFFF}
 
     def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
         """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""

@@ -145,8 +145,10 @@ class CharSet:
     def holds(self, text: str) -> bool:
         """Every character of the text is in the set."""
         found = self.plane.match(text)
-        rest = text if found is None else text[found.end() :]
-        return not rest or self.every.fullmatch("".join(set(rest))) is not None
+        first = 0 if found is None else found.end()
+        if first == len(text) or text[first] <= "\uffff":
+            return first == len(text)
+        return self.every.fullmatch("".join(set(text[first:]))) is not None
 
 
 def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
