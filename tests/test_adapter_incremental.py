@@ -7,20 +7,31 @@ import pickle
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
 from tests.texts import texts as any_texts
+from tests.tokenizers_drawn import (
+    ByteLevelSpec,
+    LlamaSpec,
+    OtherSpec,
+    build,
+    byte_level_specs,
+    llama_specs,
+    other_specs,
+)
 from tokpar import streaming
-from tokpar.adapters.incremental import PrefixTokenizer, load
-from tokpar.adapters.pure import PureTokenizer
-from tokpar.errors import FileFormatError, OptionError, UnknownNameError
+from tokpar.adapters.incremental import CharacterFile, PrefixFile, PrefixTokenizer, load
+from tokpar.adapters.pure import FileTokenizer, PureTokenizer
+from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import (
     Decodes,
@@ -161,6 +172,149 @@ def test_a_token_that_merging_cannot_make_is_a_whole_pre_token_as_in_the_engine(
         assert out == list(adapter._tokenizer.model.encode(some))
 
 
+@settings(max_examples=EXAMPLES[chosen_profile()] // 2)
+@given(spec=byte_level_specs(finishing=True), text=any_texts(max_size=200))
+def test_a_whole_file_has_the_ids_of_its_own_library(spec: ByteLevelSpec, text: str) -> None:
+    """Normalizers, prefixes, post-processors, truncation, added tokens of all kinds."""
+    native = build(spec)
+    config = json.loads(native.to_str())
+    try:
+        exact = FileTokenizer(config, "drawn")
+    except FileFormatError:
+        return
+    adapter = PrefixFile(config, "drawn")
+    try:
+        expected = exact.encode_whole(text)
+    except (EngineError, OptionError) as error:
+        with pytest.raises(type(error)):
+            adapter.encode_whole(text)
+        return
+    assert adapter.encode_whole(text).tolist() == expected.tolist()
+    if not native.encode_special_tokens:
+        assert expected.tolist() == native.encode(text).ids
+    ids = adapter.encode(text)
+    assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 2)
+@given(
+    spec=st.one_of(llama_specs(finishing=False), other_specs(finishing=False)),
+    text=any_texts(max_size=200),
+    ignore_merges=st.booleans(),
+)
+def test_characters_have_the_ids_of_their_own_library(
+    spec: LlamaSpec | OtherSpec, text: str, ignore_merges: bool
+) -> None:
+    """Byte fallback, complete or not, unknown characters, fused or not, dummy prefixes."""
+    config = json.loads(build(spec).to_str())
+    config["model"]["ignore_merges"] = ignore_merges
+    try:
+        exact = FileTokenizer(config, "drawn")
+    except FileFormatError:
+        return
+    adapter = CharacterFile(config, "drawn")
+    try:
+        ids = exact.encode(text)
+    except (EngineError, OptionError) as error:
+        with pytest.raises(type(error)):
+            adapter.encode(text)
+        return
+    assert adapter.encode(text).tolist() == ids.tolist()
+    assert adapter.locate(ids, text).tolist() == exact.locate(ids, text).tolist()
+    native = Tokenizer.from_str(json.dumps(config))
+    assert native.encode(text, add_special_tokens=False).ids == ids.tolist()
+
+
+def test_a_dummy_prefix_and_byte_fallback() -> None:
+    path = VOCAB / "llama_style.json"
+    adapter = tokpar.load(path, engine="incremental")
+    assert isinstance(adapter, CharacterFile)
+    text = "The caf\u00e9 \u4e2d\u6587 \U0001fae0\U0001fae0 and\n\n" * 9 + "a" * 300
+    native = Tokenizer.from_file(str(path))
+    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
+    again, arguments = adapter.spec()
+    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
+    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ({"unk_token": None}, "would be left out"),
+        ({"byte_fallback": True, "unk_token": None}, "would be left out"),
+        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
+        (
+            {"vocab": {"a": 0, "b": 1, "ab": 2, "?": 3, "a?": 4}, "merges": ["a ?"]},
+            r"merge of '\?'",
+        ),
+    ],
+)
+def test_characters_that_cannot_be_read_one_by_one_are_refused(
+    model: dict[str, object], named: str
+) -> None:
+    plain = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "?": 3}, "merges": ["a b"]}
+    config: dict[str, Any] = {"model": plain | {"unk_token": "?"} | model}
+    with pytest.raises(FileFormatError, match=named):
+        CharacterFile(config, "odd")
+
+
+def llama_like(**changes: object) -> dict[str, object]:
+    """A normalizer, a Sequence of post-processors, as the files of Llama 3.1 and Qwen have them."""
+    spec = ByteLevelSpec("llama3", seed=5, merges=60, normalizers=("NFC",))
+    config: dict[str, Any] = json.loads(build(spec).to_str())
+    first = len(config["model"]["vocab"])
+    flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
+    token = dict.fromkeys(flags, False) | {"id": first, "content": "<s>", "special": True}
+    special = {"id": "<s>", "ids": [first], "tokens": ["<s>"]}
+    before, own = (
+        {"SpecialToken": {"id": "<s>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+    )
+    template = {
+        "type": "TemplateProcessing",
+        "single": [before, own],
+        "pair": [own, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"<s>": special},
+    }
+    bytes_ = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False}
+    bytes_["use_regex"] = True
+    config["added_tokens"] = [token]
+    config["post_processor"] = {"type": "Sequence", "processors": [bytes_, template]}
+    return config | changes
+
+
+def test_a_sequence_of_post_processors_and_a_normalizer(tmp_path: Path) -> None:
+    path = tmp_path / "llama.json"
+    path.write_text(json.dumps(llama_like()), encoding="utf-8")
+    adapter = tokpar.load(path, engine="incremental")
+    native = Tokenizer.from_file(str(path))
+    text = "Cafe\u0301 and \u212b, <s> the \u1100\u1161 " * 9 + "a" * 300
+    assert isinstance(adapter, PrefixFile)
+    assert tokpar.encode(text, adapter).ids.tolist() == native.encode(text).ids
+    assert native.encode(text).ids[0] == native.token_to_id("<s>")
+    out = list(tokpar.stream([text[:50], text[50:]], adapter))
+    assert np.concatenate(out).tolist() == native.encode(text).ids
+    again, arguments = adapter.spec()
+    assert again(**arguments).encode(text).tolist() == adapter.encode(text).tolist()
+    assert_adapter_lossless(adapter, native.encode(text).ids, text, (7, 64))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"normalizer": {"type": "Nmt"}}, "Nmt"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "model: characters"),
+        ({"pre_tokenizer": None}, "model: characters"),
+        ({"post_processor": {"type": "Other"}}, "post-processor Other"),
+    ],
+)
+def test_a_refusal_names_the_stage(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(llama_like(**changes)), encoding="utf-8")
+    with pytest.raises(FileFormatError, match=named):
+        tokpar.load(path, engine="incremental")
+
+
 def test_it_is_loaded_only_when_named() -> None:
     assert tokpar.load(VOCAB / "deepseek_part.json").name.startswith("huggingface")
     assert incremental("deepseek_part").name == "incremental:deepseek_part"
@@ -173,8 +327,10 @@ def test_it_is_loaded_only_when_named() -> None:
 def test_errors_say_what_and_where(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="bert_part"):
         tokpar.load(VOCAB / "bert_part.json", engine="incremental")
-    with pytest.raises(FileFormatError, match="llama_style"):
-        tokpar.load(VOCAB / "llama_style.json", engine="incremental")
+    with pytest.raises(FileFormatError, match="metaspace_unigram"):
+        tokpar.load(VOCAB / "metaspace_unigram.json", engine="incremental")
+    with pytest.raises(OptionError, match="properize is for byte-level BPE"):
+        tokpar.load(VOCAB / "llama_style.json", engine="incremental", properize=True)
     with pytest.raises(OptionError, match="pass pat_str"):
         tokpar.load(VOCAB / "cl100k_part.tiktoken", engine="incremental")
     with pytest.raises(FileNotFoundError):

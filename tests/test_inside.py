@@ -214,10 +214,10 @@ def test_an_added_token_anywhere_keeps_a_text_without_regex_whole() -> None:
 
 
 def test_a_tokenizer_that_changes_the_text_is_not_divided() -> None:
-    spec = ByteLevelSpec("gpt2", seed=3, merges=40, normalizers=("NFC",))
-    tokenizer = build(spec)
-    assert encoded(tokenizer, "a" * N, 64).report.plan == "serial"
-    assert inside_of(tokpar.load(tokenizer)).refusal is not None
+    for odd in ({"normalizers": ("NFC", "Strip")}, {"prefix_space": True}):
+        tokenizer = build(ByteLevelSpec("gpt2", seed=3, merges=40, **odd))
+        assert encoded(tokenizer, "a" * N, 64).report.plan == "serial"
+        assert inside_of(tokpar.load(tokenizer)).refusal is not None
 
 
 # ------------------------------------------------------------------------- any small tokenizer

@@ -49,7 +49,7 @@ INSIDE = {
     "3.1": "lopt-theorem-3.1.md",
 }
 STATEMENTS = [
-    *map(str, [*range(1, 25), 29, *range(39, 45), 50]),
+    *map(str, [*range(1, 25), 29, *range(39, 46), 50]),
     "5'",
     "4.8",
     "6.1",

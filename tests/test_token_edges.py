@@ -46,6 +46,7 @@ from tests.tokenizers_drawn import (
 )
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stored import from_bytes, to_bytes
+from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.encoding import Encoding
@@ -685,3 +686,26 @@ def test_facts_that_say_nothing_license_no_edge() -> None:
     facts = Facts("engine", "BPE", added_tokens=(Token("<a>", 1),), unprovable="unknown")
     assert finder_for(facts).refusal_for("x<a>x") is not None
     assert licensed("x<a>x", facts) == []
+
+
+@given(
+    contents=st.lists(st.text("ab\n", min_size=1, max_size=4), min_size=1, max_size=6),
+    parts=st.lists(st.tuples(st.text("ab\n", max_size=3), st.integers(0, 40)), max_size=5),
+)
+def test_runs_of_tokens_are_passed_over(contents: list[str], parts: list[tuple[str, int]]) -> None:
+    """Occurrences that hold all others beside them, found one by one."""
+    text = "".join(part * times for part, times in parts)
+    tokens = tuple(Token(content, k) for k, content in enumerate(dict.fromkeys(contents)))
+    edges = TokenEdges(Facts("oniguruma", "BPE", added_tokens=tokens, unparted=None))
+    found = list(edges._occurrences(text, 0, len(text)))
+    lone = [(a, b) for a, b in found if all(a <= c and d <= b for c, d in _chain(found, a, b))]
+    assert list(edges._lone(text, 0, len(text))) == lone
+
+
+def _chain(found: list[tuple[int, int]], start: int, stop: int) -> list[tuple[int, int]]:
+    """All that share a character with [start, stop), or with one that does."""
+    reached = [(start, stop)]
+    for _ in found:
+        low, high = min(a for a, _ in reached), max(b for _, b in reached)
+        reached = [(a, b) for a, b in found if a < high and low < b]
+    return reached

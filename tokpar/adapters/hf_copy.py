@@ -14,7 +14,13 @@ from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_bytes, token_lengths
+from tokpar.facts.hf_facts import (
+    ENGINE,
+    dividing,
+    facts_from_json,
+    token_bytes,
+    token_lengths,
+)
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
@@ -58,8 +64,9 @@ def facts_of_copy(
         bulky=True,
         unprovable=unknown or facts.unprovable or random,
         unparted=unknown or facts.unparted or random,
-        tokens=tokens if facts.undivided is None else None,
     )
+    if facts.undivided is None:
+        facts = dividing(facts, tokens, config)
     return facts, token_lengths(config) if facts.tiles else None
 
 

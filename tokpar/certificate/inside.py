@@ -12,6 +12,7 @@ import numpy as np
 
 from tokpar.certificate.answers import Answers, asked, tiling_edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, once, require, witness_numbers
+from tokpar.certificate.inert import edges_beside
 from tokpar.certificate.region import Region, Regions
 from tokpar.kernels import IdArray, IntArray
 from tokpar.types import Facts
@@ -100,12 +101,12 @@ class Inside:
 
     def _region(self, start: int, stop: int) -> Region:
         facts = self._ground.facts
-        divisible = facts.undivided is None and facts.tiles
+        divisible = facts.undivided is None and (facts.tiles or facts.sizes is not None)
         require(divisible, "undivided", f"no seam inside a pre-token: {facts.undivided}")
         greedy = facts.model.casefold() == "bpe" and facts.scheme in ("regex", "whole")
         other = f"the rule is for BPE behind a regex or nothing, not {facts.model}"
         require(greedy, "scheme", other)
-        plain = not facts.normalizers and not facts.prefix_space
+        plain = not facts.prefix_space and (not facts.normalizers or facts.sizes is not None)
         require(plain, "normalizer", "the pre-tokens are those of a changed text")
         require(facts.longest_token >= 1, "facts", "the facts do not tell the longest token")
         if facts.scheme == "regex":
@@ -118,6 +119,8 @@ class Inside:
         are hidden, those of the two parts tokenized again."""
         answers, position = asked(self._answers), between.seam.position
         count = between.seam.token
+        if self._ground.facts.normalizers:
+            return self._beside_in_inert(region, between)
         if answers.ids is not None:
             ids, edges = answers.ids, answers.edges()
         else:
@@ -130,6 +133,27 @@ class Inside:
         if not 0 < count < len(ids) or edges[count] != answers.starts[position]:
             raise RefusedError("token", f"id {count} does not begin at position {position}")
         return ids, edges, count
+
+    def _beside_in_inert(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
+        """The same of the two parts, by the tokens' lengths: these tile only what a normalizer
+        leaves alone, and what that is, is known of the region."""
+        answers, position, token = asked(self._answers), between.seam.position, between.seam.token
+        start, stop = between.start, between.stop
+        inside = region[0] <= start and stop <= region[1]
+        require(inside, "normalizer", f"the part [{start}, {stop}) is not inside its region")
+        if answers.ids is None:
+            parts = answers.part(start, position).ids, answers.part(position, stop).ids
+            first, token, ids = 0, len(parts[0]), np.concatenate(parts)
+        else:
+            first = 0 if between.previous is None else between.previous.token
+            most = token + int(answers.starts[stop] - answers.starts[position])
+            ids = answers.ids[first : max(first, most)]
+        require(0 <= first < token < first + len(ids), "token", f"id {token} is not in its parts")
+        edges = edges_beside(self._ground.facts, ids, token - first, answers.starts[position])
+        tiling = edges[0] == answers.starts[start] and answers.starts[stop] in edges
+        both = f"the ids beside it do not tile the text from {start} to {stop}"
+        require(tiling and (np.diff(edges) > 0).all(), "token", both)
+        return ids, edges, token - first
 
     def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
         """The ids around the seam, within [low, high) bytes, are what the model makes of their

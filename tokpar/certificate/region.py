@@ -1,5 +1,6 @@
 """Stretches between two certain cuts, and their pre-tokens (THEORY 7.2, 7.5), found by the library
-`regex` in any part of a text, on characters that all engines read alike (correction 0'.1)."""
+`regex` in any part of a text, on characters that all engines read alike (correction 0'.1) and that
+normalizers leave alone (theorem 45)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.certificate.ground import Between, Ground, RefusedError, once, require
+from tokpar.certificate.inert import Inert
 from tokpar.certificate.tables import load_pictographs, load_tables
 from tokpar.kernels import IntArray, byte_length
 from tokpar.types import Facts
@@ -31,6 +33,7 @@ class Regions:
     def __init__(self, ground: Ground, require_cut: Callable[[int], None]) -> None:
         self._ground = ground
         self._require_cut = require_cut
+        self._inert = Inert(ground)
         self.scanner = Scanner(ground.facts)
         self._marks = bytearray(len(ground.text) + 1)  # 1 where pre-tokens begin, and at the end
         self._starts: list[int] = []  # of the stretches that were scanned, apart and in order
@@ -97,6 +100,7 @@ class Regions:
         try:
             content = self._ground.raw.touching(text, start, stop)
             require(content is None, "added token", f"{content!r} occurs over [{start}, {stop})")
+            self._inert.require(start, stop)
             edges = self._edges(start, stop)
         except RefusedError:
             self._in_vain += stop - start

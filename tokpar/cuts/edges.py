@@ -82,8 +82,9 @@ class TokenEdges:
 
     def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Occurrences from `lo` on that hold all others which share a character with them."""
-        reached, held = lo, (lo, lo)
-        for first, last in self._occurrences(text, lo, hi):
+        reached, held, place = lo, (lo, lo), lo
+        while (found := self._next(text, place, hi)) is not None:
+            (first, last), place = found, found[0] + 1
             if held[0] < held[1] <= first:
                 yield held
                 held = last, last
@@ -92,20 +93,39 @@ class TokenEdges:
             elif last > held[1]:
                 held = last, last
             reached = max(reached, last)
+            if held[0] == held[1] > first + 1:
+                # in a run of one character all that follow share characters with one before
+                place = max(place, self._run_stop(text, first, last, hi) - self._reach)
+                reached = max(reached, place + 1) if place > first + 1 else reached
         if held[0] < held[1]:
             yield held
 
+    def _run_stop(self, text: str, first: int, last: int, hi: int) -> int:
+        """Where the run ends that an occurrence of two or more equal characters begins in; 0 for
+        other occurrences."""
+        char = text[first]
+        if text[first:last] != char * (last - first) or last - first < 2:
+            return 0
+        run = re.compile(f"{re.escape(char)}+").match(text, first, hi)
+        return first if run is None else run.end()
+
     def _occurrences(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """[start, stop) of the longest content at each place of [lo, hi) where there is one."""
+        while (found := self._next(text, lo, hi)) is not None:
+            yield found
+            lo = found[0] + 1
+
+    def _next(self, text: str, lo: int, hi: int) -> tuple[int, int] | None:
+        """The first of them."""
         stop = min(len(text), hi + _HEAD)
         found = self._heads.search(text, lo, stop)
         while found is not None and found.start() < hi:
             place = found.start()
             for size in self._sizes:
                 if text[place : place + size] in self._contents[size]:
-                    yield place, place + size
-                    break
+                    return place, place + size
             found = self._heads.search(text, place + 1, stop)
+        return None
 
     @cached_property
     def _plain(self) -> dict[str, AddedToken]:

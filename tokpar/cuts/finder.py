@@ -6,6 +6,7 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -17,7 +18,9 @@ from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
 from tokpar.facts.tables import (
     WHITESPACE,
+    CharSet,
     Family,
+    char_set,
     family_named,
     load_atoms,
     pair_pattern,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
+_AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 _NUMBER_ATOMS = ("ascii_digit", "N")
 _BLOCK = 4096
 # How far back the start of a run is looked for when no earlier seam tells it: keeps the work of a
@@ -182,6 +186,9 @@ class CutFinder:
         return self.at_spaces is not None and self.added.absent(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
+        if not self.spaces:
+            others = (match.start() for match in _AFTER_OTHER.finditer(text, lo, hi))
+            return next(filter(None, (self._space(text, p) for p in others)), None)
         for sign in (" ", "\n") if len(self.spaces) > 1 else " ":
             p = text.find(sign, lo, hi)
             while p >= 0:
@@ -192,13 +199,38 @@ class CutFinder:
         return None
 
     def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
-        if self._pairs is None:
+        if self._pairs is None or self._alike(text, lo, hi):
             return None
-        for match in self._pairs.finditer(text, lo, min(len(text), hi + 1)):
-            seam = self._pair(text, match.start()) if match.start() < hi else None
-            if seam is not None:
-                return seam
+        for start, stop in self._followed(text, lo, hi):
+            for match in self._pairs.finditer(text, start, stop):
+                seam = self._pair(text, match.start()) if match.start() < hi else None
+                if seam is not None:
+                    return seam
         return None
+
+    def _alike(self, text: str, lo: int, hi: int) -> bool:
+        """All characters around the places of [lo, hi) are of one class that is never parted."""
+        assert self.family is not None
+        part, class_of = text[lo - 1 : hi + 1], self.family.class_of
+        name = class_of(text[lo])
+        if name is None:
+            return all(class_of(char) is None for char in set(part))
+        run = self._unparted.get(name)
+        return run is not None and run.holds(part)
+
+    @cached_property
+    def _unparted(self) -> dict[str, CharSet]:
+        """By name, the classes that are no pair with themselves."""
+        family = self.family
+        assert family is not None
+        own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
+        return {name: char_set(r) for name, r in own.items() if r and r[0][0] <= 0xFFFF}
+
+    def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
+        """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""
+        if self.facts.scheme == "bert" or not self.facts.normalizers:
+            return ((lo, min(len(text), hi + 1)),)
+        return self.normalized.known_places(text, lo, hi)
 
     def _find_digits(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
         if self._digit_pairs is None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.inert import inert_for
 from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
 from tokpar.facts.token_lengths import vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
@@ -80,7 +81,7 @@ class Inside:
     def refusal(self) -> str | None:
         """Why no pre-token of this tokenizer can be divided, or None."""
         facts = self.facts
-        if facts.undivided is not None or not facts.tiles or facts.longest_token < 1:
+        if facts.undivided is not None or facts.longest_token < 1:
             return facts.undivided or "its tokens are not known to make up the text"
         if facts.model.casefold() != "bpe" or facts.scheme not in ("regex", "whole"):
             return "pre-tokens are divided for BPE behind a regex, or behind nothing"
@@ -91,6 +92,8 @@ class Inside:
     ) -> Seam | None:
         """The certified cut in [start, stop) that `CutFinder.find` would find; long pre-tokens on
         the way, which hold none but at added tokens, are passed over by scanning them."""
+        if self.finder.refusal is not None:  # only edges of added tokens, which no window parts
+            window = max(window, stop - start)
         while start < stop:
             reached = min(stop, start + window)
             seam = self.finder.find(text, start, reached, window, after)
@@ -142,6 +145,7 @@ class Inside:
 
     def last_cut(self, text: str, start: int, stop: int) -> int | None:
         """A K1 cut in [start, stop), one of the last; None if none was found soon."""
+        start += self.scanner.sure_from(text[start:stop])
         edges = self.scanner.edges(text[start:stop])
         places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
         for place in places[:_MOST_TRIED]:
@@ -153,7 +157,7 @@ class Inside:
     def region(self, text: str, start: int, stop: int) -> Region | None:
         """The region, whose ends must be K1 cuts or ends of the text; None where an added token
         occurs in it, or engines may differ on a character."""
-        if not self.finder.added.clear(text, start, stop):
+        if not inert_for(self.facts).clear(text, start, stop):
             return None
         edges = self.scanner.edges(text[start:stop])
         return None if edges is None else Region(start, stop, edges + start)
@@ -180,7 +184,8 @@ class Inside:
 
     def places(self, text: str, region: Region, first: int, size: int) -> list[Place]:
         """Places to divide long pre-tokens of the region, `size` or more apart and from `first`,
-        which is the last seam before it. Every chunk between them scans as the text does."""
+        which is the last seam before it. Every chunk between them scans as the text does; behind a
+        normalizer the first begins with the region, for text outside it may change."""
         found: list[Place] = []
         last = first
         least = 2 * (self.facts.longest_token + 1)
@@ -189,7 +194,13 @@ class Inside:
             found += self._in_piece(text, region, piece, last, size)
             if found:
                 last = found[-1].seam.position
-        return self._all_closed(text, region, found)
+        found = self._all_closed(text, region, found)
+        if not found or not self.facts.normalizers or region.start <= first:
+            return found
+        cut = self.finder.certify(text, region.start)
+        if cut is None or found[0].seam.position == region.start:
+            return found if cut is not None else []
+        return [at(cut), *found]
 
     def _in_piece(
         self, text: str, region: Region, piece: tuple[int, int], last: int, size: int

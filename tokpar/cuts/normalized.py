@@ -13,7 +13,7 @@ from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
 
 _ALPHABET = re.compile("[\t\n\r -~\u3001\u3002\u4e00-\u9fa5]*")
-_STRETCH = re.compile(_ALPHABET.pattern[:-1] + "{2,}")  # of one character nothing is known
+_STRETCH = re.compile(_ALPHABET.pattern.replace("*", "{2,}"))  # of one character nothing is known
 _UNKNOWN = re.compile(_ALPHABET.pattern[:-1].replace("[", "[^", 1))
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 # Stages that leave a space a space and never turn the last character before it into white space.
@@ -39,6 +39,11 @@ class NormalizerGuard:
     def keeps_universal(self) -> bool:
         """A space after a character other than white space stays that, whatever they are."""
         return all(stage.kind in _KEEP_UNIVERSAL for stage in self.stages)
+
+    def known_places(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+        """Disjoint [start, stop) with every p of [lo, hi) for which `context` has an answer."""
+        for match in _STRETCH.finditer(text, max(0, lo - 1), min(len(text), hi + 1)):
+            yield match.start() + 1, match.end()
 
     def context(self, text: str, p: int) -> tuple[str, str] | None:
         """Images of S[p-1] and S[p] if N(S) = N(S[:p]) N(S[p:]) is proved at `p`, else None."""

@@ -5,19 +5,26 @@ phase."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from tokpar.cuts.inert import inert_for
 from tokpar.errors import EngineError
-from tokpar.facts.tables import family_named, load_atoms, load_pictographs, range_class
-from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.kernels import IntArray, byte_starts
+from tokpar.facts.tables import CharSet, char_set, family_named, load_atoms, load_pictographs
+from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
+from tokpar.kernels import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    byte_length,
+    byte_starts,
+    spans_from_lengths,
+)
 from tokpar.types import Facts
 
 
@@ -33,19 +40,22 @@ class Scanner:
         facts = self.facts
         if facts.unprovable is not None:
             return facts.unprovable
-        if facts.normalizers or facts.prefix_space:
+        if facts.prefix_space:
             return "its pre-tokens are those of a changed text"
+        if inert_for(facts).refusal is not None:
+            return inert_for(facts).refusal
         if facts.scheme == "regex" and family_named(str(facts.family)) is not None:
             return None
         return None if facts.scheme == "whole" else "its pre-tokens are not found by a known regex"
 
     def edges(self, text: str) -> IntArray | None:
         """Where the pre-tokens of `text`, which holds no added token, begin, and its length:
-        "Hi you" -> [0, 2, 6]; int64, code points. None if a character is not surely classified."""
+        "Hi you" -> [0, 2, 6]; int64, code points. None if a character is not surely classified, or
+        not surely left alone by a normalizer."""
+        if not self._sure(text):
+            return None
         if self.facts.scheme == "whole":
             return np.array([0, len(text)], dtype=np.int64)
-        if not _certain().fullmatch(text):
-            return None
         edges = {0, len(text)}
         for pattern in self._patterns:
             ordered = sorted(edges)
@@ -53,6 +63,16 @@ class Scanner:
                 for match in pattern.finditer(text, start, stop):
                     edges.update(match.span())
         return np.array(sorted(edges), dtype=np.int64)
+
+    def sure_from(self, text: str) -> int:
+        """Where the longest tail of a text begins for which `edges` has an answer; code points."""
+        if self._sure(text):
+            return 0
+        return max(text.rfind(char) + 1 for char in set(text) if not self._sure(char))
+
+    def _sure(self, text: str) -> bool:
+        whole = self.facts.scheme == "whole"
+        return inert_for(self.facts).inert(text) and (whole or _certain().holds(text))
 
     @cached_property
     def _patterns(self) -> list[Any]:
@@ -70,10 +90,10 @@ def scanner_for(facts: Facts) -> Scanner:
 
 
 @lru_cache(maxsize=1)
-def _certain() -> re.Pattern[str]:
-    """A text of characters on whose classes all engines agree."""
+def _certain() -> CharSet:
+    """The characters on whose classes all engines agree."""
     frozen = [span for ranges in load_atoms().values() for span in ranges]
-    return re.compile(range_class([*frozen, *load_pictographs()]) + "*")
+    return char_set([*frozen, *load_pictographs()])
 
 
 _LOOKED_AT = 256
@@ -136,10 +156,23 @@ def token_edges(
         return None
     try:
         ids = np.asarray(tokenizer.encode(text))
-        spans = tokenizer.locate(ids, text)
+        spans = spans_of(tokenizer, ids, text)
     except (EngineError, LookupError):
         return None
     return ids.tolist(), [0, *spans[:, 1].tolist()]
+
+
+def spans_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> SpanArray:
+    """UTF-8 byte spans of the ids of a text, for a tokenizer that locates. Behind a
+    normalizer they follow from the tokens' lengths, for text that it leaves alone (theorem 45);
+    elsewhere tokens of one character share its span. LookupError where they cannot be told."""
+    sizes, inert = facts_of(tokenizer).sizes, inert_for(facts_of(tokenizer)).inert
+    if sizes is None or not inert(text):
+        return cast(Locates, tokenizer).locate(ids, text)
+    spans = spans_from_lengths(sizes(ids))
+    if int(spans[-1, 1] if len(spans) else 0) != byte_length(text):
+        raise LookupError("the tokens' bytes do not tile the text")
+    return spans
 
 
 @dataclass(frozen=True, slots=True)

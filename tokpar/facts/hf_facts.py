@@ -5,7 +5,7 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
@@ -23,6 +23,7 @@ MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places
 
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
+_INERT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
 _MODELS = frozenset({"BPE", "WordPiece", "WordLevel", "Unigram"})
 _NORMALIZERS = frozenset({*_PASSED_ON, "Nmt", "Precompiled", "Prepend", "ByteLevel"})
 _PRE_TOKENIZERS = frozenset(
@@ -65,9 +66,9 @@ def facts_from_json(
     byte_level = bool(pieces) and pieces[-1]["type"] == "ByteLevel"
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     hidden = _skipped_reason(added, skipped, staged)
-    loose = bool(normalizers) or prefix_space or falling.scheme == "dummy"
+    loose = prefix_space or falling.scheme == "dummy"
     shared = _shared_id(model)
-    tiles = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
+    kept = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
     facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -78,7 +79,7 @@ def facts_from_json(
         normalizers=normalizers,
         prefix_space=prefix_space,
         byte_level=byte_level,
-        tiles=tiles,
+        tiles=kept and not normalizers,
         longest_token=_longest_token(model, everything, byte_level),
         unprovable=(None if asked and falling.patterns else falling.why)
         or _normalizer_reason(normalizers)
@@ -88,7 +89,9 @@ def facts_from_json(
         joined=falling.joined,
         unparted=_random_reason(model) or _unknown_reason(pieces, staged, model) or hidden,
         first_prefix=any(piece.get("prepend_scheme") == "first" for piece in pieces),
-        undivided=None if tiles else shared or "its tokens are not known to make up the text",
+        undivided=_changing_reason(normalizers)
+        if kept
+        else shared or "its tokens are not known to make up the text",
         longest_word=_longest_word(model),
     )
     if facts.unprovable is None:
@@ -132,8 +135,14 @@ def _at_spaces(
 def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
     """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
     facts = facts_from_json(config, asked=asked)
-    tokens = partial(token_bytes, tuple(config["model"]["vocab"]))
-    return replace(facts, tokens=tokens if facts.undivided is None else None)
+    if facts.undivided is not None:
+        return facts
+    return dividing(facts, partial(token_bytes, tuple(config["model"]["vocab"])), config)
+
+
+def dividing(facts: Facts, tokens: Callable[[], Collection[bytes]], config: Json) -> Facts:
+    """The facts, `undivided` is None, with the bytes of tokens and what else dividing needs."""
+    return replace(facts, tokens=tokens, sizes=None if facts.tiles else token_lengths(config).of)
 
 
 def model_kind(model: Json) -> str:
@@ -167,8 +176,10 @@ def _shared_id(model: Json) -> str | None:
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
     """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
     code = byte_alphabet()
+    spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
+    latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
     return frozenset(
-        bytes(code[char] for char in token) if code.keys() >= set(token) else token.encode()
+        token.translate(latin).encode("latin-1") if spelled(token) else token.encode()
         for token in tokens
     )
 
@@ -289,6 +300,12 @@ def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
         if stage.kind == "Replace" and not isinstance(stage.setting("pattern"), str):
             return "nothing is proved about the normalizer Replace with a regex"
     return None
+
+
+def _changing_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
+    """Why no text is known that the stages leave alone, or None."""
+    other = next((stage.kind for stage in stages if stage.kind not in _INERT), None)
+    return other and f"nothing is proved about text that the normalizer {other} leaves alone"
 
 
 def _model_reason(model: Json, scheme: Scheme) -> str | None:

@@ -134,6 +134,30 @@ def range_class(ranges: Iterable[tuple[int, int]]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class CharSet:
+    """A set of characters; build it with `char_set`. `plane`: a text of those below U+10000, which
+    `re` looks up in a table; `every`: of all, where it tries one range after the other."""
+
+    plane: re.Pattern[str]
+    every: re.Pattern[str]
+
+    def holds(self, text: str) -> bool:
+        """Every character of the text is in the set."""
+        found = self.plane.match(text)
+        first = 0 if found is None else found.end()
+        if first == len(text) or text[first] <= "\uffff":
+            return first == len(text)
+        return self.every.fullmatch("".join(set(text[first:]))) is not None
+
+
+def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
+    """The set of inclusive code point ranges, at least one of them below U+10000."""
+    all_ranges = merged(ranges)
+    plane = [(low, min(high, 0xFFFF)) for low, high in all_ranges if low <= 0xFFFF]
+    return CharSet(re.compile(range_class(plane) + "*"), re.compile(range_class(all_ranges) + "*"))
+
+
 def _in_class(point: int) -> str:
     """Plain characters are compiled several times faster than escapes."""
     return f"\\x{point:02x}" if point < 0x80 else chr(point)

@@ -139,9 +139,12 @@ def by_cut(
 
 def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
     """Two token edges that both sides found strictly inside one pre-token (K5, theorem 5'), which
-    is known from a scan of the text between two K1 cuts; both chunks must scan as the text does."""
+    is known from a scan of the text between two K1 cuts; both chunks must scan as the text does.
+    Not behind a normalizer, where chunks that begin or end anywhere do not tell edges exactly."""
     text, inside = overlap.text, licences.inside
-    if licences.none_inside or not inside.is_one(text[overlap.start : overlap.stop]):
+    if licences.none_inside or not inside.facts.tiles:
+        return None
+    if not inside.is_one(text[overlap.start : overlap.stop]):
         return None
     region = licences.around(overlap.start, overlap.stop)
     if region is None:
@@ -161,6 +164,9 @@ def by_two_edges(
     start, stop = overlap.start, overlap.stop
     if not (piece[0] <= start and stop <= piece[1]):
         return None
+    parts = overlap.left.start, overlap.right.stop
+    if not inside.facts.tiles and not (region.start <= parts[0] and parts[1] <= region.stop):
+        return None  # a normalizer may change what is outside the region (theorem 45)
     least = inside.facts.longest_token + 1
     low, high = max(piece[0], last) + least, piece[1] - least
     common = [place for place in overlap.shared_edges().tolist() if start < place < stop]

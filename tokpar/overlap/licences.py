@@ -11,6 +11,7 @@ import numpy as np
 
 from tokpar.cuts.finder import CutFinder, run_stop
 from tokpar.cuts.inside import Inside, Region, inside_of
+from tokpar.cuts.scan import spans_of
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import (
     IdArray,
@@ -137,11 +138,10 @@ def overlap_of(
 def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -> SpanArray:
     if piece.spans is not None:
         return piece.spans
-    locate = getattr(tokenizer, "locate", None)  # isinstance of a protocol takes longer than it
-    if locate is None:
+    # isinstance of a protocol takes longer
+    if getattr(tokenizer, "locate", None) is None:
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-    spans: SpanArray = locate(piece.ids, text[chunk.start : chunk.stop])
-    return spans
+    return spans_of(tokenizer, piece.ids, text[chunk.start : chunk.stop])
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:

@@ -7,6 +7,7 @@ import binascii
 import json
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -182,9 +183,9 @@ def model_merges(model: Mapping[str, Any], ids: Mapping[str, int], prefix: str =
     return merges
 
 
-def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
-    model = config["model"]
-    _require_nothing_around(config)
+def byte_model(model: Mapping[str, Any], name: str) -> Vocabulary:
+    """The byte-level BPE of a "model" alone, without patterns and added tokens. FileFormatError for
+    one that is none."""
     plain = {"type": "BPE", "dropout": 0, "continuing_subword_prefix": "", "end_of_word_suffix": ""}
     for key, only in plain.items():
         _require(model, "model", key, only)
@@ -196,21 +197,26 @@ def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
         if token and all(char in alphabet for char in token)
     }
     require_bytes(SINGLE_BYTES, tokens, "model vocab")
-    added = read_added(config, ids)
-    for token in added:
-        if token.lstrip or token.rstrip or token.single_word:
-            what = f"added token {token.content!r}"
-            raise FileFormatError(f"{what}: its flags are not supported here")
     return Vocabulary(
         name=name,
         tokens=tokens,
         semantics="pairs",
-        patterns=_patterns(config.get("pre_tokenizer")),
+        patterns=(),
         merges=model_merges(model, ids),
         keep_gaps=True,
         whole_piece=bool(model.get("ignore_merges")),
-        added=added,
     )
+
+
+def _vocabulary(config: Mapping[str, Any], name: str) -> Vocabulary:
+    _require_nothing_around(config)
+    model = byte_model(config["model"], name)
+    added = read_added(config, model_ids(config["model"]))
+    for token in added:
+        if token.lstrip or token.rstrip or token.single_word:
+            what = f"added token {token.content!r}"
+            raise FileFormatError(f"{what}: its flags are not supported here")
+    return replace(model, patterns=_patterns(config.get("pre_tokenizer")), added=added)
 
 
 def _require(part: Mapping[str, Any], where: str, key: str, only: object) -> None:

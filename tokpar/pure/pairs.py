@@ -50,7 +50,7 @@ class PairBPE:
         self.encode, self.encode_all = memo.encode, memo.encode_all
         self._vocab = vocab
         self._codes = pair_codes(merges)
-        self._settings = settings
+        self.settings = settings
         self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
         self._byte_ids = None
         if settings.byte_level and not self._dressed:
@@ -58,7 +58,7 @@ class PairBPE:
 
     def spans(self, piece: str) -> list[Span]:
         shown = self._show(piece)
-        if self._settings.ignore_merges and shown in self._vocab:
+        if self.settings.ignore_merges and shown in self._vocab:
             return [(self._vocab[shown], 0, len(piece))]
         atoms = list(self._atoms(shown))
         merged = merge_ids_in_place([atom[0] for atom in atoms], self._codes)
@@ -67,10 +67,10 @@ class PairBPE:
         for (id_, first), stop in zip(merged, firsts[1:], strict=True):
             inside = atoms[first:stop]
             spans.append((id_, min(a[1] for a in inside), max(a[2] for a in inside)))
-        return touched(spans, piece) if self._settings.byte_level else spans
+        return touched(spans, piece) if self.settings.byte_level else spans
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        if self._settings.ignore_merges and (shown := self._show(piece)) in self._vocab:
+        if self.settings.ignore_merges and (shown := self._show(piece)) in self._vocab:
             return (self._vocab[shown],)
         if self._byte_ids is not None:
             atoms = [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
@@ -81,19 +81,19 @@ class PairBPE:
         return tuple(merge_ids(atoms, self._codes))
 
     def _show(self, piece: str) -> str:
-        return letters_of(piece.encode("utf-8")) if self._settings.byte_level else piece
+        return letters_of(piece.encode("utf-8")) if self.settings.byte_level else piece
 
     def _atoms(self, shown: str) -> Iterator[Span]:
         """Spans in the order in which HF's merging has them."""
         waiting: Span | None = None
-        unknown = self._settings.unk_token
+        unknown = self.settings.unk_token
         for i, character in enumerate(shown):
             token = self._dress(character, i == 0, i == len(shown) - 1)
             id_ = self._vocab.get(token)
             if id_ is None and (fallback := self._fallback(token)):
                 yield from ((byte_id, i, i + 1) for byte_id in fallback)
                 continue
-            if waiting and (id_ is not None or not self._settings.fuse_unk):
+            if waiting and (id_ is not None or not self.settings.fuse_unk):
                 yield waiting
                 waiting = None
             if id_ is not None:
@@ -104,12 +104,12 @@ class PairBPE:
             yield waiting
 
     def _dress(self, character: str, first: bool, last: bool) -> str:
-        prefix = "" if first else self._settings.continuing_subword_prefix
-        return prefix + character + (self._settings.end_of_word_suffix if last else "")
+        prefix = "" if first else self.settings.continuing_subword_prefix
+        return prefix + character + (self.settings.end_of_word_suffix if last else "")
 
     def _fallback(self, token: str) -> list[int]:
         """Ids of the token's bytes; none if they are not all there."""
-        if not self._settings.byte_fallback:
+        if not self.settings.byte_fallback:
             return []
         ids = [self._vocab.get(byte_token(byte), -1) for byte in token.encode("utf-8")]
         return [] if -1 in ids else ids

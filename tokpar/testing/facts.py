@@ -65,7 +65,10 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (not facts.tiles or facts.byte_level, "tiles=True needs byte_level=True"),
         (not (facts.tiles and facts.normalizers), "tiles=True with a normalizer"),
         (not facts.tiles or isinstance(tokenizer, Locates), "tiles=True needs locate(ids, text)"),
-        (facts.undivided is not None or facts.tiles, "undivided=None needs tiles=True"),
+        (
+            facts.undivided is not None or facts.tiles or (facts.sizes and facts.normalizers),
+            "undivided=None needs tiles=True, or sizes and normalizers",
+        ),
         (facts.undivided is not None or facts.tokens, "undivided=None needs tokens"),
         (facts.undivided is not None or facts.longest_token > 0, "undivided=None: longest_token"),
         (facts.undivided is not None or facts.model == "BPE", "undivided=None is for BPE"),
