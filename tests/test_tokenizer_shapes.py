@@ -67,7 +67,7 @@ def texts(name: str) -> Sequence[str]:
     if not is_quick():
         return (*hostile_texts(), *NEAR, " ".join(NEAR), learned_from()[0])
     at = NAMES.index(name) % STEP
-    return (*hostile_texts()[at::STEP], *NEAR, learned_from()[0][:1500])
+    return (*hostile_texts()[at::STEP], *NEAR, learned_from()[0][:600])
 
 
 @pytest.mark.ids

@@ -50,8 +50,8 @@ def _pipelines(rows: Mapping[str, Row]) -> str:
     body = ((name, row["origin"], *map(_code, row["pipeline"])) for name, row in rows.items())
     about = (
         'Where it says "pipeline of", the package has vocabulary and merges only, and they were\n'
-        "put into the pipeline that the tokenizer.json of that model has; if the package has texts\n"
-        "with their ids beside the vocabulary, these ids came out.\n"
+        "put into the pipeline of that model's tokenizer.json; if the package has texts with\n"
+        "their ids beside the vocabulary, these ids came out.\n"
     )
     return f"## Pipelines\n\n{about}\n{_table(head, body)}"
 
@@ -66,9 +66,9 @@ def _cuts(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
         "counted here. Ratio: seconds of the tokenizer's own call over those of `Encoder.encode`,\n"
         f"one English text of {size:,} bytes, both warm, median of pairs in turn (least to most).\n"
     )
-    head = ("tokenizer", *LANGUAGES, "own MB/s", "ratio")
+    head = ("tokenizer", *LANGUAGES, "own MB/s", "ratio", "texts with equal ids")
     body = (
-        (name, *(_density(row, language) for language in LANGUAGES), *_speed(row))
+        (name, *(_density(row, language) for language in LANGUAGES), *_speed(row), _equal(row))
         for name, row in rows.items()
     )
     return f"## Cuts and speed\n\n{about}\n{_table(head, body)}"
@@ -89,6 +89,12 @@ def _speed(row: Row) -> tuple[str, str]:
         return "-", "-"
     middle, least, most = row["speed"]["ratio"]
     return f"{row['speed']['own'][0]:.1f}", f"{middle:.2f} ({least:.2f}-{most:.2f})"
+
+
+def _equal(row: Row) -> str:
+    if "ids" not in row:
+        return "-"
+    return "some differ" if _differs(row) else str(row["ids"]["texts"])
 
 
 def _reasons(rows: Mapping[str, Row]) -> str:

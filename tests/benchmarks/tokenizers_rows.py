@@ -188,7 +188,7 @@ def _pairs(own: Callable[[], object], ours: Callable[[], object]) -> Iterator[tu
 def described(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The pipeline in a few words: normalizer, pre-tokenizer, model."""
     if path.suffix != ".json":
-        ranks = sum(1 for _ in path.open("rb"))
+        ranks = len(path.read_bytes().splitlines())
         pattern = settings.get("pat_str")
         family = _family(pattern) if pattern else path.stem.partition("_")[0] + "'s"
         return {"pipeline": ["-", f"tiktoken's, {family} pattern", f"BPE {ranks:,}"]}
