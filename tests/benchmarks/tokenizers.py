@@ -2,11 +2,13 @@
 
     python -m tests.recipes.tokenizer_files --out DIR --corpora DIR [--vocab DIR]
     python -m tests.benchmarks.tokenizers --files DIR --corpora DIR [--only ROW ...] [--no-speed]
+        [--all-texts]
 
 Writes docs/tokenizers.json and makes docs/tokenizers.md of it. A part of a row (cuts, ids, speed)
 is kept with the hash of tokpar's sources and of the tokenizer's file, and measured again when one
 of them has changed, so that a run that was stopped goes on where it was. --parts speed on a quiet
-machine measures nothing but the speed; --again measures what is kept, too; --page writes the page
+machine measures nothing but the speed; --all-texts compares ids on all of the corpora, which takes
+an hour; --again measures what is kept, too; --page writes the page
 from what is kept. Ends with 1 if any ids differ.
 """
 
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", metavar="ROW", help="rows with one of these names")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--no-speed", action="store_true", help="not that part")
+    parser.add_argument("--all-texts", action="store_true", help="compare ids on whole corpora")
     parser.add_argument("--again", action="store_true", help="also what is kept")
     parser.add_argument("--page", action="store_true", help="measure nothing")
     return parser
@@ -90,7 +93,7 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
     parts = [part for part in args.parts if not (part == "speed" and args.no_speed)]
     results["versions"] = {name: version(name) for name in PACKAGES}
     results["versions"]["Python"] = platform.python_version()
-    texts, code = samples(args.corpora), sources()
+    texts, code = samples(args.corpora, args.all_texts), sources()
     results["texts"] = texts.counts()
     old = results["rows"]
     results["rows"] = {name: old.get(name, {}) for name in index}
@@ -99,7 +102,8 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
         entry, row = index[name], results["rows"][name]
         path = args.files / entry["file"]
         state = hashlib.sha256(path.read_bytes() + code.encode()).hexdigest()[:16]
-        missing = [part for part in parts if args.again or row.get(part, {}).get("of") != state]
+        enough = sum(map(len, texts.usual)) if args.all_texts else 0
+        missing = [part for part in parts if args.again or not _kept(row.get(part), state, enough)]
         if not missing:
             continue
         subject = loaded(path, entry["settings"])
@@ -108,6 +112,11 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
             row[part] = PARTS[part](subject, texts) | {"of": state}
         written = json.dumps(results, indent=1, ensure_ascii=False)
         args.results.write_text(written + "\n", encoding="utf-8")
+
+
+def _kept(part: dict[str, Any] | None, state: str, enough: int) -> bool:
+    """That the part was measured in this state, and ids on at least so many code points."""
+    return bool(part) and part["of"] == state and part.get("code points", enough) >= enough
 
 
 def sources() -> str:

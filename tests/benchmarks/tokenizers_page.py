@@ -118,16 +118,16 @@ def _places(names: Mapping[str, list[str]]) -> str:
 
 
 def _ids(rows: Mapping[str, Row], results: Mapping[str, Any]) -> str:
-    texts = results.get("texts", {})
+    hostile = results.get("texts", {}).get("hostile", 0)
     compared = [row["ids"] for row in rows.values() if "ids" in row]
     names = sorted({name for found in compared for name in found["strategies"]})
     wrong = [(name, str(len(row["ids"]["differ"]))) for name, row in rows.items() if _differs(row)]
     about = (
-        f"{texts.get('hostile', 0)} hostile texts (those that a tokenizer is compared with its "
-        f"engine on) and {texts.get('usual', 0)} of\nEnglish, Chinese and code "
-        f"({texts.get('usual code points', 0):,} code points), each with every lossless strategy\n"
-        f"({', '.join(names)}), alone and in a batch: {_total(compared):,} texts in all, for "
-        f"{len(compared)} tokenizers.\n"
+        f"{hostile} hostile texts (those that a tokenizer is compared with its engine on) and\n"
+        "others of English, Chinese and code, each with every lossless strategy\n"
+        f"({', '.join(names)}),\n"
+        f"alone and in a batch: {_total(compared, 'texts'):,} texts of "
+        f"{_total(compared, 'code points'):,} code points, for {len(compared)} tokenizers.\n"
     )
     if wrong:
         return f"## Ids\n\n{about}\n{_table(('tokenizer', 'texts that differ'), wrong)}"
@@ -138,8 +138,8 @@ def _differs(row: Row) -> bool:
     return bool(row.get("ids", {}).get("differ"))
 
 
-def _total(compared: Iterable[Row]) -> int:
-    return sum(found["texts"] for found in compared)
+def _total(compared: Iterable[Row], of: str) -> int:
+    return sum(found[of] for found in compared)
 
 
 def _code(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from tokpar.combining import chosen
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""
-TEXTS, LETTERS = 4, 8_000
-"""Texts of each corpus that ids are compared on, and code points of each."""
+LETTERS, PIECES = 1_000, 32
+"""Ids are compared on so many code points of each English text and of so many pieces of Chinese and
+of code."""
 SPEED_LETTERS = 1_000_000
 ROUNDS = 3
 SHOWN = 3
@@ -59,8 +60,6 @@ class Samples:
         return {
             "cuts": {language: len(text) for language, text in self.cut.items()},
             "hostile": len(self.hostile),
-            "usual": len(self.usual),
-            "usual code points": sum(map(len, self.usual)),
             "speed": len(self.speed.encode()),
         }
 
@@ -73,20 +72,25 @@ class Loaded:
     own: Callable[[str], Ids]
 
 
-def samples(corpora: Path) -> Samples:
-    """Of the files leval.jsonl (English), chinese.jsonl and the standard library's sources."""
+def samples(corpora: Path, whole: bool) -> Samples:
+    """Of the files leval.jsonl (English), chinese.jsonl and the standard library's sources.
+    `whole`: ids are compared on each text of the corpora, from its beginning to its end."""
     english = read_texts(corpora / "leval.jsonl")
     chinese = read_texts(corpora / "chinese.jsonl")
     code = standard_library()
     cut = {"English": long_text(english, CUT_LETTERS), "Chinese": "".join(chinese)[:CUT_LETTERS]}
-    usual = [text[:LETTERS] for texts in (english, chinese) for text in islice(texts, TEXTS)]
-    usual += [code[at * LETTERS : (at + 1) * LETTERS] for at in range(TEXTS)]
+    usual = [*english, *chinese] if whole else [text[:LETTERS] for text in english]
+    usual += [*([] if whole else _pieces("".join(chinese))), *_pieces(code)]
     return Samples(
         {**cut, "code": code[:CUT_LETTERS]},
         hostile_texts(),
         usual,
         long_text(english, SPEED_LETTERS),
     )
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[at * LETTERS : (at + 1) * LETTERS] for at in range(PIECES)]
 
 
 def loaded(path: Path, settings: Mapping[str, Any]) -> Loaded:
@@ -131,8 +135,12 @@ def compared(subject: Loaded, texts: Samples) -> dict[str, Any]:
         *differing(subject, texts.usual, LONG),
     ]
     names = [record.name for record in strategies() if record.lossless]
-    count = len(texts.hostile) + len(texts.usual)
-    return {"texts": count, "strategies": names, "differ": differ[:SHOWN]}
+    return {
+        "texts": len(texts.hostile) + len(texts.usual),
+        "code points": sum(map(len, (*texts.hostile, *texts.usual))),
+        "strategies": names,
+        "differ": differ[:SHOWN],
+    }
 
 
 def differing(
@@ -195,10 +203,9 @@ def described(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     parts = json.loads(path.read_text(encoding="utf-8"))
     model = parts["model"]
     kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
-    if model.get("byte_fallback"):
-        kind += ", byte fallback"
+    behind = ", byte fallback" if model.get("byte_fallback") else ""
     stages = [_stages(parts[part]) for part in ("normalizer", "pre_tokenizer")]
-    return {"pipeline": [*stages, f"{kind} {len(model['vocab']):,}"]}
+    return {"pipeline": [*stages, f"{kind} {len(model['vocab']):,}{behind}"]}
 
 
 def _stages(stage: dict[str, Any] | None) -> str:
@@ -213,13 +220,18 @@ def _stages(stage: dict[str, Any] | None) -> str:
 
 def _replaced(stage: dict[str, Any]) -> str:
     ((_, pattern),) = stage["pattern"].items()
-    return f"{pattern!r} by {stage['content']!r}"
+    return f"{_quoted(pattern)} by {_quoted(stage['content'])}"
+
+
+def _quoted(text: str) -> str:
+    """As it is but for line ends, which a table cannot have."""
+    return "'" + text.replace("\r", "\\r").replace("\n", "\\n") + "'"
 
 
 def _divided(stage: dict[str, Any]) -> str:
     ((_, pattern),) = stage["pattern"].items()
     short = len(pattern) < SHORT_PATTERN and not set(pattern) & set("|`")
-    shown = repr(pattern) if short else f"{_family(pattern)} pattern"
+    shown = _quoted(pattern) if short else f"{_family(pattern)} pattern"
     behavior = stage["behavior"]
     return shown if behavior == "Isolated" else f"{shown}, {behavior}"
 
