@@ -57,9 +57,11 @@ def replacements() -> bytes:
 
 
 def of_shape(shape: Shape, table: bytes) -> Loaded:
-    tokenizer = train(shape, lines(learned_from()), SIZE, table)
-    own = Tokenizer.from_str(tokenizer.to_str())
-    return Loaded(tokpar.load(tokenizer), lambda text: list(own.encode(text).ids))
+    """Both sides read the file: the library reads many scores of a Unigram model one unit in the
+    last place off, so that what was trained is not what was saved."""
+    file = train(shape, lines(learned_from()), SIZE, table).to_str()
+    own = Tokenizer.from_str(file)
+    return Loaded(tokpar.load(Tokenizer.from_str(file)), lambda text: list(own.encode(text).ids))
 
 
 def texts(name: str) -> Sequence[str]:

@@ -116,7 +116,9 @@ def _measure(results: Results, args: argparse.Namespace) -> None:
 
 def _kept(part: dict[str, Any] | None, state: str, enough: int) -> bool:
     """That the part was measured in this state, and ids on at least so many code points."""
-    return bool(part) and part["of"] == state and part.get("code points", enough) >= enough
+    if part is None or part["of"] != state:
+        return False
+    return bool(part.get("code points", enough) >= enough)
 
 
 def sources() -> str:
