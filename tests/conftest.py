@@ -74,6 +74,7 @@ settings.load_profile(chosen_profile())
 # newer Pythons keep them
 if sys.version_info < (3, 12):
     typing._get_protocol_attrs = cache(typing._get_protocol_attrs)
+    typing._is_callable_members_only = cache(typing._is_callable_members_only)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tokpar
-from tests.conftest import is_quick
+from tests.conftest import cases, is_quick
 from tests.engines import VOCABULARIES
 from tests.tokenizers_drawn import DATA, VOCAB
 from tokpar.adapters.engine import (
@@ -350,17 +350,19 @@ def test_an_engine_that_nobody_knows_comes_without_a_command() -> None:
 
 # ------------------------------------------------------------------------------- our plugins
 
+CONFORMING = [
+    ("fastokens", "`deepseek_part.json`, renumbered"),
+    ("fastokens", "`llama_style.json`"),
+    ("gigatoken", "`deepseek_part.json`, renumbered"),
+    ("gigatoken", "`deepseek_part.json`"),
+    ("gigatoken", "`llama_style.json`"),
+    ("tokie", "`metaspace_unigram.json`"),
+]
+
 
 @pytest.mark.parametrize(
     ("engine", "vocabulary"),
-    [
-        ("fastokens", "`deepseek_part.json`, renumbered"),
-        ("fastokens", "`llama_style.json`"),
-        ("gigatoken", "`deepseek_part.json`, renumbered"),
-        ("gigatoken", "`deepseek_part.json`"),
-        ("gigatoken", "`llama_style.json`"),
-        ("tokie", "`metaspace_unigram.json`"),
-    ],
+    cases(CONFORMING, CONFORMING[1::2]),
 )
 def test_an_installed_plugin_conforms_on_the_vocabularies_of_the_findings(
     tmp_path: Path, engine: str, vocabulary: str

@@ -95,7 +95,7 @@ def tokenizer_of(name: str) -> Any:
     return named_tokenizers()[name]
 
 
-@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW))
+@pytest.mark.parametrize("name", cases([*NAMES, SMALL_TIKTOKEN], FEW[::2]))
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
@@ -146,7 +146,7 @@ def test_the_published_splitters_conform_too(name: str) -> None:
     check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::5]))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
@@ -158,7 +158,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
         check_splitter(build(**options), examples=EXAMPLES)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE[::2]))
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
     merger = LicensedMerger(registry().merger_kind(name).build())
@@ -171,7 +171,7 @@ def test_the_approximate_mergers_do_not(name: str) -> None:
         check_merger(built(name)[1], examples=EXAMPLES, fail_fast=True)
 
 
-@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::3]))
+@pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::5]))
 def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     check_strategy(name, named_tokenizers()[tokenizer], examples=EXAMPLES)
 
@@ -448,23 +448,20 @@ def test_conform_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert got["reference"] == "huggingface:BPE"
 
 
-def test_conform_names_each_check_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    path = path_of("bert_part")
-    _, _, err = run(capsys, path, "--examples", 0, "--progress", "--reference", "none")
-    assert err.startswith("check 1: name\ncheck 2: encode")
-
-
-def test_conform_encodes_the_texts_of_a_corpus(
+def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
     rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
     plain.write_text("word " * 2000, encoding="utf-8")
     assert list(corpus(str(rows))) == ["one\u2028two", "three"]
-    code, out, _ = run(capsys, "default", rows, plain, "--examples", 0, "--json")
+    arguments = (path_of("bert_part"), rows, plain, "--reference", "none", "--progress", "--json")
+    code, out, err = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
-    assert (code, got["corpus_texts"]) == (0, 3)
+    assert (code, got["corpus_texts"], got["reference"]) == (0, 3, None)
     assert "strategy auto: long texts" in got["checks"]
+    assert err.startswith("check 1: name\ncheck 2: encode")
+    assert len(err.splitlines()) == len(got["checks"])
 
 
 @pytest.mark.parametrize(

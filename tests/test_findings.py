@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conftest import drawn
+from tests.conftest import cases, drawn
 from tests.engines import ENGINES, MODELS, VOCABULARIES, Ranks, reference
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.testing import ConformanceError, check_tokenizer
@@ -21,6 +21,7 @@ from tokpar.testing.checks import outcome
 SAME, KNOWN = drawn(200), 1000
 """Texts drawn for an engine that conforms, and for each of the differences known before."""
 PAGE = (Path(__file__).parents[1] / "docs" / "findings.md").read_text(encoding="utf-8")
+KNOWN_BEFORE = [("gigatoken", "bundled, `single_word`"), ("sentencepiece", "unigram, `identity`")]
 CODE = re.compile(r"^    # (\w+) (\S+?)(?:, .*)?\n(?:(?:    .*)?\n)+", re.MULTILINE)
 
 
@@ -57,6 +58,7 @@ CELLS = [
     for row in rows
     for engine, said in zip(heading[1:], row[1:], strict=True)
 ]
+ALIKE = [cell for cell in CELLS if cell.said == "same"]
 CODE_EXAMPLES = [
     Example(match[1], match[2], re.sub(r"^    ", "", match[0], flags=re.MULTILINE))
     for match in CODE.finditer(PAGE)
@@ -86,7 +88,7 @@ def name_of(cell: Cell) -> str:
     return f"{cell.engine}: {cell.vocabulary}"
 
 
-@pytest.mark.parametrize("cell", [c for c in CELLS if c.said == "same"], ids=name_of)
+@pytest.mark.parametrize("cell", cases(ALIKE, ALIKE[1::3]), ids=name_of)
 def test_what_conforms_by_the_page_conforms(cell: Cell) -> None:
     needs(cell.engine)
     loaded = pair(cell)
@@ -96,7 +98,7 @@ def test_what_conforms_by_the_page_conforms(cell: Cell) -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [("gigatoken", "bundled, `single_word`"), ("sentencepiece", "unigram, `identity`")],
+    cases(KNOWN_BEFORE, KNOWN_BEFORE[:1]),
     ids=lambda known: known[0],
 )
 def test_the_kit_finds_by_itself_what_was_known_before(known: tuple[str, str]) -> None:

@@ -296,6 +296,12 @@ def test_a_drawn_tokenizer_is_followed_or_refused(
     assert_same(outcome(lambda: drawn(text, **options)), expected)
 
 
+@functools.cache
+def oracle_of(name: str) -> Tokenizer:
+    """A copy for one test, which sets truncation and padding anew each time."""
+    return plain_copy(engine(name))
+
+
 columns_of_engine = {
     "input_ids": "ids",
     "token_type_ids": "type_ids",
@@ -316,7 +322,7 @@ def test_columns_are_those_of_the_engine_itself_where_transformers_is_missing(
 ) -> None:
     own = engine(name)
     options: dict[str, Any] = {"truncation": True, "max_length": length}
-    oracle = plain_copy(own)
+    oracle = oracle_of(name)
     oracle.enable_truncation(length)
     if own.padding is not None:
         oracle.enable_padding(**own.padding | {"length": length})

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokpar import pipeline
 from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName, chosen
@@ -83,7 +85,7 @@ class Encoder:
         if self._own_call is not None and len(text) < self._smallest_split:
             # the caller's own object, so that nothing need be refreshed: microseconds count here
             return by_own_call(text, self._tokenizer, self._own_call, self._short)
-        return self._encode_batch([text], self.tokenizer)[0]
+        return self._encode_one(text, self.tokenizer)
 
     def encode_batch(self, texts: Iterable[str]) -> Batch:
         """The ids of texts, padded as the tokenizer's own batch call pads them."""
@@ -92,10 +94,11 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
-        executor = self._executor_for(tokenizer, sum(map(len, texts)), len(texts))
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        executor = self._executor_for(tokenizer, int(lengths.sum()), len(texts))
         method = Method(self._splitter, executor, self._merger, self._strategy)
-        smallest = self._smallest_split
-        return pipeline.encode_batch(texts, tokenizer, method, smallest=smallest, finish=finish)
+        long = np.flatnonzero(lengths >= self._smallest_split).tolist()
+        return pipeline.encode_batch(texts, tokenizer, method, long=long, finish=finish)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined

@@ -4,6 +4,7 @@ Works on plain objects; nothing here knows about plugins, names or defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
@@ -33,18 +34,19 @@ def encode_batch(
     tokenizer: TokenizerAdapter,
     method: Method,
     *,
-    smallest: int = 0,
+    long: Sequence[int] | None = None,
     finish: bool = True,
     watch: Watch | None = None,
 ) -> Batch:
     """The ids of texts, each equal to the tokenizer's own serial call.
 
-    Texts below `smallest` code points are not cut. `finish=False` leaves out special tokens,
-    truncation and padding. `watch` is told how a text that was cut was joined. Raises what the
-    tokenizer's own call raises for the first text that it refuses, EngineError when it fails on a
-    chunk; of several texts with the number of the text."""
+    `long`: the numbers of the texts that may be cut, None for all. `finish=False` leaves out
+    special tokens, truncation and padding. `watch` is told how a text that was cut was joined.
+    Raises what the tokenizer's own call raises for the first text that it refuses, EngineError when
+    it fails on a chunk; of several texts with the number of the text."""
     job = Job(texts, tokenizer, method, watch)
-    _split(job, smallest)
+    may_cut = range(len(texts)) if long is None else long
+    _split(job, may_cut)
     if len(texts) == 1:
         joined = _joined(job, 0)
         if joined is None:
@@ -60,17 +62,14 @@ def encode_batch(
         raise
     except EngineError:  # encoding them one by one tells which one it is, and where
         plain = Rows.of([])
-        _split(job, smallest)  # works that are as if nothing had been tried
+        _split(job, may_cut)  # works that are as if nothing had been tried
         for row in range(len(texts)):
             job.rows[row] = _by_itself(job, row)
     return _finished(job, _in_order(job, plain), finish)
 
 
-def _split(job: Job, smallest: int) -> None:
+def _split(job: Job, long: Sequence[int]) -> None:
     """Check the texts, and ask the splitter about those that are long enough."""
-    long: Sequence[int] = ()
-    if max(map(len, job.texts), default=0) >= smallest:
-        long = [row for row, text in enumerate(job.texts) if len(text) >= smallest]
     checked = range(len(job.texts)) if facts_of(job.tokenizer).forbidden else long
     if checked and isinstance(job.tokenizer, ChecksText):
         row = 0
@@ -97,13 +96,15 @@ def _encoded(job: Job) -> Rows:
     opened = []
     if works and not job.method.spans(job.tokenizer):
         opened = [(work, work.open_chunks(work.split.chunks)) for work in works]
+    slices: Sequence[str]
     slices = [work.text[chunk.start : chunk.stop] for work, own in opened for chunk in own]
     divisible = [chunk.divisible for _, own in opened for chunk in own]
     plain = job.texts
     if works:
         plain = [text for row, text in enumerate(job.texts) if row not in job.works]
     divisible += [False] * len(plain)
-    rows, divided = run(job.method.executor, [*slices, *plain], divisible, job.tokenizer)
+    slices = [*slices, *plain] if slices else plain  # not copied: many small texts are a long list
+    rows, divided = run(job.method.executor, slices, divisible, job.tokenizer)
     first = 0
     for work, own in opened:
         stop = first + len(own)
@@ -135,12 +136,12 @@ def _whole(job: Job, row: int, finish: bool) -> Encoding:
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, finish)
     job.clock.lap("tokenize")
-    report = replace(report, seconds=job.clock.seconds)
+    known: dict[str, Any] = {"seconds": job.clock.seconds}
     if row in job.works:
         work = job.works[row]
-        report = replace(report, why=work.why, retries=work.retries, repairs=work.repairs)
-        report = replace(report, redundant=work.tokenized)
-    return replace(encoding, report=report)
+        known |= {"why": work.why, "retries": work.retries, "repairs": work.repairs}
+        known["redundant"] = work.tokenized
+    return replace(encoding, report=replace(report, **known))
 
 
 def _number(error: Exception, row: int, texts: Sequence[str]) -> None:

@@ -89,8 +89,9 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
 
 def united(left: Chunk, right: Chunk) -> Chunk:
     """One chunk of two neighbours."""
-    whole = replace(left, stop=right.stop, core_stop=right.core_stop)
-    return replace(whole, kind="text", run=None, divisible=False)
+    return Chunk(
+        left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
+    )
 
 
 def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:

@@ -245,10 +245,10 @@ def trace(
         adapter = encoder.tokenizer
     parts = chosen(strategy, options, allow_approximate)
     method = Method(parts.splitter, SerialExecutor(), parts.merger, parts.name)
-    smallest = fit_for(adapter).smallest_split if parts.tunable else 0
+    long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
     found: list[Joined] = []
     encoding = pipeline.encode_batch(
-        [text], adapter, method, smallest=smallest, finish=False, watch=found.append
+        [text], adapter, method, long=long, finish=False, watch=found.append
     )[0]
     serial = encoding.ids
     chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks

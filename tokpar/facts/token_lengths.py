@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -37,12 +38,12 @@ class TokenLengths:
         """The length of each token, 0 for ids without one: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
         if not len(ids) or not len(self._ids):
             return np.zeros(len(ids), dtype=np.int64)
-        found: IntArray
-        if self._table is not None and int(ids.max()) < len(self._table):
-            found = self._table[ids]
-        else:
-            near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-            found = np.where(self._ids[near] == ids, self._sizes[near], 0)
+        if self._table is not None:
+            with suppress(IndexError):  # cheaper than looking for the highest id first
+                known: IntArray = self._table[ids]
+                return known
+        near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        found: IntArray = np.where(self._ids[near] == ids, self._sizes[near], 0)
         return found
 
     def spans(self, ids: IdArray, text: str) -> SpanArray:

@@ -12,7 +12,7 @@ import numpy as np
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.limits import require_choice
-from tokpar.overlap.licences import Licences, Overlap, overlap_of
+from tokpar.overlap.licences import Licences, Located, Overlap, overlap_of
 from tokpar.types import Chunk, Join, Piece, Seam
 
 MATCHES = ("longest", "window")
@@ -41,11 +41,12 @@ class RunMerger:
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
         licences = Licences.of(text, tokenizer)
+        places = Located(text, tokenizer)
         located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.refused)
         joins: list[Join | None] = []
         first = 0
         for pair, sides in zip(pairwise(chunks), pairwise(pieces), strict=True):
-            overlap = overlap_of(text, pair, sides, tokenizer) if located else None
+            overlap = overlap_of(text, pair, sides, tokenizer, places) if located else None
             if overlap is not None and self.matches_spans:
                 join = _behind_run(pair[1], overlap.left_ids, overlap.right_ids)
                 join = replace(join, left=overlap.left_first + join.left)

@@ -81,16 +81,40 @@ class Overlap:
         return Join(seam, self.left_first + left, right)
 
 
+@dataclass
+class Located:
+    """Where the tokens of chunks lie. The last answer is kept: the right side of a pair is the left
+    side of the next."""
+
+    text: str
+    tokenizer: TokenizerAdapter
+    _last: tuple[Chunk, Piece, tuple[SpanArray, bool]] | None = None
+
+    def of(self, chunk: Chunk, piece: Piece) -> tuple[SpanArray, bool]:
+        """The spans of a piece, UTF-8 bytes from the start of its chunk, and whether tokens of the
+        chunk can lie so. LookupError where no spans can be told."""
+        last = self._last
+        if last is None or last[0] is not chunk or last[1] is not piece:
+            spans = _spans(self.text, chunk, piece, self.tokenizer)
+            last = self._last = chunk, piece, (spans, _in_order(spans, self.text, chunk))
+        return last[2]
+
+
 def overlap_of(
-    text: str, chunks: tuple[Chunk, Chunk], pieces: tuple[Piece, Piece], tokenizer: TokenizerAdapter
+    text: str,
+    chunks: tuple[Chunk, Chunk],
+    pieces: tuple[Piece, Piece],
+    tokenizer: TokenizerAdapter,
+    located: Located | None = None,
 ) -> Overlap:
     """The overlap of two neighbouring chunks. LookupError where no spans can be told."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
-    left_spans = _spans(text, left, pieces[0], tokenizer)
-    right_spans = _spans(text, right, pieces[1], tokenizer)
-    placed = _in_order(left_spans, text, left) and _in_order(right_spans, text, right)
+    where = located or Located(text, tokenizer)
+    left_spans, left_placed = where.of(left, pieces[0])
+    right_spans, right_placed = where.of(right, pieces[1])
+    placed = left_placed and right_placed
     spans = left_spans - byte_length(text[left.start : start])
     first = int(np.searchsorted(spans[:, 1], 0, side="right"))
     last = int(np.searchsorted(right_spans[:, 0], edges[-1]))
@@ -125,7 +149,7 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
     share its span, but none begins, or ends, before one that comes earlier."""
     if not len(spans):
         return True
-    ordered = (spans[:, 0] <= spans[:, 1]).all() and (np.diff(spans, axis=0) >= 0).all()
+    ordered = (spans[:, 0] <= spans[:, 1]).all() and (spans[:-1] <= spans[1:]).all()
     last = byte_length(text[chunk.start : chunk.stop])
     return bool(ordered) and int(spans[0, 0]) >= 0 and int(spans[-1, 1]) <= last
 

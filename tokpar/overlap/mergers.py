@@ -12,7 +12,7 @@ from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAd
 from tokpar.kernels import has_surrogate
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
-from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.overlap.licences import Licences, Located, overlap_of
 from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Seam, Split, fused, united
 
 
@@ -32,12 +32,13 @@ class OverlapMerger:
         pieces: Sequence[Piece],
         tokenizer: TokenizerAdapter,
     ) -> list[Join | None]:
-        licences = Licences.of(text, tokenizer)
+        licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
             if pair[0].stop < pair[1].start:  # a gap: no place of it is in both
                 return None
-            return self.accept(overlap_of(text, pair, sides, tokenizer), licences, last)
+            overlap = overlap_of(text, pair, sides, tokenizer, located)
+            return self.accept(overlap, licences, last)
 
         joins = _joins(chunks, pieces, join)
         return joins if licences.none_inside else licences.kept(joins)
@@ -82,14 +83,14 @@ class InsideMerger:
         joins = joins_at_cuts(chunks, pieces)
         if all(joins):
             return joins
-        licences = Licences.of(text, tokenizer)
+        licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
             cut = pair[1].cut
             region = None if cut is None or cut.rule is not None else licences.region_of(cut)
             if cut is None or region is None:
                 return None
-            overlap = overlap_of(text, pair, sides, tokenizer)
+            overlap = overlap_of(text, pair, sides, tokenizer, located)
             return by_two_edges(overlap, cut.position, region, licences.inside, last)
 
         return licences.kept(_joins(chunks, pieces, join))
