@@ -1,0 +1,255 @@
+"""What is measured of one tokenizer: its cuts, its ids, its speed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.texts import long_text, read_texts, standard_library
+from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
+from tests.tokenizers_drawn import PATTERNS
+from tokpar import Encoder, load, strategies
+from tokpar.agreement.compared_texts import hostile_texts
+from tokpar.combining import chosen
+
+CUT_LETTERS = 30_000
+"""Code points of each language that the cuts are counted on."""
+LETTERS, PIECES = 1_000, 32
+"""Ids are compared on so many code points of each English text and of so many pieces of Chinese and
+of code."""
+SPEED_LETTERS = 1_000_000
+ROUNDS = 3
+SHOWN = 3
+SHORT_PATTERN = 24
+
+SHORT: dict[str, list[dict[str, Any]]] = {
+    "auto": [{"chunk_chars": 4}],
+    "cut": [{"chunk_chars": 1}],
+    "lopt": [{"chunk_chars": 16, "overlap_chars": 8}],
+    "blocks": [{"chunk_chars": 16, "overlap_chars": 8}],
+    "recursive": [{"depth": 4}],
+}
+"""Options for the hostile texts, which are short."""
+LONG: dict[str, list[dict[str, Any]]] = {
+    "auto": [{"chunk_chars": 512}],
+    "cut": [{"chunk_chars": 64}],
+    "lopt": [{"chunk_chars": 512, "overlap_chars": 64}],
+    "blocks": [{"chunk_chars": 512, "overlap_chars": 64}],
+    "recursive": [{"depth": 5}],
+}
+
+Ids = list[int]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """`cut`: one text of each language. `hostile`, `usual`: what ids are compared on."""
+
+    cut: Mapping[str, str]
+    hostile: Sequence[str]
+    usual: Sequence[str]
+    speed: str
+
+    def counts(self) -> dict[str, Any]:
+        return {
+            "cuts": {language: len(text) for language, text in self.cut.items()},
+            "hostile": len(self.hostile),
+            "speed": len(self.speed.encode()),
+        }
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """tokpar's tokenizer, and the own call of another object of the same file."""
+
+    adapter: Any
+    own: Callable[[str], Ids]
+
+
+def samples(corpora: Path, whole: bool) -> Samples:
+    """Of the files leval.jsonl (English), chinese.jsonl and the standard library's sources.
+    `whole`: ids are compared on each text of the corpora, from its beginning to its end."""
+    english = read_texts(corpora / "leval.jsonl")
+    chinese = read_texts(corpora / "chinese.jsonl")
+    code = standard_library()
+    cut = {"English": long_text(english, CUT_LETTERS), "Chinese": "".join(chinese)[:CUT_LETTERS]}
+    usual = [*english, *chinese] if whole else [text[:LETTERS] for text in english]
+    usual += [*([] if whole else _pieces("".join(chinese))), *_pieces(code)]
+    return Samples(
+        {**cut, "code": code[:CUT_LETTERS]},
+        hostile_texts(),
+        usual,
+        long_text(english, SPEED_LETTERS),
+    )
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[at * LETTERS : (at + 1) * LETTERS] for at in range(PIECES)]
+
+
+def loaded(path: Path, settings: Mapping[str, Any]) -> Loaded:
+    """Special tokens in a text are text to a .tiktoken file's encoding, here."""
+    if path.suffix == ".json":
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(path))
+        return Loaded(load(path), lambda text: list(tokenizer.encode(text).ids))
+    adapter = load(path, disallowed_special=(), **settings)
+    encoding: Any = load(path, disallowed_special=(), **settings)
+    own: Callable[[str], Ids] = encoding.encoding.encode_ordinary
+    return Loaded(adapter, own)
+
+
+# ------------------------------------------------------------------------------- cuts
+
+
+def cuts(subject: Loaded, texts: Samples) -> dict[str, Any]:
+    """By language: how many cuts of each rule, mean and greatest gap in code points, and why not
+    more. Every cut that the strategy `cut` takes when it may take all."""
+    return {language: _cuts(subject.adapter, text) for language, text in texts.cut.items()}
+
+
+def _cuts(adapter: Any, text: str) -> dict[str, Any]:
+    split = chosen("cut", {"chunk_chars": 1}, False).splitter.split(text, adapter, 0)
+    rules = Counter(chunk.cut.rule for chunk in split.chunks if chunk.cut)
+    edges = [0, *(chunk.cut.position for chunk in split.chunks if chunk.cut), len(text)]
+    gaps = [right - left for left, right in pairwise(edges)]
+    found = {"rules": dict(sorted(rules.items())), "mean": round(sum(gaps) / len(gaps), 2)}
+    return found | {"greatest": max(gaps), "why": "" if len(gaps) > 1 else split.why}
+
+
+# ------------------------------------------------------------------------------- ids
+
+
+def compared(subject: Loaded, texts: Samples) -> dict[str, Any]:
+    """How many texts have the own call's ids in every lossless strategy, one by one and in a
+    batch, and the first few that do not."""
+    differ = [
+        *differing(subject, texts.hostile, SHORT),
+        *differing(subject, texts.usual, LONG),
+    ]
+    names = [record.name for record in strategies() if record.lossless]
+    return {
+        "texts": len(texts.hostile) + len(texts.usual),
+        "code points": sum(map(len, (*texts.hostile, *texts.usual))),
+        "strategies": names,
+        "differ": differ[:SHOWN],
+    }
+
+
+def differing(
+    subject: Loaded, texts: Sequence[str], options: Mapping[str, list[dict[str, Any]]]
+) -> Iterator[str]:
+    expected = [subject.own(text) for text in texts]
+    for record in strategies():
+        if not record.lossless:
+            continue
+        for own in options.get(record.name, [{}]):
+            with Encoder(subject.adapter, strategy=record.name, **own) as encoder:
+                rows = encoder.encode_batch(list(texts))
+                for k, text in enumerate(texts):
+                    found = encoder.encode(text), rows[k]
+                    if any(row.ids.tolist() != expected[k] for row in found):
+                        yield f"{record.name} {own}: {text[:200]!r}"
+
+
+# ------------------------------------------------------------------------------- speed
+
+
+def speed(subject: Loaded, texts: Samples) -> dict[str, Any]:
+    """Own seconds over tokpar's for one text, both warm, and the own call's MB/s: median, least,
+    most of pairs."""
+    text = texts.speed
+    with Encoder(subject.adapter) as encoder:
+        plan = encoder.encode(text).report.plan
+        subject.own(text)
+        pairs = list(_pairs(lambda: subject.own(text), lambda: encoder.encode(text)))
+    size = len(text.encode()) / 1e6
+    return {
+        "ratio": [round(one, 2) for one in spread([own / ours for own, ours in pairs])],
+        "own": [round(one, 2) for one in spread([size / own for own, _ in pairs])],
+        "plan": plan,
+    }
+
+
+def _pairs(own: Callable[[], object], ours: Callable[[], object]) -> Iterator[tuple[float, float]]:
+    """Seconds of both, which of them comes first by turns."""
+    started, done = time.perf_counter(), 0
+    while done < ROUNDS or time.perf_counter() - started < LEAST_SECONDS:
+        if done % 2:
+            second, first = timed(ours)[0], timed(own)[0]
+        else:
+            first, second = timed(own)[0], timed(ours)[0]
+        yield first, second
+        done += 1
+
+
+# ------------------------------------------------------------------------------- pipeline
+
+
+def described(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The pipeline in a few words: normalizer, pre-tokenizer, model."""
+    if path.suffix != ".json":
+        ranks = len(path.read_bytes().splitlines())
+        pattern = settings.get("pat_str")
+        family = _family(pattern) if pattern else path.stem.partition("_")[0] + "'s"
+        return {"pipeline": ["-", f"tiktoken's, {family} pattern", f"BPE {ranks:,}"]}
+    parts = json.loads(path.read_text(encoding="utf-8"))
+    model = parts["model"]
+    kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
+    behind = ", byte fallback" if model.get("byte_fallback") else ""
+    stages = [_stages(parts[part]) for part in ("normalizer", "pre_tokenizer")]
+    return {"pipeline": [*stages, f"{kind} {len(model['vocab']):,}{behind}"]}
+
+
+def _stages(stage: dict[str, Any] | None) -> str:
+    if stage is None:
+        return "-"
+    inner = stage.get("normalizers", stage.get("pretokenizers"))
+    if inner is not None:
+        return ", ".join(map(_stages, inner)) or "-"
+    named = _NAMED.get(stage["type"])
+    return f"{stage['type']}({named(stage)})" if named else str(stage["type"])
+
+
+def _replaced(stage: dict[str, Any]) -> str:
+    ((_, pattern),) = stage["pattern"].items()
+    return f"{_quoted(pattern)} by {_quoted(stage['content'])}"
+
+
+def _quoted(text: str) -> str:
+    """As it is but for line ends, which a table cannot have."""
+    return "'" + text.replace("\r", "\\r").replace("\n", "\\n") + "'"
+
+
+def _divided(stage: dict[str, Any]) -> str:
+    ((_, pattern),) = stage["pattern"].items()
+    short = len(pattern) < SHORT_PATTERN and not set(pattern) & set("|`")
+    shown = _quoted(pattern) if short else f"{_family(pattern)} pattern"
+    behavior = stage["behavior"]
+    return shown if behavior == "Isolated" else f"{shown}, {behavior}"
+
+
+def _family(pattern: str) -> str:
+    found = [name for name, own in PATTERNS.items() if pattern in own]
+    return f"{found[0]}'s" if found else "another"
+
+
+_NAMED: dict[str, Callable[[dict[str, Any]], str]] = {
+    "Replace": _replaced,
+    "Split": _divided,
+    "Prepend": lambda stage: repr(stage["prepend"]),
+    "Metaspace": lambda stage: (
+        f"{stage['prepend_scheme']}" + ("" if stage.get("split", True) else ", split=false")
+    ),
+    "ByteLevel": lambda stage: "its regex" if stage.get("use_regex", True) else "no regex",
+    "Digits": lambda stage: "each" if stage["individual_digits"] else "runs",
+    "Punctuation": lambda stage: str(stage["behavior"]),
+    "BertNormalizer": lambda stage: "lowercase" if stage["lowercase"] else "cased",
+}
