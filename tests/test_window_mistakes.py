@@ -108,7 +108,7 @@ def mistaken(owner: type, name: str, right: str, instead: str) -> Any:
     return made
 
 
-def judged(case: Case, texts: int = 150) -> tuple[int, int, list[Seam]]:
+def judged(case: Case, texts: int = 90) -> tuple[int, int, list[Seam]]:
     """Of the K10 seams of drawn texts: how many there are, how many the checker refuses, and those
     that it accepts though the ids of the parts are others."""
     adapter, source = adapter_of(case), random.Random(1)

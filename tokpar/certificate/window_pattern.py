@@ -26,9 +26,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _FOLDABLE = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
-_DOUBLE = re.compile(r"s[^|]*[st]|f[^|]*[fil]", re.IGNORECASE)
-_DOUBLE_ANYWHERE = re.compile(r"s.*[st]|f.*[fil]", re.IGNORECASE | re.DOTALL)
-"""Folded letters that may be folded forms of one character, as "ss" of U+00DF."""
+_DOUBLE = {"s": "st", "f": "fil"}
+"""Folded letters, and those that with one before them may be one character, as "ss" is U+00DF."""
 _ENDS = {("fancy-regex", "$"), ("fancy-regex", r"\z"), ("oniguruma", r"\z"), ("regex", r"\Z")}
 _DEEPEST = 60
 
@@ -43,13 +42,12 @@ class PatternReader:
         self.sources: dict[str, None] = {}
         everywhere = pattern.startswith("(?i)")
         body = pattern[4:] if everywhere else pattern
-        if everywhere and _DOUBLE_ANYWHERE.search(body):
-            raise RefusedProofError("folded letters that may be one character")
         self._tokens = [*_tokens(body), ("stop", "")]
         self._at = 0
         self._tree = self._choice(everywhere, 0)
         if self._tokens[self._at][0] != "stop":
             raise RefusedProofError(f"what closes a group in {pattern!r} opens none")
+        _require_single_folds(self._tree)
 
     def tree(self, symbols: Symbols, size: int) -> Any:
         """The tree as a proof spells it; `size` is the end of the text."""
@@ -93,12 +91,9 @@ class PatternReader:
         return "set", source
 
     def _group(self, opening: str, fold: bool, depth: int) -> Any:
-        start = self._at
         inside = self._choice(fold or opening == "(?i:", depth + 1)
         if self._tokens[self._at][0] != "close":
             raise RefusedProofError("a group is not closed")
-        if opening == "(?i:":
-            self._require_single_folds("".join(text for _, text in self._tokens[start : self._at]))
         self._at += 1
         if opening == "(?>":
             kind, *parts = inside
@@ -106,14 +101,6 @@ class PatternReader:
                 raise RefusedProofError("an atomic group of more than one counted class")
             return "repeat", *parts[:3], "possessive"
         return self._look(inside, opening == "(?!") if opening in ("(?=", "(?!") else inside
-
-    def _require_single_folds(self, inside: str) -> None:
-        """No letters in the group, or in it again or another one behind it, fold to one."""
-        kind, after = self._tokens[self._at + 1]
-        again = (kind == "count" and after != "?") or kind == "open"
-        rule = _DOUBLE_ANYWHERE if again or "(" in inside else _DOUBLE
-        if rule.search(inside * 2 if again else inside):
-            raise RefusedProofError("folded letters that may be one character")
 
     def _look(self, inside: Any, negated: bool) -> Any:
         options = inside[1] if inside[0] == "choice" else [inside]
@@ -143,6 +130,49 @@ class PatternReader:
             if self._tokens[self._at][0] == "count" and not (stacked and mode == "greedy"):
                 raise RefusedProofError("a count of a count")
         return item
+
+
+def _require_single_folds(node: Any) -> None:
+    """No two letters that a match may have side by side fold to one character."""
+    kind, *parts = node
+    if kind in ("set", "look"):
+        return
+    inside = [parts[0]] if kind == "repeat" else parts[0]
+    for each in inside:
+        _require_single_folds(each)
+    if kind == "choice" or (kind == "repeat" and parts[2] == 1):
+        return
+    before: set[str] = set()
+    for each in inside * 2 if kind == "repeat" else inside:
+        first = _folded(each, 0)
+        if any(first & set(_DOUBLE.get(letter, "")) for letter in before):
+            raise RefusedProofError("folded letters that may be one character")
+        before = _folded(each, -1) | (before if _nullable(each) else set())
+
+
+def _folded(node: Any, end: int) -> set[str]:
+    """The folded letters that what a node matches may begin (0) or end (-1) with."""
+    kind, *parts = node
+    if kind == "set" and parts[0].startswith("(?i:"):
+        inside = parts[0][4:-1]
+        return set("sftil") if "-" in inside[1:] else set(inside.lower())
+    if kind in ("set", "look"):
+        return set()
+    found: set[str] = set()
+    for each in [parts[0]] if kind == "repeat" else parts[0][:: -1 if end else 1]:
+        found |= _folded(each, end)
+        if kind == "row" and not _nullable(each):
+            break
+    return found
+
+
+def _nullable(node: Any) -> bool:
+    kind, *parts = node
+    if kind == "repeat":
+        return parts[1] == 0 or _nullable(parts[0])
+    if kind in ("row", "choice"):
+        return (all if kind == "row" else any)(map(_nullable, parts[0]))
+    return bool(kind == "look")
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
