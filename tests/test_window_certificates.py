@@ -18,6 +18,7 @@ from tokpar.certificate.tables import load_tables
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.facts.families import CL100K
+from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.types import AddedToken, Seam
 
@@ -26,7 +27,10 @@ TEXT = "ab 12345 cd\n1234567890123 x\n\n yy z's  zz 1"
 
 @cache
 def honest() -> Any:
-    return load(by_regex((IN_TWOS,)))
+    """An adapter with a decided pattern."""
+    adapter = load(by_regex((IN_TWOS,)))
+    assert finder_for(facts_of(adapter)).windows is not None
+    return adapter
 
 
 def found_in(text: str) -> list[Seam]:
