@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import (
+    AddedToken,
+    PreTokenizedString,
+    Regex,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+)
 
-from tests.conftest import directory
-from tokpar.facts.hf_facts import facts_from_json, token_lengths
+from tests.conftest import cases, directory
+from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.facts.tables import load_families
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 
@@ -21,6 +30,15 @@ BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+ALONE = sorted(
+    {
+        source.patterns[0]
+        for family in load_families().values()
+        for source in family.sources
+        if source.engine == ENGINE and len(source.patterns) == 1
+    }
 )
 
 
@@ -96,7 +114,7 @@ def test_an_unknown_pattern_is_unprovable_and_named() -> None:
 @pytest.mark.parametrize(
     ("pre_tokenizer", "reason"),
     [
-        (with_splits(split(Regex(CL100K), "removed", True)), "(Removed, invert=True)"),
+        (with_splits(split(Regex("b.a"), "removed", True)), "(Removed, invert=True)"),
         (with_splits(split(Regex(CL100K), "removed")), "(Removed, invert=False)"),
         (with_splits(split(Regex(CL100K), "isolated", True)), "(Isolated, invert=True)"),
         (with_splits(split(Regex(CL100K), "merged_with_next")), "(MergedWithNext, invert=False)"),
@@ -119,6 +137,27 @@ def test_stages_that_nothing_is_proved_about_are_named(
     found = facts(bpe(), pre_tokenizer)
     assert (found.unprovable is None) == (reason is None)
     assert str(reason or None) in str(found.unprovable)
+
+
+@pytest.mark.parametrize("between", cases(["", "a", " ", "\n", "1", "!"], ["", "a"]))
+@pytest.mark.parametrize("family", cases(ALONE, ALONE[::3]))
+def test_the_regex_of_a_family_leaves_no_character_out(family: str, between: str) -> None:
+    """So a Split that drops what it does not match drops nothing."""
+    drops = split(Regex(family), "removed", True)
+    for start in range(0, 0x110000, 1 << 12):
+        points = range(start, start + (1 << 12))
+        text = between.join(chr(point) for point in points if not 0xD800 <= point < 0xE000)
+        block = PreTokenizedString(text)
+        drops.pre_tokenize(block)
+        spans = [span for _, span, _ in block.get_splits("original", "byte")]
+        assert sum(stop - first for first, stop in spans) == len(text.encode())
+
+
+def test_a_split_that_drops_what_a_family_does_not_match_is_an_isolated_one() -> None:
+    found = facts(bpe(), with_splits(split(Regex(CL100K), "removed", True)))
+    assert (found.unprovable, found.family, found.tiles) == (None, "cl100k", True)
+    for pattern in ("[0-9]+", r"\p{N}{1,3}"):
+        assert not facts(bpe(), with_splits(split(Regex(pattern), "removed", True))).tiles
 
 
 def test_a_split_that_drops_text_does_not_tile() -> None:

@@ -58,6 +58,7 @@ def facts_from_json(
     model: Json = config["model"]
     staged = _normalizers(config)
     pieces = list(stages(config.get("pre_tokenizer"), "pre-tokenizer", "pretokenizers"))
+    pieces = list(map(_dropping_nothing, pieces))
     falling = _falling(pieces, staged, model)
     normalizers = () if falling.scheme == "dummy" else staged
     everything = _added_tokens(config)
@@ -242,6 +243,18 @@ def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Jso
     if mapped and all(map(_is_plain_split, pieces[:-1])):
         return _family(tuple(split["pattern"]["Regex"] for split in pieces[:-1]))
     return _Falling(why="nothing is known but its stages")
+
+
+def _dropping_nothing(piece: Json) -> Json:
+    """A Split that drops what its regex does not match is an isolated one if there is no such text:
+    each regex that is a family by itself matches at every character (docs/conditions.md)."""
+    dropping = piece["type"] == "Split" and (piece["behavior"], piece.get("invert")) == (
+        "Removed",
+        True,
+    )
+    if not dropping or recognise(ENGINE, (str(piece["pattern"].get("Regex")),)) is None:
+        return piece
+    return {**piece, "behavior": "Isolated", "invert": False}
 
 
 def _is_plain_split(piece: Json) -> bool:
