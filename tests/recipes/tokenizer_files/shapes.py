@@ -32,8 +32,8 @@ Part = Any
 class Shape:
     """`model`: how the vocabulary is made, see `training.TRAINERS`. `normalizer` gets the table of
     replacements of SentencePiece (empty: none). `special`: added tokens that are special. `added`:
-    others, searched in normalized text. `template`: what is put around a text, "$A" being the
-    text. `crossing`: merges of tokens that reach over a space."""
+    others, searched in normalized text but for models of SentencePiece. `template`: what is put
+    around a text, "$A" being the text. `crossing`: merges of tokens that reach over a space."""
 
     model: str
     normalizer: Callable[[bytes], Part] = lambda charsmap: None
@@ -61,8 +61,10 @@ def around(
     tokenizer.decoder = _DECODERS[shape.model]()
     raw = shape.special if special is None else special
     tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in raw])
-    searched = shape.added if added is None else added
-    tokenizer.add_tokens([AddedToken(token, normalized=True) for token in searched])
+    # transformers' converter of SentencePiece models has its own symbols searched in raw text
+    moved = shape.model in ("bytes", "words", "WordPiece")
+    others = shape.added if added is None else added
+    tokenizer.add_tokens([AddedToken(token, normalized=moved) for token in others])
     put = [part for part in shape.template.split() if part != "$A"]
     if put:
         tokenizer.post_processor = processors.TemplateProcessing(
