@@ -42,7 +42,7 @@ from tests.test_certificate import (
     witness,
 )
 from tests.test_certificate_inside import forced_case
-from tokpar.certificate import added, checker, rules
+from tokpar.certificate import added, answers, checker, rules
 from tokpar.certificate.answers import Answers, Written
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
 from tokpar.certificate.ground import Between, Ground, RefusedError
@@ -54,11 +54,17 @@ from tokpar.certificate.tables import load_tables
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
-from tokpar.kernels import IdArray, byte_starts, spaces_behind_text
+from tokpar.kernels import IdArray, byte_length, byte_starts, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
 # ------------------------------------------------------------------------------- the text's spaces
+
+
+@pytest.mark.parametrize("text", ["", "aé😀", "a\ud83d", "\ud83d\ude00é"])
+@pytest.mark.parametrize("times", [1, 70_000])  # a long text is not encoded anew
+def test_bytes_of_a_text(text: str, times: int) -> None:
+    assert byte_length(text * times) == times * len(text.encode("utf-8", "surrogatepass"))
 
 
 @given(TEXTS, st.data())
@@ -68,7 +74,12 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
     starts = byte_starts(text)
     own = Written(text)
     assert own.spaces.tolist() == starts[places].tolist()
-    assert own.at(places).tolist() == starts[places].tolist()
+    everywhere = np.arange(len(text) + 1)
+    assert own.at(everywhere).tolist() == starts.tolist()
+    for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(answers, "_BLOCK", size)
+            assert Written(text).spaces.tolist() == own.spaces.tolist()
     if data is None:
         return
     ends = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))

@@ -36,11 +36,6 @@ def byte_starts(text: str) -> IntArray:
     return starts
 
 
-def byte_length(text: str) -> int:
-    """Length in UTF-8 bytes; lone surrogates count 3, as if they could be encoded."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 SHORT_TEXT = 65536
 """Code points below which encoding a text anew takes less than asking Python for what it kept."""
 _as_utf8 = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -48,6 +43,20 @@ _as_utf8 = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
 )
 """Python keeps these bytes with the text, as for every engine that is given it, so that only the
 first question about a long text costs anything."""
+
+
+def byte_length(text: str) -> int:
+    """Length in UTF-8 bytes; lone surrogates count 3, as if they could be encoded."""
+    if text.isascii():
+        return len(text)
+    if len(text) < SHORT_TEXT:
+        return len(text.encode("utf-8", "surrogatepass"))
+    size = ctypes.c_ssize_t()
+    try:
+        _as_utf8(text, ctypes.byref(size))
+    except UnicodeEncodeError:
+        return len(text.encode("utf-8", "surrogatepass"))
+    return size.value
 
 
 def has_surrogate(text: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,10 @@ _WIDE_SPACES = {
     size: np.array([int.from_bytes(code, "big") for code in _ENCODED if len(code) == size])
     for size in (2, 3)
 }
-_ENDS_SPACE = np.zeros(256, dtype=np.bool_)
-"""By its last byte: perhaps white space, and surely if that is ASCII."""
-_ENDS_SPACE[[code[-1] for code in _ENCODED]] = True
+
+
+_BLOCK = 1 << 17
+"""Bytes that are looked at together: columns of so many stay in the processor's cache."""
 
 
 class Written:
@@ -53,13 +53,17 @@ class Written:
         return np.frombuffer(self.utf8, dtype=np.uint8)
 
     def at(self, positions: IntArray) -> IntArray:
-        """Byte offsets of code points, int64; ascending, none outside the text."""
+        """Byte offsets of code points, int64; none outside the text."""
         if self.text.isascii() or not len(positions):
             return positions
-        edges = [0, *positions.tolist()]
-        steps = [len(self.text[start:stop].encode()) for start, stop in pairwise(edges)]
-        offsets: IntArray = np.cumsum(np.array(steps, dtype=np.int64))
-        return offsets
+        return positions + np.searchsorted(self._begun, positions, side="right")
+
+    @cached_property
+    def _begun(self) -> IntArray:
+        """For each byte that begins no code point, how many have begun before it; ascending."""
+        inner = np.flatnonzero(self.codes.view(np.int8) < -0x40)
+        inner -= np.arange(len(inner))
+        return inner
 
     def position(self, byte: int) -> int:
         """The code point that begins at, or holds, a byte."""
@@ -68,8 +72,22 @@ class Written:
     @cached_property
     def spaces(self) -> IntArray:
         """Byte offset of each ASCII space behind a character that is none of the 25 spaces."""
-        places = np.flatnonzero(self.codes[1:] == ord(" ")) + 1
-        return places[~self._behind_space(places)]
+        blocks = range(1, len(self.codes), _BLOCK)
+        return np.concatenate([NO_INTS, *(self._spaces(k, k + _BLOCK) for k in blocks)])
+
+    def _spaces(self, start: int, stop: int) -> IntArray:
+        codes = self.codes[start:stop]
+        before = self.codes[start - 1 : start - 1 + len(codes)]
+        found = codes == ord(" ")
+        found &= before != ord(" ")
+        found &= before - np.uint8(9) > 4  # 9 to 13 are white space
+        places = np.flatnonzero(found)
+        wide = before[places] >= 0x80
+        places += start
+        if wide.any():
+            wide[wide] = self._behind_wide(places[wide])
+            places = places[~wide]
+        return places
 
     def spaces_inside(self, regions: IntArray) -> IntArray:
         """Those strictly inside one of the regions; (n, 2), bytes, ascending, without overlap."""
@@ -81,16 +99,13 @@ class Written:
             return self.spaces[first[0] : last[-1]]
         return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
 
-    def _behind_space(self, places: IntArray) -> Mask:
-        last = self.codes[places - 1]
-        found: Mask = _ENDS_SPACE[last]
-        wide = np.flatnonzero(found & (last >= 0x80))
-        if len(wide):
-            low, middle, high = (
-                self.codes[np.maximum(places[wide] - n, 0)].astype(np.int64) for n in (1, 2, 3)
-            )
-            two, three = (middle << 8) | low, (high << 16) | (middle << 8) | low
-            found[wide] = np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
+    def _behind_wide(self, places: IntArray) -> Mask:
+        """Which of these bytes are behind white space of two or three bytes."""
+        low, middle, high = (
+            self.codes[np.maximum(places - n, 0)].astype(np.int64) for n in (1, 2, 3)
+        )
+        two, three = (middle << 8) | low, (high << 16) | (middle << 8) | low
+        found: Mask = np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
         return found
 
 
