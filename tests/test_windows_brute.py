@@ -113,7 +113,7 @@ def check_witness(windows: Windows, brute: Brute, left: str, right: str) -> None
 def test_windows_of_real_patterns_are_exactly_the_safe_ones(name: str, engine: str) -> None:
     sources, atoms = REAL[name]
     splits = [SplitStage(pattern, engine) for pattern in sources]
-    brute = Brute(splits, atoms, 4 if is_quick() or engine != "regex" else 6)
+    brute = Brute(splits, atoms, 4 if is_quick() else 6)
     windows = decided(splits, atoms)
     assert check_certified(windows, brute) > 100
     if name != "deepseek_coder":
@@ -156,6 +156,21 @@ def test_certified_cuts_of_drawn_patterns_are_lossless(engine: str, data: st.Dat
     check_certified(windows, brute)
     if covering and (engine != "fancy-regex" or not is_quick()):  # many encodings to build
         check_witnesses(windows, brute)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(RELAXED, max_examples=drawn(15))
+@given(data=st.data())
+def test_windows_of_drawn_patterns_are_exactly_the_safe_ones(
+    engine: str, data: st.DataObject
+) -> None:
+    """All texts of up to six characters, over four of those that patterns tell apart."""
+    atoms = "".join(data.draw(st.permutations(ATOMS))[:4])
+    splits = [data.draw(split(engine, covering=True))]
+    windows = windows_or_none(splits, atoms)
+    brute = Brute(splits, atoms, 6)
+    check_certified(windows, brute)
+    check_witnesses(windows, brute)
 
 
 @pytest.mark.parametrize("engine", ["regex", "oniguruma"])
