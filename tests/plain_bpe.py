@@ -1,4 +1,4 @@
-"""Byte-pair encoding, written to be obviously right: the models of `tokpar.pure` are held against it.
+"""Byte-pair encoding, written to be obviously right: the models of `tokpar.pure` have its ids.
 `merge_by_scanning` says it in code, `merge_by_heap` gives the same tokens in O(n log n)."""
 
 from __future__ import annotations
