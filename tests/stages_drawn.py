@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from tests.charsmaps import NMT_LIKE
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
@@ -28,41 +29,6 @@ CHARACTERS = (
     *("\r\n", "\u093f", "က", "\x07", "<s>"),
 )
 """Among them what composes, extends, precedes, vanishes, and becomes a space."""
-
-
-def charsmap(replacements: Mapping[str, str]) -> bytes:
-    """SentencePiece's table of these: a double array in which each node has a block of its own."""
-    units, texts = [0] * 256, b""
-
-    def add(node: int, entries: dict[bytes, int], root: bool) -> None:
-        base = len(units)
-        units.extend([0] * 256)
-        units[node] |= (node ^ base) << 10
-        heads: dict[int, dict[bytes, int]] = {}
-        for key, place in entries.items():
-            if not key:
-                units[node] |= 0 if root else 1 << 8
-                units[base] = place | 1 << 31
-            else:
-                heads.setdefault(key[0], {})[key[1:]] = place
-        for head, rest in heads.items():
-            units[base ^ head] |= head
-            add(base ^ head, rest, root=False)
-
-    places: dict[bytes, int] = {}
-    for key, text in replacements.items():
-        places[key.encode()] = len(texts)
-        texts += text.encode() + b"\0"
-    add(0, places, root=True)
-    blob = struct.pack(f"<{len(units)}I", *units)
-    return struct.pack("<I", len(blob)) + blob + texts
-
-
-NMT_LIKE = charsmap(
-    {"ﬁ": "fi", "\u3000": " ", "\n": " ", "\t": " ", "\u200b": "", "¨": " \u0308", "A": "a"}
-    | {"\u0600": "x", "e\u0301": "é", "\x07": "", "\u00ad": ""}
-)
-"""Some of what SentencePiece's nmt_nfkc_cf does, and more."""
 
 
 def normalizer(rng: random.Random) -> Any:

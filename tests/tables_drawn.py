@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from tokpar.pure.bpe import merge_by_scanning
+from tests.plain_bpe import merge_by_scanning
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary, dictionary_of
 from tokpar.pure.vocabulary import rank_vocabulary
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tokpar.pure.bpe import ScoreBPE, merge_by_heap, merge_by_scanning, pair_rule, rank_rule
+from tests.plain_bpe import merge_by_heap, merge_by_scanning, pair_rule, rank_rule
+from tokpar.pure.bpe import ScoreBPE
 from tokpar.pure.pairs import PairBPE, PairSettings
 from tokpar.pure.patterns import compile_pattern
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.plain_bpe import ByteBPE
 from tests.tables_drawn import BYTES, Table, pair_tables, rank_tables, table, tables, texts
 from tests.texts import texts as any_texts
-from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.eager import STRIDE, EagerBPE
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
 from tokpar.pure.incremental import Tables

@@ -112,8 +112,17 @@ def test_an_added_token_stands_in_the_vocabulary_as_it_stands_in_a_text() -> Non
 
 def test_what_format_1_cannot_say_is_provable_of_nothing() -> None:
     two = json.loads(json.dumps(sample("Metaspace", "two")))
-    two["normalizer"]["normalizers"][-1]["drop_whitespace"] = True
+    two["normalizer"]["normalizers"][-1] |= {"drop_whitespace": True, "prepend": "first"}
     assert facts_from_json(as_format_one(two)).unprovable is not None
+
+
+def test_white_space_that_is_dropped_before_a_metaspace_is_a_stage_of_format_1() -> None:
+    two = json.loads(json.dumps(sample("Metaspace", "two")))
+    two["normalizer"]["normalizers"][-1] |= {"drop_whitespace": True, "prepend": "always"}
+    one = as_format_one(two)
+    kinds = [stage["type"] for stage in one["pre_tokenizer"]["pretokenizers"]]
+    assert kinds == ["WhitespaceSplit", "Metaspace"]
+    assert facts_from_json(one).scheme == "spaces"
 
 
 @pytest.mark.skipif(RELEASE is None or RELEASE >= (1,), reason="needs tokenizers below 1.0")

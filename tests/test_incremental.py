@@ -16,10 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from tests.plain_bpe import ByteBPE
 from tests.tables_drawn import BYTES, Table, own_rules, pair_tables, table, tables, texts
 from tests.texts import texts as any_texts
 from tokpar.errors import OptionError
-from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.formats import read_ranks, read_tokenizer_json
 from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary_of

@@ -15,16 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
+from tests.plain_bpe import ByteBPE, Rule, merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.added import AddedTokens
-from tokpar.pure.bpe import (
-    ByteBPE,
-    Rule,
-    merge_by_heap,
-    merge_by_scanning,
-    pair_rule,
-    rank_rule,
-)
 from tokpar.pure.formats import (
     GPT2_PATTERN,
     Vocabulary,

@@ -14,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import below_one
+from tests.plain_bpe import merge_by_scanning, pair_rule, rank_rule
 from tokpar.errors import EngineError, FileFormatError
-from tokpar.pure.bpe import RankBPE, ScoreBPE, merge_by_scanning, pair_rule, rank_rule
+from tokpar.pure.bpe import RankBPE, ScoreBPE
 from tokpar.pure.formats import byte_alphabet
 from tokpar.pure.merging import (
     NEVER,

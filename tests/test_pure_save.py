@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 import tokpar
+from tests.plain_bpe import ByteBPE
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.errors import OptionError
-from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.formats import (
     GPT2_PATTERN,
     Vocabulary,

@@ -10,9 +10,11 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.seams import assert_lossless, part, refused, wrong_in_fact
+from tests.seams import assert_lossless, finder, part, refused, wrong_in_fact
 from tokpar.adapters.hf_copy import same_as
+from tokpar.certificate.checker import seam_findings
 from tokpar.errors import EngineError
+from tokpar.interfaces import facts_of
 from tokpar.testing.tokenizer import _facts_differ
 
 pytestmark = pytest.mark.ids
@@ -164,3 +166,20 @@ def test_what_was_derived_from_facts_is_no_part_of_what_they_say() -> None:
     build, settings = used.spec()  # type: ignore[attr-defined]
     assert _facts_differ(used, build(**settings)) is None
     assert _facts_differ(used, tokpar.load("default")) is not None
+
+
+def test_a_line_end_that_the_normalizer_makes_a_space_gets_no_prefix() -> None:
+    """The checker looked at the text as it is written, and refused what the planner had proved."""
+    own = Tokenizer(models.WordLevel({"[UNK]": 0, "▁": 1, "▁a": 2}, unk_token="[UNK]"))
+    own.normalizer = normalizers.BertNormalizer(lowercase=False)
+    own.pre_tokenizer = pre_tokenizers.Metaspace()
+    text = "a\r\na"
+    assert not refused(own, text, 2)
+    assert not wrong_in_fact(own, text, 2)
+    facts = facts_of(tokpar.load(own))
+    seam = finder(own).certify(text, 2)
+    assert seam is not None
+    assert not list(seam_findings([seam], text, facts))
+    own.normalizer = normalizers.BertNormalizer(lowercase=False, clean_text=False)
+    assert wrong_in_fact(own, text, 2)
+    assert list(seam_findings([seam], text, facts_of(tokpar.load(own))))

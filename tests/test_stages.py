@@ -13,14 +13,13 @@ import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
+from tests.charsmaps import NMT_LIKE, charsmap
 from tests.conftest import drawn
 from tests.seams import assert_lossless, finder, refused, serial, wrong_in_fact
 from tests.stages_drawn import (
     BEHAVIORS,
     GPT2,
-    NMT_LIKE,
     byte_bpe,
-    charsmap,
     drawn_text,
     drawn_tokenizer,
     shaped,

@@ -16,10 +16,10 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.plain_bpe import merge_by_heap, pair_rule
 from tests.seams import part, serial, wrong_in_fact
 from tests.texts import fibonacci_word, made_of, thue_morse_word
 from tests.tokenizers_drawn import PATTERNS
-from tokpar.pure.bpe import merge_by_heap, pair_rule
 
 Tokens = tuple[str, ...]
 Token = tuple[int, int, str]

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
+from tests.plain_bpe import ByteBPE
 from tests.test_lossless import OPTIONS, SIZES, STRATEGIES
 from tests.texts import texts as any_texts
 from tokpar.adapters.pure import PureTokenizer
@@ -27,7 +28,6 @@ from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import Decodes, EncodesWhole, HasFacts, HasSpec, Locates
-from tokpar.pure.bpe import ByteBPE
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_tokenizer_json
 from tokpar.pure.save import merges_of_ranks
 from tokpar.pure.tokenizer import exact_model

@@ -14,13 +14,8 @@ from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.settings import is_panic
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.hf_facts import (
-    ENGINE,
-    dividing,
-    facts_from_json,
-    token_bytes,
-    token_lengths,
-)
+from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
+from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json
 from tokpar.types import Facts

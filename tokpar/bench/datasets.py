@@ -5,28 +5,13 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import repeat
 from pathlib import Path
 
 from tokpar.errors import FileFormatError
 
 ROWS = (".jsonl", ".ndjson")
-FREQUENT = (
-    "the of and to a in that is was he for it with as his on be at by had not are but from or "
-    "have an they which one you were her all she there would their we him been has when who will "
-    "more no if out so said what up its about into than them can only other new some could time "
-    "these two may then do first any my now such like our over man me even most made after also "
-    "did many before must through back years where much your way well down should because each "
-    "just those people state good very make world still own see men work long get here between "
-    "both life being under never day same another know while last might us great old year off "
-    "come since against go came right used take three tokenizer certificate neighbourhood"
-)
-CHARACTERS = (
-    "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要"
-    "下以生会自着去之过家学对可她里后小么心多天而能好都然没日于起还发成事"
-    "只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长"
-)
-NAMES = "index value result buffer node token offset left right count parse_line make_seam"
 
 
 @dataclass(frozen=True)
@@ -82,9 +67,14 @@ def _row(line: bytes, field: str) -> str:
     return text
 
 
+def _words() -> list[str]:
+    """Frequent words of English, the most frequent first; characters of Chinese; names of code."""
+    return (files("tokpar.bench") / "words.txt").read_text(encoding="utf-8").split("\n\n")
+
+
 def english(draw: random.Random) -> Iterator[str]:
     """Words, the frequent ones often, in sentences and paragraphs."""
-    known = FREQUENT.split()
+    known = _words()[0].split()
     weights = [1 / rank for rank in range(1, len(known) + 1)]
     while True:
         words = draw.choices(known, weights, k=draw.randint(4, 22))
@@ -98,15 +88,17 @@ def english(draw: random.Random) -> Iterator[str]:
 
 def chinese(draw: random.Random) -> Iterator[str]:
     """Characters without spaces, sentences of full-width punctuation."""
+    known = _words()[1]
     while True:
-        parts = ("".join(draw.choices(CHARACTERS, k=draw.randint(4, 14))) for _ in range(3))
+        parts = ("".join(draw.choices(known, k=draw.randint(4, 14))) for _ in range(3))
         yield "，".join(parts) + draw.choice(["。", "。", "！", "。\n"])
 
 
 def code(draw: random.Random) -> Iterator[str]:
     """Indented lines, underscores, operators, numbers."""
+    known = _words()[2].split()
     while True:
-        name, other, third = draw.sample(NAMES.split(), 3)
+        name, other, third = draw.sample(known, 3)
         number = draw.randint(0, 4096)
         yield (
             f"def {name}_{number}({other}: int, {third}: list[str] | None = None) -> int:\n"

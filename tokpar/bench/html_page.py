@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib import resources
 from typing import Any
 
 from tokpar.bench.plots import Picture, in_xml
@@ -19,37 +20,11 @@ SECTIONS = {
     "workers": "Pool size",
     "batch": "Batch size",
 }
-STYLE = """
-:root { color-scheme: light dark; --ground: #fff; --ink: #1f2328; --soft: #59636e;
-  --line: #d1d9e0; --row: #f6f8fa; --bad: #b35900; }
-@media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --ink: #e6edf3; --soft: #9198a1;
-  --line: #30363d; --row: #151b23; --bad: #ff9d4d; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 70rem; padding: 1rem; background: var(--ground);
-  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-h3 { font-size: 1rem; margin-bottom: .4rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums;
-  font-size: .87rem; }
-th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid var(--line); }
-.w { text-align: left; }
-th:first-child, td:first-child { position: sticky; left: 0; background: var(--ground); }
-tbody tr:nth-child(even) td { background: var(--row); }
-p.note, figcaption { color: var(--soft); font-size: .87rem; max-width: 45rem; }
-.pictures { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; flex: 1 1 26rem; max-width: 32rem; min-width: 0; }
-figure svg { width: 100%; height: auto; }
-dl { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .2rem 1rem; }
-dt { color: var(--soft); } dd { margin: 0; }
-.stopped { color: var(--bad); font-weight: 600; }
-nav a { color: inherit; margin-right: 1rem; }
-"""
 
 
 def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
     """The page; it is XML, too, so that a strict reader can check it."""
+    style = (resources.files("tokpar.bench") / "page.css").read_text(encoding="utf-8")
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
     body = [
         "<h1>tokpar bench</h1>",
@@ -65,7 +40,7 @@ def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Pict
         "<!DOCTYPE html>\n"
         '<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
-        f"<title>tokpar bench</title><style>{STYLE}</style></head><body>\n"
+        f"<title>tokpar bench</title><style>\n{style}</style></head><body>\n"
         + "\n".join(body)
         + "\n</body></html>\n"
     )

@@ -197,6 +197,8 @@ class Judge:
         name, *sides = witness_values(seam, "family", "left", "right")
         own = name == scheme and facts.family in (None, scheme)
         require(own, "family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
+        if scheme == "metaspace" and after not in _SPACE_MARKS:
+            after = ground.neighbours(position)[1]
         prefixed = scheme == "metaspace" and after not in _SPACE_MARKS
         require(not prefixed, "prefix", f"a prefix would go before {after!r} (6.3)")
         if (*sides,) == _ANY_SPACE:

@@ -3,90 +3,27 @@ rows of tokens, and differences in words."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from dataclasses import dataclass
+from importlib import resources
 
 from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.types import Seam
 
-RULES = {
-    "K1": "The characters on either side decide it: whatever stands around them, no piece that the "
-    "pre-tokenizer makes holds both, so either side may be encoded alone.",
-    "K2": "Digits are taken three at a time from where their run begins, and the seam stands a "
-    "multiple of three digits behind that place.",
-    "K3": "The pre-tokenizer looks at two neighbouring characters only, and always parts these.",
-    "K4": "No token of the vocabulary occurs across this place: nothing is ever merged over it.",
-    "K5": "Both chunks found two token edges in common, strictly inside what they share: between "
-    "two such edges merging goes as in the whole text.",
-    "K6": "The pre-token is one character again and again. Behind its first tokens all are equal, "
-    "and how many there are is arithmetic.",
-    "K8": "Both chunks found this token, and they share as many characters as the longest word has "
-    "that WordPiece takes, so both saw the word as it is.",
-    "K9": "An added token begins or ends here. It is taken out of the text before anything else, "
-    "nothing around it can prevent that, and what lies on either side is encoded by itself.",
-    "K10": "The characters around it decide it: from whatever state the pattern may be in before "
-    "them, the pre-tokenizer parts the text here, and no match can be longer for what follows.",
-}
+_SENTENCES = json.loads(
+    (resources.files("tokpar.explain") / "sentences.json").read_text(encoding="utf-8")
+)
+RULES: dict[str, str] = _SENTENCES["rules"]
 """K7 is missing: a serial region has no seam."""
-
-ABSORBED = (
-    "The tokenizer puts a space in front of every text. The right chunk leaves out its own space "
-    "and gets that one instead."
-)
-
-BY_STAGES = (
-    "Each stage of the tokenizer was asked what it does at a space behind such a character: none "
-    "looks over the place, and one cuts there, or no token lies across it."
-)
-
-UNCERTIFIED = "No rule licenses this seam: the method joins here without a proof."
-
-THEOREMS = {
-    "4.8": "BERT and Metaspace look at two characters",
-    "5'": "two common boundaries of overlapping windows join them",
-    "6.4": "the absorb rule for a dummy prefix",
-    "11": "in a run of one character a few short strings settle all lengths",
-    "12": "a common token, with as many shared characters as the longest word has",
-    "18": "a pair of characters that no match can hold side by side is safe",
-    "19": "which contexts of a pattern are safe can be decided, for texts of all lengths",
-    "20": "a non-space, then white space other than a newline, is safe in every family",
-    "21": "a newline, then a non-space",
-    "22": "every third place of a run of digits",
-    "24": "where no token occurs across, there is a boundary",
-    "50": "what each stage does at a space, and before it",
-    "29": "the edges of an added token that shares no character with another",
-    "40": "which windows of a text certify a cut is decided for any pattern",
-    "42": "the same for rows of patterns",
-    "44": "a window may begin at an earlier cut, which tells all that stands before",
-}
-
-_MIDPOINT = (
-    "The midpoint filter keeps the left chunk's tokens that start before the edge and the right "
-    "chunk's from there on. It trusts that both chunks agree there because their overlap is long.",
-    "midpoint-filter.md",
-)
-CLAIMS = {
-    "lopt": (
-        "LoPT takes equal tokens at equal places for a proof. But what the pre-tokenizer has seen "
-        "before, such as how many digits of a run, does not show in the tokens.",
-        "lopt-theorem-3.1.md",
-    ),
-    "recursive": _MIDPOINT,
-    "blocks": _MIDPOINT,
-    "overlap": (
-        "ID overlap joins at the longest run of ids that both chunks have. Where a text repeats "
-        "itself that run may stand at two different places.",
-        "id-overlap.md",
-    ),
-    "delimiter": (
-        "The text was cut at a delimiter and the ids put one after the other. A delimiter need "
-        "not be the edge of a token.",
-        "delimiter-splitting.md",
-    ),
-}
+THEOREMS: dict[str, str] = _SENTENCES["theorems"]
+CLAIMS: dict[str, tuple[str, str]] = {k: tuple(both) for k, both in _SENTENCES["claims"].items()}
 """By strategy: what it rests on where no rule licenses a seam, and the page in proofs/."""
+ABSORBED: str = _SENTENCES["absorbed"]
+BY_STAGES: str = _SENTENCES["by_stages"]
+UNCERTIFIED: str = _SENTENCES["uncertified"]
 
 EDGE, SEAM, SPACE = "│", "┃", "␣"
 MATCHED, DIFFERS = ("⟨", "⟩"), ("⟦", "⟧")

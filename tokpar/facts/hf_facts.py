@@ -4,17 +4,28 @@ Anything that is not recognised makes the facts `unprovable`, with a reason; not
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
+from tokpar.facts.hf_vocabulary import (
+    joined_to_marks,
+    longest_token,
+    longest_word,
+    model_kind,
+    neighbours,
+    shared_id,
+    tiles,
+    token_bytes,
+    utf8,
+    vocabulary,
+)
 from tokpar.facts.spaces import MARK, SpaceCut, bare, decided, only_marks
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json, stages
-from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
+from tokpar.pure.vocabulary import GPT2_PATTERN
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 ENGINE = "oniguruma"
@@ -32,7 +43,6 @@ _PRE_TOKENIZERS = frozenset(
 )
 """All that Hugging Face has: each is called for one segment at a time. Only Metaspace "first" asks
 where in the text that is."""
-_BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
 _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
 
 
@@ -68,8 +78,8 @@ def facts_from_json(
     prefix_space = any(p["type"] == "ByteLevel" and p.get("add_prefix_space") for p in pieces)
     hidden = _skipped_reason(added, skipped, staged)
     loose = prefix_space or falling.scheme == "dummy"
-    shared = _shared_id(model)
-    kept = byte_level and not loose and shared is None and _tiles(pieces, model, everything)
+    shared = shared_id(model)
+    kept = byte_level and not loose and shared is None and tiles(pieces, model, everything)
     facts = Facts(
         engine=ENGINE,
         model=model_kind(model),
@@ -81,7 +91,7 @@ def facts_from_json(
         prefix_space=prefix_space,
         byte_level=byte_level,
         tiles=kept and not normalizers,
-        longest_token=_longest_token(model, everything, byte_level),
+        longest_token=longest_token(model, everything, byte_level),
         unprovable=(None if asked and falling.patterns else falling.why)
         or _normalizer_reason(normalizers)
         or _model_reason(model, falling.scheme)
@@ -93,7 +103,7 @@ def facts_from_json(
         undivided=_changing_reason(normalizers)
         if kept
         else shared or "its tokens are not known to make up the text",
-        longest_word=_longest_word(model),
+        longest_word=longest_word(model),
     )
     if facts.unprovable is None:
         return facts
@@ -110,7 +120,7 @@ def _at_spaces(
 ) -> Facts:
     """Facts that prove nothing as they are: what theorem 50 says of the same stages. `always`: why
     it cannot say anything."""
-    across = _joined(model)
+    across = joined_to_marks(model)
     joined = None if isinstance(across, str) else across
     found = decided(normalizers, pre_tokenizers, joined)
     moved = _moved_reason(facts.added_tokens, normalizers)
@@ -146,57 +156,12 @@ def dividing(facts: Facts, tokens: Callable[[], Collection[bytes]], config: Json
     return replace(facts, tokens=tokens, sizes=None if facts.tiles else token_lengths(config).of)
 
 
-def model_kind(model: Json) -> str:
-    """ "BPE", "WordPiece", "WordLevel" or "Unigram"; old files leave the type out."""
-    if "type" in model:
-        return str(model["type"])
-    if "merges" in model:
-        return "BPE"
-    return "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
-
-
-def vocabulary(model: Json) -> dict[str, int]:
-    """Token -> id; a Unigram model lists its pieces in the order of their ids."""
-    vocab = model["vocab"]
-    if isinstance(vocab, list):
-        return {piece: i for i, (piece, _score) in enumerate(vocab)}
-    return dict(vocab)
-
-
-def _shared_id(model: Json) -> str | None:
-    """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
-    names may merge instead of one with the same ids: Lemma 3 needs one string for each id."""
-    tokens = vocabulary(model)
-    if len(set(tokens.values())) == len(tokens):
-        return None
-    first: dict[int, str] = {}
-    one, other = next((first[i], t) for t, i in tokens.items() if first.setdefault(i, t) != t)
-    return f"tokens {one!r} and {other!r} have one id, and merging goes by ids"
-
-
-def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
-    """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
-    code = byte_alphabet()
-    spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
-    latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
-    return frozenset(
-        token.translate(latin).encode("latin-1") if spelled(token) else token.encode()
-        for token in tokens
-    )
-
-
-def neighbours(tokens: Sequence[str]) -> frozenset[str]:
-    """All pairs of characters side by side in a token, and the tokens of one character."""
-    pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
-    return frozenset(pairs.union(token for token in tokens if len(token) == 1))
-
-
 def token_lengths(config: Json) -> TokenLengths:
     """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
     tokens, added = vocabulary(config["model"]), _added_tokens(config)
     return TokenLengths(
         chain(tokens.values(), (token.id for token in added)),
-        chain(map(len, tokens), (_utf8(token.content) for token in added)),
+        chain(map(len, tokens), (utf8(token.content) for token in added)),
     )
 
 
@@ -228,7 +193,7 @@ def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
 def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Json) -> _Falling:
     kinds = [piece["type"] for piece in pieces]
     if not kinds and [(stage.kind, dict(stage.settings)) for stage in stages] == _DUMMY_STAGES:
-        joined = _joined(model)
+        joined = joined_to_marks(model)
         if isinstance(joined, str):
             return _Falling("dummy", why=joined)
         return _Falling("dummy", joined=joined)
@@ -276,34 +241,6 @@ def _family(patterns: tuple[str, ...]) -> _Falling:
         why = f"the pre-tokenizer's pattern is of no known family: {shown}"
         return _Falling("regex", None, patterns, why)
     return _Falling("regex", found.name, patterns)
-
-
-def _joined(model: Json) -> frozenset[str] | str:
-    """What some token has before "▁", if merging reaches over a "▁" by its tokens alone, else why
-    it need not (theorems 6.4 and 24 with their corrections)."""
-    if model_kind(model) != "BPE":
-        return f"only a BPE parts a text without pre-tokenizer, not {model_kind(model)}"
-    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        return "a BPE without pre-tokenizer marks where words start or end"
-    if model.get("ignore_merges"):
-        return "ignore_merges: tokens that merges do not reach may be used"
-    tokens, shared, unknown = vocabulary(model), _shared_id(model), model.get("unk_token")
-    if shared:
-        return shared
-    if MARK not in tokens:
-        return f"{MARK!r} is not in the vocabulary"
-    if model.get("byte_fallback"):
-        ascii_chars = {byte for byte in range(128) if chr(byte) in tokens}  # never fall back
-        if any(f"<0x{b:02X}>" not in tokens for b in range(256) if b not in ascii_chars):
-            return "byte_fallback with fewer than 256 byte tokens: characters may be dropped"
-    elif unknown not in tokens:
-        return "neither byte_fallback nor an unknown token: characters may be dropped"
-    across = [token for token in tokens if MARK in token.lstrip(MARK)]
-    for token in across:
-        if _BYTE_JOINED.search(token) or (unknown and f"{unknown}{MARK}" in token):
-            return f"token {token!r} has {MARK!r} behind what stands for other characters"
-    pairs = {token[i : i + 2] for token in across for i in range(len(token) - 1)}
-    return frozenset(pair[0] for pair in pairs if pair[1] == MARK) - {MARK}
 
 
 def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
@@ -399,42 +336,3 @@ def can_overlap(one: str, other: str) -> bool:
         return True
     shorter = min(len(one), len(other))
     return any(one.endswith(other[:n]) or other.endswith(one[:n]) for n in range(1, shorter))
-
-
-def _tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
-    """Every byte of the text is in exactly one token, and ids tell lengths."""
-    keeps = all(p.get("behavior") == "Isolated" for p in pieces[:-1])
-    plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
-    if not keeps or not plain or model_kind(model) != "BPE":
-        return False
-    tokens, alphabet = vocabulary(model), byte_alphabet().keys()
-    return alphabet <= tokens.keys() and not (
-        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens)
-    )
-
-
-def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
-    """An added token shares its id with a token of another length, added or merged ("é" is E9)."""
-    wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
-    merged = {
-        i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
-    }
-    return any(merged.setdefault(t.id, _utf8(t.content)) != _utf8(t.content) for t in added)
-
-
-def _longest_word(model: Json) -> int:
-    if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
-        return 0
-    return int(model.get("max_input_chars_per_word", 100))
-
-
-def _longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:
-    tokens = vocabulary(model)
-    prefix = model.get("continuing_subword_prefix") or ""
-    measure = len if byte_level else _utf8
-    longest = max((measure(token.removeprefix(prefix)) for token in tokens), default=0)
-    return max(longest, max((_utf8(token.content) for token in added), default=0))
-
-
-def _utf8(token: str) -> int:
-    return len(token.encode())

@@ -19,9 +19,11 @@ def as_format_one(config: Json) -> dict[str, Any]:
     model = dict(config["model"])
     normalizers = _flat(config.get("normalizer"), "normalizers")
     pieces = _flat(config.get("pre_tokenizer"), "pretokenizers")
-    match normalizers:  # behind another pre-tokenizer, a Metaspace drops white space
-        case [*before, {"type": "MetaspaceNormalizer", "drop_whitespace": False} as last]:
-            normalizers, pieces = before, _metaspace(last, pieces)
+    match normalizers:
+        case [*before, {"type": "MetaspaceNormalizer"} as last]:
+            read = _metaspace(last, pieces)
+            if read is not None:
+                normalizers, pieces = before, read
     if model.pop("byte_level", False):
         pieces = [*pieces, byte_level_stage(use_regex=False)]
         model["vocab"] = _with_added(model["vocab"], config.get("added_tokens") or ())
@@ -59,12 +61,19 @@ def _joined(stages: Sequence[Any], members: str) -> Any:
     return {"type": "Sequence", members: list(stages)} if stages else None
 
 
-def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any]:
+def _metaspace(normalizer: Json, pieces: list[Any]) -> list[Any] | None:
+    """The row with a Metaspace in front, or WhitespaceSplit and Metaspace, where it drops white
+    space; None for what 1.0 cannot say: then words would run together."""
     mark = normalizer["replacement"]
     how = {"pattern": {"String": mark}, "behavior": "MergedWithNext", "invert": False}
     split = pieces[:1] == [{"type": "Split", **how}]
     metaspace = {"replacement": mark, "prepend_scheme": normalizer["prepend"], "split": split}
-    return [{"type": "Metaspace", **metaspace}, *pieces[split:]]
+    row = [{"type": "Metaspace", **metaspace}, *pieces[split:]]
+    if not normalizer["drop_whitespace"]:
+        return row
+    return (
+        [{"type": "WhitespaceSplit"}, *row] if split and normalizer["prepend"] == "always" else None
+    )
 
 
 def _named(post: Json | None) -> Any:

@@ -7,54 +7,34 @@ from functools import cache
 
 from hypothesis import strategies as st
 
+from tokpar.agreement.compared_texts import stored_texts
+
 Texts = st.SearchStrategy[str]
 
 
-def _each(*lines: str) -> list[str]:
-    """What stands between the spaces."""
-    return " ".join(lines).split(" ")
-
-
-WHITESPACE = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
+_DRAWN = stored_texts()["drawn"]
+WHITESPACE: str = _DRAWN["whitespace"]
 """The 25 code points of the regex class \\s."""
 
-ALMOST_WHITESPACE = "\x1c\x1d\x1e\x1f\u200b\ufeff"
+ALMOST_WHITESPACE: str = _DRAWN["almost_whitespace"]
 """What str.isspace, or a reader, takes for whitespace and \\s does not."""
 
 LENGTHS = sorted({1, 400, *(2**k + d for k in range(1, 9) for d in (-1, 0, 1))})
 RUN_CHARACTERS = "a1 \n \n=A-.\t0é中😀ا\0\u0301あ가_#\r３"
 LETTERS = "abABzxsté中あ가яΣاक"
-SUFFIXES = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'VE", "'Ll", "'Re", "’s", "’ll")
-SUFFIXES_ODD = ("'\u017f", "'\u212a", "''s", "' s", "'", "'l", "'sa", "'tis", "o'clock's")
-
-DIGITS = {
-    "ascii": "0123456789",
-    "fullwidth": "０１２３４５６７８９",
-    "devanagari": "०१२३४५६७८९",
-    "superscript": "¹²³⁴½¾",
-    "roman": "ⅠⅡⅧⅫⅷ",
-    "new": "1\U000125c4\U00016139",
-}
-
-HANGUL = _each("가 각 글 한국어 ㄱ \u1100 \u1161 \u11a8 \u1100\u1161 가\u11a8")
-JAPANESE = ("あ", "ア", "ー", "々", "漢字", "です。", "カ\u3099", "ガ", "ｶﾞ")
-CHINESE = _each("中 中文 亚洲AVx \u9fa5 \u9fa6 龥 \u3400 \U00020000 \uf900 。 ，")
-EMOJI = [*_each("😀 👩‍👩‍👧 👍🏽 🇫🇷 🇫 ❤️ ❤️‍🔥 1️⃣ 🏳️‍🌈 \u200d \ufe0f 🏽 🫠"), "글 🫠中"]
-COMBINING = _each(
-    "e\u0301 \u00e9 \u0301 a\u0308\u0304 a\u0304\u0308 q\u0323\u0307 q\u0307\u0323",
-    "\u09c7\u09be \u09cb ﬁ ǆ \u212b İ ß ΑΣ \u2126 \u0344 \u302f a\u0301\u0301\u0301",
-)
-SCRIPTS = _each(
-    "ภาษาไทย กำ हिन्दी क्ष العربية لا \u202bאב\u202c \u200fשלום \u2067x\u2069 русский",
-    "ελληνικά ქართული Ꮳ ꭳ",
-)
-ODD = _each(
-    "\0 \x01 \x07 \x1b[0m \x7f \x80 \xad \ufffd \ufffe \uffff \ufdd0 \U0001fffe \U0010ffff",
-    "\ue000 \u2060 \U000e0001",
-)
+SUFFIXES: list[str] = _DRAWN["suffixes"]
+SUFFIXES_ODD: list[str] = _DRAWN["suffixes_odd"]
+DIGITS: dict[str, str] = _DRAWN["digits"]
+HANGUL: list[str] = _DRAWN["hangul"]
+JAPANESE: list[str] = _DRAWN["japanese"]
+CHINESE: list[str] = _DRAWN["chinese"]
+EMOJI: list[str] = _DRAWN["emoji"]
+COMBINING: list[str] = _DRAWN["combining"]
+SCRIPTS: list[str] = _DRAWN["scripts"]
+ODD: list[str] = _DRAWN["odd"]
+PUNCTUATION: str = _DRAWN["punctuation"]
+LITERALS: list[str] = _DRAWN["literals"]
+WORDS: list[str] = _DRAWN["words"]
 NEW = (
     "\U000125c4",  # a digit for `regex`, nothing for Oniguruma
     "\U00016139",  # a digit for Oniguruma, nothing for older tables
@@ -66,31 +46,6 @@ NEW = (
     "\ua7dc",
     "\u203f",
 )
-PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~«»“”…–。、¿€±▁|"
-LITERALS = (
-    "https://example.org/a/b?c=d&e=%20f#g",
-    "user.name+tag@mail.example.com",
-    "C:\\Users\\x\\y.txt",
-    "def f(x):\n    return x\n\n\tif x:\n        pass\n",
-    "if (a&&b) {\r\n\t\treturn a[i]->b;\r\n}\r\n",
-    "a,b,,c\n1,2.5,,-4\n",
-    '"x, ""y""",\t\n',
-    "d41d8cd98f00b204e9800998ecf8427e",
-    "0xDEADbeef",
-    "aGVsbG8gd29ybGQsIHRoaXM=",
-    '{"a": [1, 2.5e-10, null], "b": "\\u00e9\\n"}',
-    "# Title\n\n- **bold** `code`\n\n| a | b |\n|---|:-:|\n",
-    "***\n---\n___\n",
-    "<p>a&nbsp;b</p>",
-    "1,234,567.89",
-    "3.14e-10",
-    "2026-01-31T23:59:59Z",
-    ".\n/",
-    " \n  \n",
-    "a\n \nb",
-    "\t中",
-)
-WORDS = ["the", " the", *_each("ab aba unbelievable Hello HELLO camelCase XMLHttp"), "a b"]
 
 
 def pick(*strategies: Texts) -> Texts:

@@ -1,0 +1,125 @@
+"""What the vocabulary in a `tokenizer.json` says: its tokens, and how they lie in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tokpar.facts.spaces import MARK
+from tokpar.pure.parts import Json
+from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.types import AddedToken
+
+_BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
+
+
+def model_kind(model: Json) -> str:
+    """ "BPE", "WordPiece", "WordLevel" or "Unigram"; old files leave the type out."""
+    if "type" in model:
+        return str(model["type"])
+    if "merges" in model:
+        return "BPE"
+    return "Unigram" if isinstance(model.get("vocab"), list) else "WordPiece"
+
+
+def vocabulary(model: Json) -> dict[str, int]:
+    """Token -> id; a Unigram model lists its pieces in the order of their ids."""
+    vocab = model["vocab"]
+    if isinstance(vocab, list):
+        return {piece: i for i, (piece, _score) in enumerate(vocab)}
+    return dict(vocab)
+
+
+def shared_id(model: Json) -> str | None:
+    """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
+    names may merge instead of one with the same ids: Lemma 3 needs one string for each id."""
+    tokens = vocabulary(model)
+    if len(set(tokens.values())) == len(tokens):
+        return None
+    first: dict[int, str] = {}
+    one, other = next((first[i], t) for t, i in tokens.items() if first.setdefault(i, t) != t)
+    return f"tokens {one!r} and {other!r} have one id, and merging goes by ids"
+
+
+def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
+    """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
+    code = byte_alphabet()
+    spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
+    latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
+    return frozenset(
+        token.translate(latin).encode("latin-1") if spelled(token) else token.encode()
+        for token in tokens
+    )
+
+
+def neighbours(tokens: Sequence[str]) -> frozenset[str]:
+    """All pairs of characters side by side in a token, and the tokens of one character."""
+    pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
+    return frozenset(pairs.union(token for token in tokens if len(token) == 1))
+
+
+def joined_to_marks(model: Json) -> frozenset[str] | str:
+    """What some token has before "▁", if merging reaches over a "▁" by its tokens alone, else why
+    it need not (theorems 6.4 and 24 with their corrections)."""
+    if model_kind(model) != "BPE":
+        return f"only a BPE parts a text without pre-tokenizer, not {model_kind(model)}"
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        return "a BPE without pre-tokenizer marks where words start or end"
+    if model.get("ignore_merges"):
+        return "ignore_merges: tokens that merges do not reach may be used"
+    tokens, shared, unknown = vocabulary(model), shared_id(model), model.get("unk_token")
+    if shared:
+        return shared
+    if MARK not in tokens:
+        return f"{MARK!r} is not in the vocabulary"
+    if model.get("byte_fallback"):
+        ascii_chars = {byte for byte in range(128) if chr(byte) in tokens}  # never fall back
+        if any(f"<0x{b:02X}>" not in tokens for b in range(256) if b not in ascii_chars):
+            return "byte_fallback with fewer than 256 byte tokens: characters may be dropped"
+    elif unknown not in tokens:
+        return "neither byte_fallback nor an unknown token: characters may be dropped"
+    across = [token for token in tokens if MARK in token.lstrip(MARK)]
+    for token in across:
+        if _BYTE_JOINED.search(token) or (unknown and f"{unknown}{MARK}" in token):
+            return f"token {token!r} has {MARK!r} behind what stands for other characters"
+    pairs = {token[i : i + 2] for token in across for i in range(len(token) - 1)}
+    return frozenset(pair[0] for pair in pairs if pair[1] == MARK) - {MARK}
+
+
+def tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
+    """Every byte of the text is in exactly one token, and ids tell lengths."""
+    keeps = all(p.get("behavior") == "Isolated" for p in pieces[:-1])
+    plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
+    if not keeps or not plain or model_kind(model) != "BPE":
+        return False
+    tokens, alphabet = vocabulary(model), byte_alphabet().keys()
+    return alphabet <= tokens.keys() and not (
+        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens)
+    )
+
+
+def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
+    """An added token shares its id with a token of another length, added or merged ("é" is E9)."""
+    wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
+    merged = {
+        i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
+    }
+    return any(merged.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added)
+
+
+def longest_word(model: Json) -> int:
+    if model_kind(model) != "WordPiece" or not model.get("continuing_subword_prefix", "##"):
+        return 0
+    return int(model.get("max_input_chars_per_word", 100))
+
+
+def longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:
+    tokens = vocabulary(model)
+    prefix = model.get("continuing_subword_prefix") or ""
+    measure = len if byte_level else utf8
+    longest = max((measure(token.removeprefix(prefix)) for token in tokens), default=0)
+    return max(longest, max((utf8(token.content) for token in added), default=0))
+
+
+def utf8(token: str) -> int:
+    return len(token.encode())
