@@ -19,11 +19,11 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tests.conftest import chosen_profile, is_quick
 from tests.patterns_drawn import first_piece
 from tests.recipes import generate_cuts as generate
+from tests.recipes.atoms import stored_atoms
 from tests.recipes.contexts import build, decide
 from tests.recipes.families import GHOSTS, RECIPES, Recipe
-from tokpar.facts.families import stored_atoms
-from tokpar.facts.machine import Graph
-from tokpar.facts.pattern import Atom, UnsupportedPatternError, parse
+from tests.recipes.machine import Graph
+from tests.recipes.pattern import Atom, UnsupportedPatternError, parse
 from tokpar.facts.tables import (
     Family,
     family_named,

@@ -23,7 +23,7 @@ from tokpar.cuts.added import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.online import PatternSplitter, TokenSplitter, machine_for, splitters
 from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.tables import load_families
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
+from tokpar.cuts.window_tables import WindowFinder, window_finder
 
 from tests.conftest import cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.cuts.windows import find_cuts
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.facts.splits import SplitStage, decide_windows

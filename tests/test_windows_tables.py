@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from tests.conftest import below_one, cases
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Spelling, load_families
 from tokpar.facts.windows import Windows

@@ -1,7 +1,8 @@
-"""Writes the tables of ``tokpar/cuts`` again, or compares: `python -m tests.recipes.generate_cuts`.
+"""Writes the frozen tables again, or compares: `python -m tests.recipes.generate_cuts`.
 
-atoms.json asks the real engines (needs regex, tiktoken and tokenizers); families.json follows
-from the stored atoms by `contexts.decide` alone.
+atoms.json asks the real engines (needs regex, tiktoken and tokenizers); contexts.json follows from
+the stored atoms by `contexts.decide` alone, families.json from the recipes; the windows of each
+family (`windows.py`) ask the engines again.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from tests.recipes import engines
+from tests.recipes import engines, windows
 from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tests.recipes.known import SHARED, SINGLES
-from tokpar.facts.pattern import Alt, Atom, Chars, char_sets, parse, walk
+from tests.recipes.pattern import Alt, Atom, Chars, char_sets, parse, walk
+from tests.recipes.stored import CONTEXTS
 from tokpar.facts.tables import WHITESPACE, Ranges, merged
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
+WINDOWS = TABLES / "windows"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
 
 
@@ -146,7 +149,7 @@ def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
 
 
 def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
-    """The families.json entry of one recipe."""
+    """The contexts.json entry of one recipe."""
     contexts, phase = decide_recipe(recipe, atoms)
     classes = {name: list(members) for name, members in recipe.classes.items()}
     listed = sorted(atom for members in classes.values() for atom in members)
@@ -155,11 +158,7 @@ def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
     for left, right in _by_class(contexts.pairs, classes, recipe.name):
         pairs[left][right] = _theorem(recipe, left, right)
     return {
-        "sources": [
-            {"engine": engine, "patterns": list(patterns)}
-            for names, patterns in recipe.stages
-            for engine in names
-        ],
+        "sources": sources_of(recipe),
         "classes": classes,
         "pairs": pairs,
         "triples": [[*t, "19"] for t in _by_class(contexts.triples, classes, recipe.name)],
@@ -169,6 +168,15 @@ def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
         "digit_phase": phase,
         "universal": recipe.universal,
     }
+
+
+def sources_of(recipe: Recipe) -> list[dict[str, Any]]:
+    """The engines and patterns that a family is known by."""
+    return [
+        {"engine": engine, "patterns": list(patterns)}
+        for names, patterns in recipe.stages
+        for engine in names
+    ]
 
 
 def _by_class(
@@ -197,7 +205,7 @@ def _theorem(recipe: Recipe, left: str, right: str) -> str:
 
 
 def stated_family(stated: Stated) -> dict[str, Any]:
-    """The families.json entry of a pair-local pre-tokenizer."""
+    """The contexts.json entry of a pair-local pre-tokenizer."""
     return {
         "sources": [],
         "classes": {name: list(atoms) for name, atoms in stated.classes.items()},
@@ -217,10 +225,26 @@ def atoms_text(atoms: Iterable[Atom]) -> str:
     return f'{{"atoms": {{\n{body}\n}},\n"provenance": {json.dumps(provenance)}}}\n'
 
 
-def families_text(atoms: tuple[Atom, ...]) -> str:
-    """families.json, indented two deep with one table row per line."""
+def contexts_text(atoms: tuple[Atom, ...]) -> str:
+    """contexts.json: all that is decided."""
     families = {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
-    families |= {stated.name: stated_family(stated) for stated in STATED}
+    return _families_text(families | {stated.name: stated_family(stated) for stated in STATED})
+
+
+def families_text() -> str:
+    """families.json: how regexes are spelled, and the pairs of those that are none."""
+    families: dict[str, dict[str, Any]] = {
+        recipe.name: {"sources": sources_of(recipe), "universal": recipe.universal}
+        for recipe in RECIPES
+    }
+    for stated in STATED:
+        whole = stated_family(stated)
+        families[stated.name] = {key: whole[key] for key in ("classes", "pairs")}
+    return _families_text(families)
+
+
+def _families_text(families: Mapping[str, Mapping[str, Any]]) -> str:
+    """Indented two deep with one table row per line."""
     blocks = []
     for name, family in families.items():
         fields = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in family.items()]
@@ -249,7 +273,7 @@ def _same_but_provenance(text: str, path: Path) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write both tables, or with --check report the first that differs (exit code 1)."""
+    """Write all tables, or with --check report those that differ (exit code 1)."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.recipes.generate_cuts", description=__doc__
     )
@@ -257,7 +281,9 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     atoms = make_atoms()
     differing = []
-    for path, text in ((ATOMS, atoms_text(atoms)), (FAMILIES, families_text(atoms))):
+    made = {ATOMS: atoms_text(atoms), CONTEXTS: contexts_text(atoms), FAMILIES: families_text()}
+    made |= {WINDOWS / f"{r.name}.json": windows.text(sources_of(r), atoms) for r in RECIPES}
+    for path, text in made.items():
         if not check:
             path.write_text(text, encoding="utf-8")
         elif not _same_but_provenance(text, path):
