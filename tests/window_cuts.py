@@ -1,6 +1,8 @@
-"""All cuts of a text that its windows certify, each place by itself: what the tables say in full."""
+"""All cuts of a text that its windows certify: what the tables say in full."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,15 +35,15 @@ def window_cuts(finder: WindowFinder, text: str, left: int = LEFT, right: int = 
 
 
 def anchored_cuts(finder: WindowFinder, text: str, right: int = RIGHT) -> IntArray:
-    """By all that stands behind the last cut before them that a pair certifies, or the beginning."""
+    """By all that stands behind the last cut of a pair before them, or the beginning."""
     symbols = finder.symbols(text)
     status = pair_status(finder, symbols)
     anchors = [0, *(np.flatnonzero(status == SURE) + 1).tolist(), len(symbols)]
     found: list[int] = []
-    for start, stop in zip(anchors, anchors[1:], strict=False):
+    for start, stop in pairwise(anchors):
         held = behind_each(finder, BEGIN, symbols[start:stop])
-        places = np.arange(start + 1, stop)
-        found += places[settle(finder, symbols, places, held[: len(places)], right)].tolist()
+        places = np.arange(start + 1, stop)[status[start : stop - 1] != NEVER]
+        found += places[settle(finder, symbols, places, held[places - start - 1], right)].tolist()
     return np.array(found, np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The safe contexts of the families, as `contexts.py` decides them: windows must find them again."""
+"""The safe contexts of the families, as `contexts.py` decides them. Windows must find them."""
 
 from __future__ import annotations
 

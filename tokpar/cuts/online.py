@@ -5,7 +5,7 @@ piece, and tells the next. Classes of characters are those of the module `regex`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -21,6 +21,7 @@ from tokpar.facts.expression import sources
 from tokpar.facts.kept_members import kept_members
 from tokpar.facts.members import SURROGATES
 from tokpar.facts.reader import parse_expression
+from tokpar.facts.tables import Ranges
 
 _WIDE = "utf-32-le"
 _RECORDS, _SURE, _DEAD, _CLOSED = 1, 2, 4, 8
@@ -169,7 +170,9 @@ class TokenSplitter:
 def machine_for(pattern: str) -> Machine:
     """The machine of a Split. UnsupportedPatternError if it cannot be built."""
     tree = parse_expression(pattern, "regex")
-    symbols = alphabet({**kept_members(sources(tree), "regex")})
+    classes: dict[Hashable, Ranges] = {}
+    classes.update(kept_members(sources(tree), "regex").items())
+    symbols = alphabet(classes)
     symbol_of = symbols.symbol_of.copy()
     low, high = SURROGATES
     symbol_of[low : high + 1] = 0  # they never come: no symbol of their own

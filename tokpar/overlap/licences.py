@@ -181,7 +181,7 @@ class Licences:
         return self.inside.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
-        """The seam at a place that is a certified cut of the text but for K9, and of each of the two
+        """The seam at a place that is a certified cut (but for K9) of the text, and of each of both
         chunks taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
         if self.refused:
             return None
