@@ -255,19 +255,22 @@ def candidates(text: str, facts: Facts) -> Iterator[Seam]:
         family = tables.families[facts.family or ""]
         if scheme == "regex":
             yield Seam(p, "K1", "20", witness(family.name, "non-space", "space"))
+            for start in range(p % 3, p, 3):
+                yield Seam(p, "K2", "22", (("family", family.name), ("run", start)))
             named, own = ("family", family.name), "42" if len(facts.patterns) > 1 else "40"
             for left, right in product((1, 2, 3), (1, 2)):
                 yield Seam(p, "K10", own, (named, ("left", left), ("right", right)))
             for anchor in range(p):
                 yield Seam(p, "K10", "44", (named, ("anchor", anchor), ("right", 1)))
-            continue
-        yield Seam(p, "K3", "4.8", witness(family.name, "any", "space"))
+        else:
+            yield Seam(p, "K3", "4.8", witness(family.name, "any", "space"))
         for left in {text[p - 1], text[p - 1].lower()[-1], " "}:
             for right in {text[p], text[p].lower()[0], " "}:
                 pair = tables.class_of(left, family), tables.class_of(right, family)
                 theorem = family.pairs.get(pair)  # type: ignore[arg-type]
                 if theorem is not None:
-                    yield Seam(p, "K3", theorem, witness(family.name, *map(str, pair)))
+                    rule: Any = "K1" if scheme == "regex" else "K3"
+                    yield Seam(p, rule, theorem, witness(family.name, *map(str, pair)))
 
 
 def licensed(text: str, facts: Facts) -> list[Seam]:

@@ -13,9 +13,9 @@ import numpy as np
 from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
 
 _Made = TypeVar("_Made")
-Rule = Literal["K1", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
+Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
-CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K3", "K9", "K10")
+CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9", "K10")
 """Those at which either side may be encoded alone, whatever the other is."""
 Witness = tuple[tuple[str, int | str], ...]
 """What a checker needs to verify a seam: (name, value) pairs."""

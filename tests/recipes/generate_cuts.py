@@ -1,8 +1,8 @@
-"""Writes the frozen tables again, or compares: `python -m tests.recipes.generate_cuts`.
+"""Writes the tables of ``tokpar/cuts`` again, or compares: `python -m tests.recipes.generate_cuts`.
 
-atoms.json asks the real engines (needs regex, tiktoken and tokenizers); contexts.json follows from
-the stored atoms by `contexts.decide` alone, families.json from the recipes; the windows of each
-family (`windows.py`) ask the engines again.
+atoms.json asks the real engines (needs regex, tiktoken and tokenizers); families.json follows
+from the stored atoms by `contexts.decide` alone; the windows of each family (`windows.py`) ask the
+engines again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tests.recipes.known import SHARED, SINGLES
 from tests.recipes.pattern import Alt, Atom, Chars, char_sets, parse, walk
-from tests.recipes.stored import CONTEXTS
 from tokpar.facts.tables import WHITESPACE, Ranges, merged
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
@@ -149,7 +148,7 @@ def digit_phase(stages: tuple[Alt, ...], digits: frozenset[str]) -> int | None:
 
 
 def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
-    """The contexts.json entry of one recipe."""
+    """The families.json entry of one recipe."""
     contexts, phase = decide_recipe(recipe, atoms)
     classes = {name: list(members) for name, members in recipe.classes.items()}
     listed = sorted(atom for members in classes.values() for atom in members)
@@ -205,7 +204,7 @@ def _theorem(recipe: Recipe, left: str, right: str) -> str:
 
 
 def stated_family(stated: Stated) -> dict[str, Any]:
-    """The contexts.json entry of a pair-local pre-tokenizer."""
+    """The families.json entry of a pair-local pre-tokenizer."""
     return {
         "sources": [],
         "classes": {name: list(atoms) for name, atoms in stated.classes.items()},
@@ -225,26 +224,10 @@ def atoms_text(atoms: Iterable[Atom]) -> str:
     return f'{{"atoms": {{\n{body}\n}},\n"provenance": {json.dumps(provenance)}}}\n'
 
 
-def contexts_text(atoms: tuple[Atom, ...]) -> str:
-    """contexts.json: all that is decided."""
+def families_text(atoms: tuple[Atom, ...]) -> str:
+    """families.json, indented two deep with one table row per line."""
     families = {recipe.name: make_family(recipe, atoms) for recipe in RECIPES}
-    return _families_text(families | {stated.name: stated_family(stated) for stated in STATED})
-
-
-def families_text() -> str:
-    """families.json: how regexes are spelled, and the pairs of those that are none."""
-    families: dict[str, dict[str, Any]] = {
-        recipe.name: {"sources": sources_of(recipe), "universal": recipe.universal}
-        for recipe in RECIPES
-    }
-    for stated in STATED:
-        whole = stated_family(stated)
-        families[stated.name] = {key: whole[key] for key in ("classes", "pairs")}
-    return _families_text(families)
-
-
-def _families_text(families: Mapping[str, Mapping[str, Any]]) -> str:
-    """Indented two deep with one table row per line."""
+    families |= {stated.name: stated_family(stated) for stated in STATED}
     blocks = []
     for name, family in families.items():
         fields = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in family.items()]
@@ -281,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     atoms = make_atoms()
     differing = []
-    made = {ATOMS: atoms_text(atoms), CONTEXTS: contexts_text(atoms), FAMILIES: families_text()}
+    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(atoms)}
     made |= {WINDOWS / f"{r.name}.json": windows.text(sources_of(r), atoms) for r in RECIPES}
     for path, text in made.items():
         if not check:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tokpar.facts.tables import Ranges, Spelling, load_atoms, merged, range_class
 
-CONTEXTS = Path(__file__).with_name("contexts.json")
+FAMILIES = Path(__file__).parents[2] / "tokpar" / "data" / "tables" / "families.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def _atom_of() -> Mapping[str, str]:
 @cache
 def load_stored() -> Mapping[str, Stored]:
     """All families by name."""
-    entries = json.loads(CONTEXTS.read_text(encoding="utf-8"))["families"]
+    entries = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"]
     return {name: _stored(name, entry) for name, entry in entries.items()}
 
 

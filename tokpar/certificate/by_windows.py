@@ -68,7 +68,7 @@ class Proved:
         """Why the cut behind these items, before this text, is not proved, or None."""
         if here is None:
             return "no window"
-        return self._checker.refusal(here, self._symbols(right))
+        return self._checker.refusal_behind(here, self._symbols(right))
 
     def _symbols(self, text: str) -> list[int]:
         symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
@@ -122,10 +122,6 @@ class ByWindows:
         self._require_apart(p - before, p + behind)
         here = proved.behind(self._image(p - before, p))
         self._require_certain(proved, here, p, behind)
-
-    def require_pair(self, family: str, p: int) -> None:
-        """Return if the two characters around a place prove a cut there."""
-        self._require_pair(self._proved("family", family), p)
 
     def _require_pair(self, proved: Proved, p: int) -> None:
         before, after = self._ground.neighbours(p)

@@ -21,8 +21,8 @@ from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
-_RULES = ("K1", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
-_CERTAIN = ("K1", "K3", "K9", "K10")
+_RULES = ("K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
+_CERTAIN = ("K1", "K2", "K3", "K9", "K10")
 _MOST = 1 << 62
 _SIDES: dict[object, tuple[str, str]] = {
     ("K1", "20"): ("non-space", "space"),

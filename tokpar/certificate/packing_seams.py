@@ -17,7 +17,7 @@ from tokpar.types import Rule, Seam
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
 Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
 """A licence without its numbers: None stands for one."""
-_KNOWN_RULES = (None, "K1", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
+_KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
 
 
 def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:

@@ -6,6 +6,7 @@ in spaces.py.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import cached_property
@@ -15,9 +16,9 @@ from tokpar.certificate.answers import Answers
 from tokpar.certificate.edges import Edges
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.inside import Inside
-from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES
+from tokpar.certificate.normalizers import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
 from tokpar.certificate.spaces import Spaces
-from tokpar.certificate.tables import SPACES, Family
+from tokpar.certificate.tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.word import Words
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Seam, Witness
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
 _OF_WINDOWS = {("K10", "40"), ("K10", "42")}
-_OF_PAIRS = {("K1", "20"), ("K3", "4.8"), *_OF_WINDOWS}
+_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8"), *_OF_WINDOWS}
 _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
     **dict.fromkeys([(*key, _UNIVERSAL) for key in _OF_WINDOWS], KEEP_NON_SPACES),
@@ -45,8 +46,15 @@ class Judge:
 
     def __init__(self, ground: Ground, answers: Answers | None = None) -> None:
         self._ground = ground
+        self._digits_until: dict[int, int] = {}
+        plain = not ground.facts.normalizers
+        self._digits = ground.tables.digit_run if plain else re.compile("[0-9]*")
         self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
             ("K1", "20"): self._universal,
+            ("K1", "18"): self._pair,
+            ("K1", "19"): self._pair,
+            ("K1", "21"): self._pair,
+            ("K2", "22"): self._digit_phase,
             ("K3", "4.8"): self._pair_local,
             ("K3", "6.4"): self._absorb,
             **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], self._window),
@@ -78,26 +86,31 @@ class Judge:
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 
     def require_characters(self, seam: Seam) -> None:
-        """What a rule of K1, K3 or K10 asks for, but for added tokens around the place."""
+        """What a rule of K1 to K3 asks for, but for added tokens around the place."""
         self._rules[str(seam.rule), seam.theorem](seam)
 
     def _require_cut(self, position: int) -> None:
-        """The two characters at a place license a cut there, by K1 or K10."""
-        family = self._ground.family(self._ground.facts.family).name
+        """Some K1 rule holds at a place."""
+        ground = self._ground
+        family = ground.family(ground.facts.family)
         try:
             self._universal(Seam(position, "K1", "20", _names(family, *_UNIVERSAL)))
         except RefusedError:
-            self._by_windows.require_pair(family, position)
-        self._ground.require_added_safe(position)
+            before, after = ground.neighbours(position)
+            found = ground.class_of(before, family), ground.class_of(after, family)
+            theorem = family.pairs.get(found, "none")
+            self._pair(Seam(position, "K1", theorem, _names(family, *found)))
+        ground.require_added_safe(position)
 
     def _universal(self, seam: Seam) -> None:
-        """Theorem 20: a non-space, then a space that is no line end."""
+        """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
         ground = self._ground
         self._require_scheme("regex")
         name, left, right = witness_values(seam, "family", "left", "right")
         family = ground.family(name)
-        named = (left, right) == _UNIVERSAL
-        require(named, "witness", f"expected {_UNIVERSAL}, got {(left, right)}")
+        if (left, right) != _UNIVERSAL:
+            self._pair(seam)
+            return
         claimed = family.universal in ("not_newline", "any")
         require(claimed, "witness", f"no universal cut is claimed for {name!r}")
         before, after = self._sides_of_universal(seam.position)
@@ -113,6 +126,14 @@ class Judge:
         require(sure, "normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
         return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
 
+    def _pair(self, seam: Seam) -> None:
+        """Theorems 18, 19, 21: two character classes that the family's table lists."""
+        self._require_scheme("regex")
+        family = self._ground.family(witness_values(seam, "family", "left", "right")[0])
+        before, after = self._ground.neighbours(seam.position)
+        self._require_listed(seam, family, before, after)
+        self._ground.require_prefix_safe(after)
+
     def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
         _, *named = witness_values(seam, "family", "left", "right")
         left, right = self._ground.class_of(before, family), self._ground.class_of(after, family)
@@ -121,6 +142,52 @@ class Judge:
         listed = family.pairs.get((left, right))
         under = f"{left}|{right} in {family.name} is listed under {listed}"
         require(listed == seam.theorem, "theorem", under)
+
+    def _digit_phase(self, seam: Seam) -> None:
+        """Theorem 22: three (or a multiple) digits after the start of a run of digits.
+
+        What follows the place does not matter: a digit continues the run in phase, anything else
+        ends it where its last group of three is complete (0'.9).
+        """
+        ground, text, stop = self._ground, self._ground.text, seam.position
+        self._require_scheme("regex")
+        name, start = witness_values(seam, "family", "run")
+        family = ground.family(name)
+        in_threes = family.digit_phase == 3
+        require(in_threes, "witness", f"digits are not cut in threes in {name!r}")
+        if type(start) is not int or not 0 <= start < stop:
+            raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
+        count = stop - start
+        require(count % 3 == 0, "context", f"{count} digits are no groups of three")
+        if start and not _is_no_digit(text[start - 1], ground.tables):
+            raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
+        self._require_digits(start, stop)
+        apart = self._digit_edged is None
+        require(apart, "added token", f"{self._digit_edged!r} may match inside the run")
+        if ground.facts.normalizers:
+            kinds = {stage.kind for stage in ground.facts.normalizers}
+            known = kinds <= KEEP_ASCII_SPACES
+            require(known, "normalizer", "digits are not judged under these normalizers")
+            ascii_edges = all(map(is_ascii_fixed, text[max(0, start - 1) : start] + text[stop]))
+            require(ascii_edges, "normalizer", "both neighbours of the digits must be ASCII")
+        ground.require_prefix_safe(text[stop])
+
+    def _require_digits(self, start: int, stop: int) -> None:
+        known = self._digits_until.get(start, start)
+        if known < stop:
+            match = self._digits.match(self._ground.text, known, stop)
+            assert match is not None
+            known = self._digits_until[start] = match.end()
+        require(known >= stop, "context", f"the character at {known} is not surely a digit")
+
+    @cached_property
+    def _digit_edged(self) -> str | None:
+        """The content of an added token that begins or ends with what may be a digit, or None."""
+        for token in self._ground.facts.added_tokens:
+            ends = token.content[:1] + token.content[-1:]
+            if not all(_is_no_digit(char, self._ground.tables) for char in ends):
+                return token.content
+        return None
 
     def _pair_local(self, seam: Seam) -> None:
         """Section 4.8: BERT and Metaspace look at two characters only."""
@@ -222,5 +289,10 @@ def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
     return kinds == ["Prepend", "Replace"] and settings in (wanted, _AS_STORED)
 
 
-def _names(family: str, left: str, right: str) -> Witness:
-    return ("family", family), ("left", left), ("right", right)
+def _names(family: Family, left: str, right: str) -> Witness:
+    return ("family", family.name), ("left", left), ("right", right)
+
+
+def _is_no_digit(char: str, tables: Tables) -> bool:
+    """In the frozen set, and no number there."""
+    return tables.atom_of(char) not in (None, *NUMBERS)

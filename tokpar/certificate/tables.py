@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +20,18 @@ SPACES = frozenset(
     "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 """The 25 code points every engine takes for white space (theorem 20)."""
+NUMBERS = ("ascii_digit", "N")
 
 
 @dataclass(frozen=True)
 class Family:
-    """One pre-tokenizer family; of those that look at two characters only, which pairs of character
-    classes may be cut, and by what proof."""
+    """One pre-tokenizer family: which pairs of character classes may be cut, and by what proof."""
 
     name: str
     sources: frozenset[tuple[str, tuple[str, ...]]]
     class_of_atom: Mapping[str, str]
     pairs: Mapping[tuple[str, str], str]
+    digit_phase: int | None
     universal: str | None
 
 
@@ -40,6 +42,12 @@ class Tables:
 
     ranges: tuple[tuple[int, int, str], ...]
     families: Mapping[str, Family]
+
+    @functools.cached_property
+    def digit_run(self) -> re.Pattern[str]:
+        """Any number of characters that are surely ``\\p{N}``."""
+        spans = [f"{chr(low)}-{chr(high)}" for low, high, name in self.ranges if name in NUMBERS]
+        return re.compile("[" + "".join(spans) + "]*")
 
     def atom_of(self, char: str) -> str | None:
         """Name of the atom a character lies in, or None outside the frozen set."""
@@ -106,5 +114,6 @@ def _family(name: str, record: Mapping[str, Any]) -> Family:
             for left, row in record.get("pairs", {}).items()
             for right, theorem in row.items()
         },
+        digit_phase=record.get("digit_phase"),
         universal=record.get("universal"),
     )

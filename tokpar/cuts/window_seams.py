@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,8 +40,10 @@ LEFT, RIGHT = 8, 8
 """Characters of a window on either side of its cut, at most."""
 NEAR, FAR = 1 << 10, 1 << 16
 """How far back the anchor of a window may be, code points: where little is to be read, and else."""
-_LEAST, _MOST = 1 << 8, 1 << 14
+_FEW, _MOST = 1 << 6, 1 << 12
 
+Anchored = tuple[int, int]
+"""Where what is known of the text before a place is read from, and the left set there."""
 Stretch = tuple[int, SymbolArray, SymbolArray]
 """Where it begins in the text, its symbols, and what the pairs of them tell."""
 
@@ -82,16 +85,20 @@ class WindowSeams:
     def find(self, text: str, start: int, stop: int, after: Seam | None = None) -> Seam | None:
         """A seam in [start, stop), code points, one of the first. `after`: an earlier seam, whose
         anchor may be that of this one, too, however far it is."""
-        size, far = _LEAST, FAR
+        far = FAR
+        for p in self._next_pairs(text, start, min(start + _FEW, stop)):
+            seam = self.at(text, p)
+            if seam is not None:
+                return seam
         while start < stop:
-            end = min(start + size, stop)
+            end = min(start + _MOST, stop)
             if after is not None and after.theorem == "44":
                 far = max(FAR, end - int(dict(after.witness)["anchor"]))
             for p in self._candidates(text, start, end, far):
                 seam = self.at(text, p, far)
                 if seam is not None:
                     return seam
-            start, size = end, min(4 * size, _MOST)
+            start = end
         return None
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
@@ -102,6 +109,15 @@ class WindowSeams:
                 if seam is not None:
                     return seam
         return None
+
+    def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Places of [start, stop) that a pair of characters most likely certifies: what normalizers
+        make of them is not asked. For a few places this is quicker than by arrays."""
+        pairs = self.finder.pair_bytes
+        symbols = self.finder.few_symbols(text[start - 1 : stop])
+        for p, (left, right) in enumerate(pairwise(symbols), start):
+            if pairs[left + 256 * right] == SURE:
+                yield p
 
     def _candidates(self, text: str, start: int, stop: int, far: int) -> Iterator[int]:
         """Places that a pair of characters certifies, then wider windows, then an anchor, added
@@ -157,72 +173,59 @@ class WindowSeams:
             return self._seam(p, self.theorem, (("left", 1), ("right", 1)))
         if self.normalized.moves:
             return None
-        return self._by_window(text, p) or self._by_anchor(text, p, far)
+        anchored = self._anchored(text, p, far)
+        seam = self._by_window(text, p, anchored)
+        return self._by_anchor(text, p, anchored) if seam is None and anchored else seam
 
-    def _by_window(self, text: str, p: int) -> Seam | None:
+    def _by_window(self, text: str, p: int, anchored: Anchored | None) -> Seam | None:
+        """The narrowest window; if not even what is read from an anchor makes the cut certain, none
+        that begins behind the anchor does."""
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, min(p, LEFT), behind)
-        symbols = self.finder.symbols(image).tolist()
-        found = []
+        symbols, rows = self.finder.few_symbols(image), self.finder.left_rows
+        beside, found, least = symbols[at:], [], 1
+        if anchored is not None and not self.finder.needed(anchored[1], beside):
+            least = p - anchored[0] + 1
         for left in range(1, at + 1):
             if symbols[at - left] == self.finder.size:
                 break
+            if left < least:
+                continue
             held = EVERYWHERE
             for c in symbols[at - left : at]:
-                held = self.finder.left_rows[held][c]
-            right = self._right(held, symbols[at:])
-            if right is not None:
+                held = rows[held][c]
+            right = self.finder.needed(held, beside)
+            if right:
                 found.append((left + right, left, right))
         for _, left, right in sorted(found):
             if self._apart(text, p - left, p + right):
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
 
-    def _by_anchor(self, text: str, p: int, far: int) -> Seam | None:
+    def _by_anchor(self, text: str, p: int, anchored: Anchored) -> Seam | None:
         """Theorem 44: all is read from a cut before `p` that a pair certifies, or the beginning."""
-        anchored = self._anchored(text, p, far)
-        if anchored is None:
-            return None
         anchor, held = anchored
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, 1, behind)
-        right = self._right(held, self.finder.symbols(image[at:]).tolist())
-        if right is None or not self._apart(text, max(0, anchor - 1), p + right):
+        right = self.finder.needed(held, self.finder.few_symbols(image[at:]))
+        if not right or not self._apart(text, max(0, anchor - 1), p + right):
             return None
         return self._seam(p, "44", (("anchor", anchor), ("right", right)))
 
-    def _anchored(self, text: str, p: int, far: int) -> tuple[int, int] | None:
+    def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
         """The last cut before `p`, no more than `far`, that a pair certifies, or the beginning of
         the text, and the left set that is read from there."""
-        reach = 16
+        reach = 2
         while reach < far:
             reach = min(8 * reach, far)
             image, at = self.normalized.around(text, p, min(p, reach), 0)
-            symbols = self.finder.symbols(image[:at])
-            sure = np.flatnonzero(pair_status(self.finder, symbols) == SURE)
-            if len(sure):
-                anchor = p - at + int(sure[-1]) + 1
-            elif at == p and not self.facts.prefix_space:
-                anchor = 0
-            elif at < min(p, reach):
-                return None
-            else:
+            start = self.finder.last_sure(image[:at])
+            if not start and (at < p or self.facts.prefix_space):
+                if at < min(p, reach):
+                    return None
                 continue
-            read = symbols[anchor - (p - at) :]
-            if not len(read) or self.finder.size in read:
-                return None
-            return anchor, int(behind_each(self.finder, BEGIN, read)[-1])
-        return None
-
-    def _right(self, held: int, symbols: list[int]) -> int | None:
-        """How many of these symbols behind a cut make it certain, from this left set on."""
-        tables = self.finder.tables
-        threats = int(tables.cut[held, symbols[0]]) if symbols else 0
-        for k in range(1, len(symbols) + 1):
-            if tables.certain[threats]:
-                return k
-            if k < len(symbols):
-                threats = int(tables.right[threats, symbols[k]])
+            held = self.finder.behind(BEGIN, image[start:at])
+            return None if held is None else (p - at + start, held)
         return None
 
     def _apart(self, text: str, start: int, stop: int) -> bool:

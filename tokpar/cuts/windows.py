@@ -29,6 +29,7 @@ REFUTED = 0
 """The threat set of a cut that is certainly wrong."""
 NEVER, OPEN, SURE = 0, 1, 2
 """What two characters tell of the cut between them: no window certifies it, some do, they do."""
+_FEW = 64
 _RUN = re.compile(rb"(.)\1*", re.DOTALL)
 
 
@@ -72,12 +73,58 @@ class WindowFinder:
 
     def pair(self, left: str, right: str) -> int:
         """What two characters tell of the cut between them."""
-        symbol_of = self.symbol_of
-        return self._pairs[int(symbol_of[ord(left)]) + 256 * int(symbol_of[ord(right)])]
+        symbol_of = self.symbol_bytes
+        return self.pair_bytes[symbol_of[ord(left)] + 256 * symbol_of[ord(right)]]
+
+    def few_symbols(self, text: str) -> list[int]:
+        """As `symbols`, of a short text, one character at a time."""
+        symbol_of = self.symbol_bytes
+        return [symbol_of[ord(char)] for char in text]
 
     @cached_property
-    def _pairs(self) -> bytes:
+    def pair_bytes(self) -> bytes:
+        """`pairs`, for looking up one at a time."""
         return self.pairs.tobytes()
+
+    @cached_property
+    def symbol_bytes(self) -> bytes:
+        """`symbol_of`, for looking up one at a time."""
+        return self.symbol_of.tobytes()
+
+    def last_sure(self, text: str) -> int:
+        """The last place in a text that two characters certify, or 0."""
+        if len(text) > _FEW:
+            sure = np.flatnonzero(pair_status(self, self.symbols(text)) == SURE)
+            return int(sure[-1]) + 1 if len(sure) else 0
+        pairs, symbols = self.pair_bytes, self.few_symbols(text)
+        places = range(len(symbols) - 1, 0, -1)
+        return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
+
+    def behind(self, held: int, text: str) -> int | None:
+        """The left set behind a text, read from the set `held`; None if nothing is known of one of
+        its characters, or there is none."""
+        if len(text) > _FEW:
+            read = self.symbols(text)
+            return None if self.size in read else int(behind_each(self, held, read)[-1])
+        symbols = self.few_symbols(text)
+        if not symbols or self.size in symbols:
+            return None
+        for c in symbols:
+            held = self.left_rows[held][c]
+        return held
+
+    def needed(self, held: int, symbols: list[int]) -> int:
+        """How many of these symbols behind a cut make it certain, from this left set on; 0 if all
+        of them do not."""
+        _, cut, right, certain = self._rows
+        threats = cut[held][symbols[0]] if symbols else REFUTED
+        for k in range(1, len(symbols) + 1):
+            if certain[threats]:
+                return k
+            if threats == REFUTED or k == len(symbols):
+                return 0
+            threats = right[threats][symbols[k]]
+        return 0
 
     @cached_property
     def possible(self) -> BoolArray:
@@ -91,8 +138,13 @@ class WindowFinder:
     @cached_property
     def left_rows(self) -> list[list[int]]:
         """`left` as lists, for reading one character at a time."""
-        rows: list[list[int]] = self.tables.left.tolist()
-        return rows
+        return self._rows[0]
+
+    @cached_property
+    def _rows(self) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[bool]]:
+        tables = self.tables
+        left, cut, right = (each.tolist() for each in (tables.left, tables.cut, tables.right))
+        return left, cut, right, tables.certain.tolist()
 
 
 def window_finder(decided: Decided) -> WindowFinder:
