@@ -112,7 +112,7 @@ def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
         if not certifiable:
             continue
         horizon = unfinished.horizon(text)
-        seam = unfinished.last_cut(text, tried, horizon)
+        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(text, tried, horizon)
         if seam is None:
             tried = max(tried, horizon)
             continue

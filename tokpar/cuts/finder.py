@@ -110,6 +110,12 @@ class CutFinder:
         pair = self._pairs.at(text, p) if self._pairs is not None else None
         return self._space(text, p) or pair or self._find_unjoined(text, p, p + 1)
 
+    def certify_pair(self, text: str, p: int) -> Seam | None:
+        """The same where the two characters at the sides of `p` license it in any text."""
+        if not 0 < p < len(text) or self.windows is None:
+            return None
+        return self._space(text, p) or self.windows.at(text, p, far=0)
+
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts, each the first that is `size` code points or more behind the one before;
         assumes refusal_for() is None."""

@@ -43,7 +43,7 @@ class Machine:
     belongs to reading that symbol there.
 
     `after`: the next state. `signs`: what is known then; a match ends before the character
-    (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no match can end later than those
+    (`_RECORDS`), one ends behind it or later whatever follows (`_SURE`), no match can end later than those
     seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends where
     the text does. `symbol_of`: uint8, (0x110000,)."""
 
@@ -188,7 +188,7 @@ def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
 
 
 def _flattened(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
-    sure = [all(row) for row in states.hit]
+    sure = [not avoided for avoided in states.avoid]
     closed = [not any(states.live[q] for q in row) for row in states.target]
     after: list[int] = []
     signs: list[int] = []

@@ -161,7 +161,7 @@ class WindowSeams:
 
     def at(self, text: str, p: int, far: int = NEAR) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or by an
-        anchor at most `far` before it."""
+        anchor at most `far` before it; with `far` 0 by its two characters alone."""
         if self.facts.prefix_space and text[p] != " ":
             return None
         sides = self.normalized.context(text, p)
@@ -171,7 +171,7 @@ class WindowSeams:
             return None
         if known == SURE:
             return self._seam(p, self.theorem, (("left", 1), ("right", 1)))
-        if self.normalized.moves:
+        if self.normalized.moves or not far:
             return None
         anchored = self._anchored(text, p, far)
         seam = self._by_window(text, p, anchored)
