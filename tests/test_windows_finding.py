@@ -17,9 +17,9 @@ from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tests.window_cuts import all_cuts, window_cuts
 from tokpar.cuts.windows import WindowFinder, window_finder
-from tokpar.facts.decided import Decided
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.facts.stored_windows import Decided
 from tokpar.facts.windows import Windows
 
 PATTERNS = {

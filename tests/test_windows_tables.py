@@ -16,9 +16,9 @@ from tests.window_cuts import all_cuts, anchored_cuts
 from tokpar.certificate.by_windows import _stored
 from tokpar.certificate.windows import ANYWHERE
 from tokpar.cuts.windows import SURE, WindowFinder, window_finder
-from tokpar.facts.decided import Decided, stored_windows
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.facts.stored_windows import Decided, stored_windows
 from tokpar.facts.tables import Spelling, load_atoms, load_families, merged
 from tokpar.facts.windows import Windows
 

@@ -16,7 +16,7 @@ from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
-from tokpar.facts.tables import WHITESPACE, Family, family_named, range_class
+from tokpar.facts.tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
@@ -49,13 +49,19 @@ class CutFinder:
         known = self.family is not None or self.facts.scheme in ("dummy", "spaces")
         if not known and (self.facts.family is not None or self.facts.scheme != "regex"):
             return f"no cut table is known by the name of {self.facts.family!r}"
-        if self.facts.scheme == "regex" and isinstance(self._windows, str):
+        if self.facts.scheme == "regex" and not self._stored and isinstance(self._windows, str):
             return self._windows
         if self.facts.scheme not in ("bert", "spaces") and self.normalized.unsupported:
             return f"nothing is proved about its normalizer {self.normalized.unsupported}"
         if not self.normalized.tokens_followed:
             return "an added token with normalized=true cannot be followed through its normalizer"
         return None
+
+    @cached_property
+    def _stored(self) -> bool:
+        """The windows of the regex are stored, and need not be read to know that they are there."""
+        spelling = Spelling(self.facts.engine, self.facts.patterns)
+        return self.family is not None and spelling in self.family.sources
 
     @cached_property
     def _windows(self) -> WindowSeams | str:
@@ -105,10 +111,12 @@ class CutFinder:
             return None
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
-        if self.windows is not None:
-            return self._space(text, p) or self.windows.at(text, p)
-        pair = self._pairs.at(text, p) if self._pairs is not None else None
-        return self._space(text, p) or pair or self._find_unjoined(text, p, p + 1)
+        found = self._space(text, p)
+        if found is None and self.windows is not None:
+            return self.windows.at(text, p)
+        if found is None and self._pairs is not None:
+            found = self._pairs.at(text, p)
+        return found or self._find_unjoined(text, p, p + 1)
 
     def certify_pair(self, text: str, p: int) -> Seam | None:
         """The same where the two characters at the sides of `p` license it in any text."""
@@ -156,9 +164,9 @@ class CutFinder:
     def _find_context(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
         if self.refusal is not None:
             return None
-        if self.windows is not None:
-            return self._find_space(text, lo, hi) or self.windows.find(text, lo, hi, after)
         found = self._find_space(text, lo, hi)
+        if found is None and self.windows is not None:
+            return self.windows.find(text, lo, hi, after)
         if found is None and self._pairs is not None:
             found = self._pairs.find(text, lo, hi)
         return found or self._find_unjoined(text, lo, hi)

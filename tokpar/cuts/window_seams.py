@@ -30,9 +30,7 @@ from tokpar.cuts.windows import (
     settle,
     window_finder,
 )
-from tokpar.facts.decided import decided, splits_of
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.splits import decide_windows
+from tokpar.facts.stored_windows import Decided, stored_windows
 from tokpar.facts.tables import WHITESPACE
 from tokpar.types import Facts, Seam, Witness
 
@@ -247,15 +245,28 @@ def window_seams(
     facts: Facts, added: AddedTokenGuard, normalized: NormalizerGuard
 ) -> WindowSeams | str:
     """The K10 seams of these facts, or why there are none."""
-    found = decided(facts)
+    found = _decided(facts)
     if isinstance(found, str):
         return found
     return WindowSeams(facts, added, normalized, window_finder(found), found.proof)
 
 
+def _decided(facts: Facts) -> Decided | str:
+    if facts.family is not None:
+        found = stored_windows(facts.family, facts.engine, facts.patterns)
+        return found or f"no windows of {facts.family!r} are known for its engine and patterns"
+    from tokpar.facts.decided import decided  # known families do without
+
+    return decided(facts)
+
+
 def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
     """Texts (before, behind) around the window at `p` with which the cut there would be wrong: why
     no window certifies it. None where one does, or no pattern was decided."""
+    from tokpar.facts.decided import splits_of
+    from tokpar.facts.expression import UnsupportedPatternError
+    from tokpar.facts.splits import decide_windows
+
     if facts.scheme != "regex" or not facts.patterns or not 0 < p < len(text):
         return None
     try:

@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.facts.decided import Decided, stored_windows
+from tokpar.facts.stored_windows import Decided, WindowTables, stored_windows
 from tokpar.facts.tables import recognise
-from tokpar.facts.windows import WindowTables
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]

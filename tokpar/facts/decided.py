@@ -1,35 +1,19 @@
-"""The windows of a tokenizer's pattern: stored for known families, decided for others when they are
-first asked for; and what proves them to a checker."""
+"""The windows of a pattern of no known family, decided when they are first asked for, and what
+proves them to a checker."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from tokpar.facts.alphabet import SymbolArray
 from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.members import CODE_POINTS
 from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.tables import load_atoms, load_windows
+from tokpar.facts.stored_windows import Decided
 from tokpar.facts.window_proof import prove_windows
-from tokpar.facts.windows import Windows, WindowTables
+from tokpar.facts.windows import Windows
 from tokpar.types import Facts
-
-
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """The windows of a pattern. `symbol_of` (0x110000,) uint8; the symbol `size` is a code point
-    about which nothing is known. `proof`: where checkers find what proves them; the name of a
-    family, or the sha256, in hex, of what was handed over (`Facts.proofs`)."""
-
-    symbol_of: SymbolArray
-    size: int
-    tables: WindowTables
-    proof: tuple[str, str]
 
 
 def decided(facts: Facts) -> Decided | str:
@@ -38,9 +22,6 @@ def decided(facts: Facts) -> Decided | str:
 
 
 def _decided(facts: Facts) -> Decided | str:
-    if facts.family is not None:
-        found = stored_windows(facts.family, facts.engine, facts.patterns)
-        return found or f"the windows of {facts.family!r} are of other patterns, or engines"
     if not facts.patterns:
         return "no pattern of its pre-tokenizer is known"
     try:
@@ -57,26 +38,6 @@ def _decided(facts: Facts) -> Decided | str:
 def splits_of(facts: Facts) -> list[SplitStage]:
     """The row of Splits that these facts name."""
     return [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
-
-
-@lru_cache(maxsize=16)
-def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decided | None:
-    """The windows of a family as `engine` runs these patterns, of the frozen code points; None if
-    it is not known so."""
-    for entry in load_windows(family):
-        if {"engine": engine, "patterns": [*patterns]} in entry["sources"]:
-            break
-    else:
-        return None
-    symbol_of = np.full(CODE_POINTS, entry["size"], np.uint8)
-    for name, symbol in entry["symbols"].items():
-        for low, high in load_atoms()[name]:
-            symbol_of[low : high + 1] = symbol
-    for char, symbol in entry["apart"].items():
-        symbol_of[ord(char)] = symbol
-    left, cut, right = (np.array(entry[name], np.int32) for name in ("left", "cut", "right"))
-    tables = WindowTables(left, cut, right, np.array(entry["certain"], np.bool_))
-    return Decided(symbol_of, entry["size"], tables, ("family", family))
 
 
 def written_proof(facts: Facts, windows: Windows) -> str:
