@@ -21,6 +21,7 @@ from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.cuts.window_seams import WindowSeams
+from tokpar.cuts.windows import WindowFinder
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.types import Seam
@@ -54,12 +55,12 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
         WindowSeams, "at", 'self.facts.prefix_space and text[p] != " "', "False", Case(prefix=True),
     ),
     "a prefix at the beginning": (
-        WindowSeams, "_anchored", "at == p and not self.facts.prefix_space", "at == p",
+        WindowSeams, "_anchored", "(at < p or self.facts.prefix_space)", "at < p",
         Case((r"aa|a |[\s\S]",), prefix=True, atoms=("a", "a", " ")),
     ),
     "tokens across": (WindowSeams, "at", "if not safe:", "if False:", Case()),
     "an anchor anywhere": (
-        WindowSeams, "_anchored", "sure[-1]) + 1", "sure[-1]) + (2 if at > sure[-1] + 2 else 1)",
+        WindowFinder, "last_sure", "== SURE), 0)", "!= NEVER), 0)",
         DIGITS,
     ),
     "a wide window in a row": (
@@ -78,7 +79,7 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
         Case((r"a ?|[\s\S]",), atoms=("a", " ", "b", "1")),
     ),
     "a threat that may go": (
-        WindowSeams, "_right", "if tables.certain[threats]:", "if self.finder.possible[threats]:",
+        WindowFinder, "needed", "if certain[threats]:", "if self.possible[threats]:",
         Case(),
     ),
     "another theorem": (WindowSeams, "theorem", "== 1", "!= 1", ROW),

@@ -101,19 +101,21 @@ class CutFinder:
         """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
         if not 0 < p < len(text):
             return None
-        found = self.certify_context(text, p) or self.edges.certify(text, p)
-        return found or (self.windows.far(text, p) if self.windows is not None else None)
+        return self._in_context(text, p, far=True) or self.edges.certify(text, p)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
         """The same by rules K1, K3 and K10 alone, of which K10 looks at 1,024 code points before
         `p` and `windows.ahead` behind it, the others at nothing but what is beside it."""
         if not 0 < p < len(text):
             return None
+        return self._in_context(text, p)
+
+    def _in_context(self, text: str, p: int, far: bool = False) -> Seam | None:
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
         found = self._space(text, p)
         if found is None and self.windows is not None:
-            return self.windows.at(text, p)
+            return self.windows.far(text, p) if far else self.windows.at(text, p)
         if found is None and self._pairs is not None:
             found = self._pairs.at(text, p)
         return found or self._find_unjoined(text, p, p + 1)

@@ -44,8 +44,8 @@ class Machine:
 
     `after`: the next state. `signs`: what is known then; a match ends before the character
     (`_RECORDS`), one ends behind it or later whatever follows (`_SURE`), no match can end later
-    than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends
-    where the text does. `symbol_of`: uint8, (0x110000,)."""
+    than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match
+    ends where the text does. `symbol_of`: uint8, (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int

@@ -171,44 +171,37 @@ class WindowSeams:
             return self._seam(p, self.theorem, (("left", 1), ("right", 1)))
         if self.normalized.moves or not far:
             return None
-        anchored = self._anchored(text, p, far)
-        seam = self._by_window(text, p, anchored)
-        return self._by_anchor(text, p, anchored) if seam is None and anchored else seam
-
-    def _by_window(self, text: str, p: int, anchored: Anchored | None) -> Seam | None:
-        """The narrowest window; if not even what is read from an anchor makes the cut certain, none
-        that begins behind the anchor does."""
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, min(p, LEFT), behind)
-        symbols, rows = self.finder.few_symbols(image), self.finder.left_rows
-        beside, found, least = symbols[at:], [], 1
-        if anchored is not None and not self.finder.needed(anchored[1], beside):
-            least = p - anchored[0] + 1
-        for left in range(1, at + 1):
-            if symbols[at - left] == self.finder.size:
+        symbols = self.finder.few_symbols(image)
+        anchored = self._anchored(text, p, far)
+        right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
+        # what begins behind an anchor tells no more than the anchor
+        least = 1 if anchored is None or right else p - anchored[0] + 1
+        seam = self._by_window(text, p, symbols, at, least)
+        if seam is not None or anchored is None or not right:
+            return seam
+        if not self._apart(text, max(0, anchored[0] - 1), p + right):
+            return None
+        return self._seam(p, "44", (("anchor", anchored[0]), ("right", right)))
+
+    def _by_window(self, text: str, p: int, symbols: list[int], at: int, least: int) -> Seam | None:
+        """The narrowest window with `least` characters or more on the left; `p` lies at `at` of the
+        symbols around it."""
+        rows, found = self.finder.left_rows, []
+        for left in range(least, at + 1):
+            if self.finder.size in symbols[at - left : at]:
                 break
-            if left < least:
-                continue
             held = EVERYWHERE
             for c in symbols[at - left : at]:
                 held = rows[held][c]
-            right = self.finder.needed(held, beside)
+            right = self.finder.needed(held, symbols[at:])
             if right:
                 found.append((left + right, left, right))
         for _, left, right in sorted(found):
             if self._apart(text, p - left, p + right):
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
-
-    def _by_anchor(self, text: str, p: int, anchored: Anchored) -> Seam | None:
-        """Theorem 44: all is read from a cut before `p` that a pair certifies, or the beginning."""
-        anchor, held = anchored
-        behind = min(len(text) - p, self.ahead)
-        image, at = self.normalized.around(text, p, 1, behind)
-        right = self.finder.needed(held, self.finder.few_symbols(image[at:]))
-        if not right or not self._apart(text, max(0, anchor - 1), p + right):
-            return None
-        return self._seam(p, "44", (("anchor", anchor), ("right", right)))
 
     def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
         """The last cut before `p`, no more than `far`, that a pair certifies, or the beginning of
