@@ -60,7 +60,7 @@ MISTAKES: dict[str, tuple[type, str, str, str, Case]] = {
     ),
     "tokens across": (WindowSeams, "at", "if not safe:", "if False:", Case()),
     "an anchor anywhere": (
-        WindowFinder, "last_sure", "== SURE), 0)", "!= NEVER), 0)",
+        WindowFinder, "last_sure", "next((p for", "next((p + 1 for",
         DIGITS,
     ),
     "a wide window in a row": (

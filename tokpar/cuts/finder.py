@@ -293,4 +293,5 @@ def at_pair(seam: Seam) -> bool:
     """The two characters at its sides license the seam, whatever stands around them: U1, or a
     window of two. They do wherever they stand, in every tokenizer of the same regex."""
     sides = tuple(value for _, value in seam.witness[1:])
-    return seam.rule == "K1" or (seam.rule == "K10" and sides in ((1, 1), ("non-space", "space")))
+    window = seam.rule == "K10" and seam.theorem != "44"
+    return seam.rule == "K1" or (window and sides in ((1, 1), ("non-space", "space")))
