@@ -183,7 +183,7 @@ FACTS: dict[str, Callable[[], Facts]] = {
 @pytest.mark.parametrize("name", [*FACTS])
 @pytest.mark.parametrize("tokens", ["none", "specials"])
 def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: str) -> None:
-    """Without a normalizer columns leave only K2 and wide windows to the judge; both say the same."""
+    """Without a normalizer columns leave only K2 and wide windows to the judge: both agree."""
     facts = facts_named(name, tokens)
     for text in (EVERY, DIGITS, "x  a b 1.\n" + EVERY):
         sure, single = compared(text, facts, judged_once)
