@@ -14,8 +14,8 @@ from itertools import product
 import regex
 from hypothesis import strategies as st
 
-from tokpar.facts.machine import Graph
-from tokpar.facts.pattern import Atom
+from tests.recipes.machine import Graph
+from tests.recipes.pattern import Atom
 
 CATEGORIES = {"a": "Ll", "A": "Lu", "1": "N", " ": "Z", "\n": "C", ".": "P"}
 END = ""

@@ -9,6 +9,7 @@ import random
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,11 @@ def candidates(text: str, facts: Facts) -> Iterator[Seam]:
             yield Seam(p, "K1", "20", witness(family.name, "non-space", "space"))
             for start in range(p % 3, p, 3):
                 yield Seam(p, "K2", "22", (("family", family.name), ("run", start)))
+            named, own = ("family", family.name), "42" if len(facts.patterns) > 1 else "40"
+            for left, right in product((1, 2, 3), (1, 2)):
+                yield Seam(p, "K10", own, (named, ("left", left), ("right", right)))
+            for anchor in range(p):
+                yield Seam(p, "K10", "44", (named, ("anchor", anchor), ("right", 1)))
         else:
             yield Seam(p, "K3", "4.8", witness(family.name, "any", "space"))
         for left in {text[p - 1], text[p - 1].lower()[-1], " "}:

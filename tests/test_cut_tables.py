@@ -19,17 +19,16 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tests.conftest import chosen_profile, is_quick
 from tests.patterns_drawn import first_piece
 from tests.recipes import generate_cuts as generate
+from tests.recipes.atoms import stored_atoms
 from tests.recipes.contexts import build, decide
 from tests.recipes.families import GHOSTS, RECIPES, Recipe
-from tokpar.facts.families import stored_atoms
-from tokpar.facts.machine import Graph
-from tokpar.facts.pattern import Atom, UnsupportedPatternError, parse
+from tests.recipes.machine import Graph
+from tests.recipes.pattern import Atom, parse
+from tests.recipes.stored import Stored, load_stored, pair_pattern
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.tables import (
-    Family,
-    family_named,
     load_atoms,
     load_families,
-    pair_pattern,
     range_class,
     recognise,
 )
@@ -51,10 +50,8 @@ GROUP = {
 """DeepSeek: which early stage takes an atom (2 or absent: neither)."""
 
 
-def family(name: str) -> Family:
-    found = family_named(name)
-    assert found is not None
-    return found
+def family(name: str) -> Stored:
+    return load_stored()[name]
 
 
 def pieces(patterns: tuple[str, ...], text: str) -> list[int]:
@@ -138,7 +135,7 @@ def broken_classes(
     return found
 
 
-def listed(found: Family) -> set[tuple[str, ...]]:
+def listed(found: Stored) -> set[tuple[str, ...]]:
     """Everything a family certifies, in the notation of `broken`."""
     return (
         {(left, right) for left, row in found.pairs.items() for right in row}
@@ -407,7 +404,7 @@ def test_pair_local_tables_hold_on_hugging_face(name: str) -> None:
 
 
 def test_the_frozen_set_leaves_out_what_unicode_versions_and_case_folding_move() -> None:
-    frozen = {name: family(name) for name in load_families()}
+    frozen = {name: family(name) for name in load_stored()}
     for char in "\U000125c4\U00016139\u017f\u212a\u2e43\u061d\u00aa\U0001f600\ud800":
         assert [name for name, found in frozen.items() if found.class_of(char)] == []
 
@@ -415,10 +412,10 @@ def test_the_frozen_set_leaves_out_what_unicode_versions_and_case_folding_move()
 def test_all_white_space_and_ascii_is_frozen() -> None:
     spaces = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
     for char in (*map(chr, range(0x80)), *spaces, *map(chr, range(0x2000, 0x200B))):
-        assert all(found.class_of(char) for found in load_families().values())
+        assert all(found.class_of(char) for found in load_stored().values())
 
 
-@pytest.mark.parametrize("name", list(load_families()))
+@pytest.mark.parametrize("name", list(load_stored()))
 def test_pair_pattern_matches_where_class_of_and_pairs_say(name: str) -> None:
     found, rng = family(name), random.Random(name)
     strange = [Atom("strange", "", ((0x100, 0x10FFFF), (0x17F, 0x17F), (0x1F600, 0x1F640)))]

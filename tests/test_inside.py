@@ -69,7 +69,7 @@ TEXTS: dict[str, tuple[str, set[str]]] = {
     "one chinese character": ("中" * N, {"K4", "K5"}),
     "one accented letter": ("é" * N, {"K4", "K5"}),
     "one emoji": ("😀" * N, {"K4", "K5"}),
-    "digits": (drawn("0123456789"), {"K1", "K2"}),
+    "digits": (drawn("0123456789"), {"K1", "K10"}),
     "base64": (BASE64, {"K1"}),
     "thai": (drawn("ภาษาไทยกำเด็กนี้"), {"K1", "K4"}),
     "a giant in english": (ENGLISH * 20 + "x" * N + " " + ENGLISH * 20, {"K5"}),

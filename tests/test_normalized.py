@@ -128,8 +128,8 @@ def test_digits_are_cut_by_threes_as_they_are_certified() -> None:
     digits = finder()
     found = digits.find_each("1" * 40, 1)
     assert [seam.position for seam in found] == list(range(3, 40, 3))
-    assert [seam.rule for seam in found] == ["K2"] * 13
-    assert {dict(seam.witness)["run"] for seam in found} == {0}
+    assert [seam.rule for seam in found] == ["K10"] * 13
+    assert {dict(seam.witness)["anchor"] for seam in found} == {0}
     assert [digits.certify("1" * 40, seam.position) for seam in found] == found
 
 

@@ -274,7 +274,7 @@ def test_the_last_cut_before_a_region_is_one_of_two_characters() -> None:
     inside = inside_of(tokpar.load(part("cl100k_part")))
     text = "some words " + "1" * 60
     rules = [inside.finder.certify(text, place) for place in range(1, len(text))]
-    assert {"K1", "K2"} <= {seam.rule for seam in rules if seam is not None}
+    assert {"K1", "K10"} <= {seam.rule for seam in rules if seam is not None}
     place = inside.last_cut(text, 1, len(text))
     assert place is not None
     seam = inside.finder.certify(text, place)

@@ -23,7 +23,7 @@ from tokpar.cuts.added import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.online import PatternSplitter, TokenSplitter, machine_for, splitters
 from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.tables import load_families
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, Facts, NormalizerStage
@@ -117,16 +117,22 @@ FLAGS = (
     {"normalized": True, "lstrip": True},
 )
 LOWER = (NormalizerStage("Lowercase"), NormalizerStage("NFC"))
+_DEEPSEEK = load_families()["deepseek"].sources[0]
+DEEPSEEK = {
+    "family": "deepseek",
+    "engine": _DEEPSEEK.engine,
+    "patterns": _DEEPSEEK.patterns,
+}
 SCHEMES: dict[str, dict[str, Any]] = {
-    "regex": {"scheme": "regex", "family": "deepseek"},
+    "regex": {"scheme": "regex", **DEEPSEEK},
     "bert": {"scheme": "bert", "family": "bert"},
     "metaspace": {"scheme": "metaspace", "family": "metaspace"},
     "dummy": {"scheme": "dummy"},
-    "lower": {"scheme": "regex", "family": "deepseek", "normalizers": LOWER},
+    "lower": {"scheme": "regex", **DEEPSEEK, "normalizers": LOWER},
     "lower metaspace": {"scheme": "metaspace", "family": "metaspace", "normalizers": LOWER},
     "replace": {
         "scheme": "regex",
-        "family": "deepseek",
+        **DEEPSEEK,
         "normalizers": (
             NormalizerStage("Lowercase"),
             NormalizerStage("Replace", (("pattern", "b b"), ("content", " "))),
@@ -146,7 +152,7 @@ def test_all_short_texts_with_all_kinds_of_added_tokens(scheme: str) -> None:
     checked = 0
     for content, flags in product(("b", "ba", "b b", " b", "b ", "  ", " a "), FLAGS):
         token = AddedToken(content, 0, **flags)
-        facts = Facts("", "BPE", added_tokens=(token,), **SCHEMES[scheme])
+        facts = Facts(**{"engine": "", "model": "BPE", "added_tokens": (token,), **SCHEMES[scheme]})
         finder = finder_for(facts)
         for text in every if finder.refusal is None else ():
             assert_final(finder, text)

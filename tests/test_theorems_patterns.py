@@ -34,11 +34,12 @@ from tests.patterns_drawn import (
 )
 from tests.recipes.contexts import build as build_graph
 from tests.recipes.contexts import contexts, decide
+from tests.recipes.machine import Graph, explore
+from tests.recipes.pattern import parse
 from tests.test_cut_tables import ENGINES
 from tests.texts import WHITESPACE, texts
 from tests.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
-from tokpar.facts.machine import Graph, explore
-from tokpar.facts.pattern import UnsupportedPatternError, parse
+from tokpar.facts.expression import UnsupportedPatternError
 
 SHORT = 5
 KINDS = ("", "+", "?")

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 import tokpar
 from tests.conftest import cases, drawn
 from tests.recipes import train_default
+from tokpar.cuts.windows import pair_cuts
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.facts import families as known
-from tokpar.facts.tables import pair_pattern, recognise
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
 from tokpar.training import corpus as corpus_module
@@ -415,9 +415,9 @@ def test_a_dead_worker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def boundaries(special_tokens: Sequence[str] = (END,), **settings: Any) -> Boundaries:
-    family = recognise("regex", (known.CL100K,))
-    assert family is not None
-    return Boundaries(special_tokens, pair_pattern(family), **settings)
+    cuts = pair_cuts("regex", (known.CL100K,))
+    assert cuts is not None
+    return Boundaries(special_tokens, cuts, **settings)
 
 
 pieces = st.sampled_from(

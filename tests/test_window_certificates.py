@@ -168,13 +168,14 @@ def test_an_added_token_in_the_window_is_refused() -> None:
         assert seam is None or seam.witness != wide.witness
 
 
-def test_a_row_reads_one_character_on_the_left() -> None:
+def test_a_row_reads_one_character_on_the_right() -> None:
     adapter = load(by_regex((r"\p{N}{1,2}", IN_TWOS)))
     finding = finder_for(adapter.facts)
     seams = [seam for p in range(1, len(TEXT)) if (seam := finding.certify(TEXT, p)) is not None]
-    assert {seam.theorem for seam in seams} == {"42"}
-    assert {dict(seam.witness)["left"] for seam in seams} <= {1, "non-space"}
-    wider = [changed(seam, left=2) for seam in seams if dict(seam.witness)["left"] == 1]
+    assert {seam.theorem for seam in seams} == {"42", "44"}
+    assert {dict(seam.witness)["right"] for seam in seams} <= {1, "space"}
+    narrow = (seam for seam in seams if dict(seam.witness)["right"] == 1)
+    wider = [changed(seam, right=2) for seam in narrow if seam.position + 2 <= len(TEXT)]
     ground = Ground(TEXT, adapter.facts, load_tables())
     for seam in wider:
         with pytest.raises(RefusedError, match="one character may be read"):

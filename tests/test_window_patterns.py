@@ -11,9 +11,8 @@ from tests.conftest import drawn
 from tests.test_window_seams import PATTERNS, drawn_pattern
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader
-from tokpar.facts.expression import sources
-from tokpar.facts.pattern import ENGINES, UnsupportedPatternError
-from tokpar.facts.reader import parse_expression
+from tokpar.facts.expression import UnsupportedPatternError, sources
+from tokpar.facts.reader import ENGINES, parse_expression
 from tokpar.facts.tables import load_families
 from tokpar.facts.window_proof import _tree
 

@@ -235,7 +235,7 @@ def test_cuts_behind_normalizers_and_beside_added_tokens_are_lossless(
         for _ in range(8):
             text = drawn_text(source, (*ATOMS, *ADDED), 14)
             counts.update(seam.rule for seam in certified(tokenizer, text))
-    assert (counts["K10"] == 0) == (kind in ("Replace", "Strip"))
+    assert counts["K10"] > 0
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.conftest import cases, drawn, is_quick
 from tests.patterns_drawn import CATEGORIES, patterns
 from tests.windows_brute import BoolArray, Brute, ask, asked, edges_of
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import load_families
 from tokpar.facts.windows import Windows

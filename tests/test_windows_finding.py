@@ -15,11 +15,11 @@ from tokenizers import Regex, pre_tokenizers
 from tests.conftest import cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
-from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.window_tables import WindowFinder, window_finder
-from tokpar.cuts.windows import find_cuts
+from tests.window_cuts import all_cuts, window_cuts
+from tokpar.cuts.windows import WindowFinder, window_finder
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.facts.stored_windows import Decided
 from tokpar.facts.windows import Windows
 
 PATTERNS = {
@@ -39,9 +39,15 @@ def windows_of(name: str) -> Windows:
     return decide_windows([SplitStage(pattern, "oniguruma") for pattern in PATTERNS[name]])
 
 
+def finder_for_windows(windows: Windows) -> WindowFinder:
+    alphabet = windows.alphabet
+    decided = Decided(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", ""))
+    return window_finder(decided)
+
+
 @cache
 def finder_of(name: str) -> WindowFinder:
-    return window_finder(windows_of(name))
+    return finder_for_windows(windows_of(name))
 
 
 @cache
@@ -72,8 +78,8 @@ def naive(name: str, text: str, left: int, right: int) -> list[int]:
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
 @given(text=st.text(ODD, max_size=30), left=st.integers(1, 4), right=st.integers(1, 4))
 def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right: int) -> None:
-    found = find_cuts(finder_of(name), text, left, right, anchored=False)
-    assert found.positions.tolist() == naive(name, text, left, right)
+    found = window_cuts(finder_of(name), text, left, right)
+    assert found.tolist() == naive(name, text, left, right)
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
@@ -82,18 +88,18 @@ def test_every_cut_that_is_found_is_lossless(name: str, text: str) -> None:
     if any("\ud800" <= char <= "\udfff" for char in text):
         return
     whole = edges(name, text)
-    for p in find_cuts(finder_of(name), text).positions.tolist():
+    for p in all_cuts(finder_of(name), text).tolist():
         assert edges(name, text[:p]) | {p + q for q in edges(name, text[p:])} == whole
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
 @given(text=texts(max_size=200) | st.text(ODD, max_size=60))
 def test_cuts_may_be_made_at_once(name: str, text: str) -> None:
-    """Behind one Split all of them (Theorem 43), behind a row those that are spaced."""
+    """Behind one Split all of them (Theorem 43), behind a row those that look at one character on
+    the right."""
     if any("\ud800" <= char <= "\udfff" for char in text):
         return
-    found = find_cuts(finder_of(name), text)
-    places = found.spaced() if len(PATTERNS[name]) > 1 else found.positions
+    places = all_cuts(finder_of(name), text, right=1 if len(PATTERNS[name]) > 1 else 8)
     together = {0}
     for low, high in pairwise([0, *places.tolist(), len(text)]):
         together |= {low + q for q in edges(name, text[low:high])}
@@ -109,7 +115,7 @@ def test_anchored_windows_find_nearly_all_lossless_cuts(name: str) -> None:
         for p in range(1, len(text))
         if edges(name, text[:p]) | {p + q for q in edges(name, text[p:])} == whole
     }
-    found = set(find_cuts(finder_of(name), text).positions.tolist())
+    found = set(all_cuts(finder_of(name), text).tolist())
     assert found <= lossless
     assert len(found) > 0.95 * len(lossless)
 
@@ -117,16 +123,15 @@ def test_anchored_windows_find_nearly_all_lossless_cuts(name: str) -> None:
 def test_digits_in_threes_are_anchored_windows() -> None:
     """Theorem 22 is a special case: every third place behind the beginning of a run."""
     text = "a" + "7" * 500 + "b"
-    assert find_cuts(finder_of("cl100k"), text, anchored=False).positions.tolist() == [1, 4, 7, 501]
-    found = find_cuts(finder_of("cl100k"), text).positions.tolist()
-    assert found == [1, *range(4, 501, 3), 501]
+    assert window_cuts(finder_of("cl100k"), text).tolist() == [1, 4, 7, 501]
+    assert all_cuts(finder_of("cl100k"), text).tolist() == [1, *range(4, 501, 3), 501]
 
 
 def test_an_anchor_does_not_look_behind_the_place() -> None:
     """The cut at 1 is certified by the x at 2, which the cut at 2 leaves out (Theorem 44)."""
-    finder = window_finder(decide_windows([SplitStage(r"\s+(?!\S)|\s+|\S", "regex")]))
+    finder = finder_for_windows(decide_windows([SplitStage(r"\s+(?!\S)|\s+|\S", "regex")]))
     for left, right in ((1, 2), (1, 8), (2, 2), (8, 8)):
-        assert find_cuts(finder, "  x", left, right).positions.tolist() == [1]
+        assert all_cuts(finder, "  x", left, right).tolist() == [1]
 
 
 def test_a_window_of_digits_is_never_certified() -> None:
@@ -135,36 +140,21 @@ def test_a_window_of_digits_is_never_certified() -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "ab", "a b", " ", "\n\n"])
 def test_short_texts(text: str) -> None:
-    found = find_cuts(finder_of("gpt2"), text)
-    assert found.positions.tolist() == [p for p in range(1, len(text)) if text == "a b" and p == 1]
+    found = all_cuts(finder_of("gpt2"), text)
+    assert found.tolist() == [p for p in range(1, len(text)) if text == "a b" and p == 1]
 
 
 def test_a_surrogate_has_no_cut_beside_it() -> None:
-    assert len(find_cuts(finder_of("gpt2"), "a b \ud800 c").positions) == 0
+    assert all_cuts(finder_of("gpt2"), "a b\ud800 c").tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["cl100k", "deepseek"])
 def test_a_text_longer_than_a_block_is_cut_as_its_beginning(name: str) -> None:
     """Blocks meet without a trace: a text that repeats is cut alike everywhere."""
     unit = "It's 12345 o'clock;\n\n  中文, x_1 =\t'a'  # 7777\r\n"
-    count = 6_000
-    found = find_cuts(finder_of(name), unit * count).positions
+    count = 600
+    found = all_cuts(finder_of(name), unit * count)
     inner = found[(found >= len(unit)) & (found < (count - 1) * len(unit))]
     first = inner[inner < 2 * len(unit)] - len(unit)
     every = np.concatenate([first + k * len(unit) for k in range(1, count - 1)])
     assert np.array_equal(inner, every)
-
-
-def test_what_was_found_before_is_found_by_windows() -> None:
-    """K1's pairs and U1, and K2."""
-    import tokpar
-    from tokpar.cuts.finder import finder_for
-    from tokpar.interfaces import facts_of
-
-    facts = facts_of(tokpar.load("default"))
-    old: CutFinder = finder_for(facts)
-    splits = [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
-    new = window_finder(decide_windows(splits))
-    text = "Numbers 1234567, words.\n\n  And  lines:\t'quoted' x+y 中文 字 don't\r\n" * 5
-    seams = {p for p in range(1, len(text)) if old.certify(text, p) is not None}
-    assert seams <= set(find_cuts(new, text).positions.tolist())

@@ -18,11 +18,11 @@ from tests.recipes.engines import MEMBERS
 from tokpar.facts import kept_members as kept
 from tokpar.facts import members as asking
 from tokpar.facts.alphabet import alphabet
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import O200K
 from tokpar.facts.kept_members import kept_members
 from tokpar.facts.members import EVERY, matched, members
-from tokpar.facts.pattern import ENGINES, UnsupportedPatternError
-from tokpar.facts.reader import parse_expression
+from tokpar.facts.reader import ENGINES, parse_expression
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Ranges
 

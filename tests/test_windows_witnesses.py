@@ -8,9 +8,9 @@ import pytest
 
 from tests.test_windows_brute import DEEPSEEK
 from tests.windows_brute import Edges, edges_of
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.facts.members import members
-from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.reader import parse_expression
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import Ranges, load_atoms, merged

@@ -15,14 +15,14 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, pr
 
 from tests.patterns_drawn import atoms_of, clean, pieces, words
 from tests.recipes.contexts import contexts, decide
+from tests.recipes.machine import explore
+from tests.recipes.pattern import Atom, parse
 from tests.seams import finder, part, serial, wrong_in_fact
 from tests.test_section_0 import bert, byte_level
 from tests.test_theorems import Table, before, behind, boundaries, edges, encode, greedy, run
 from tests.test_theorems_patterns import engine_pieces
 from tests.test_theorems_text import a_safe, bytes_only, with_tokens
 from tests.tokenizers_drawn import Added, plain_copy
-from tokpar.facts.machine import explore
-from tokpar.facts.pattern import Atom, parse
 
 # -------------------------------------------------------------- merging: 3, 4, 7, 7.2, 8, 9, 11
 

@@ -13,7 +13,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.online import Sink, TokenSplitter, splitters
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
 
@@ -112,7 +112,7 @@ def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
         if not certifiable:
             continue
         horizon = unfinished.horizon(text)
-        seam = unfinished.last_cut(text, tried, horizon)
+        seam = unfinished.last_pair(text, horizon) or unfinished.last_cut(text, tried, horizon)
         if seam is None:
             tried = max(tried, horizon)
             continue

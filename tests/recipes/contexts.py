@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from tokpar.facts.machine import Graph, explore
-from tokpar.facts.pattern import Alt, Chars, Node, Repeat, Seq, UnsupportedPatternError
+from tests.recipes.machine import Graph, explore
+from tests.recipes.pattern import Alt, Chars, Node, Repeat, Seq
+from tokpar.facts.expression import UnsupportedPatternError
 
 ContextSet = frozenset[tuple[str, ...]]
 

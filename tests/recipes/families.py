@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tests.recipes import known
 from tests.recipes.known import SHARED, SINGLES
+from tests.recipes.pattern import Atom
 from tokpar.facts import families
-from tokpar.facts.pattern import Atom
 
 ALL = ("fancy-regex", "oniguruma", "regex")
 POSSESSIVE = ("fancy-regex", "regex")

@@ -1,7 +1,8 @@
 """Writes the tables of ``tokpar/cuts`` again, or compares: `python -m tests.recipes.generate_cuts`.
 
 atoms.json asks the real engines (needs regex, tiktoken and tokenizers); families.json follows
-from the stored atoms by `contexts.decide` alone.
+from the stored atoms by `contexts.decide` alone; the windows of each family (`windows.py`) ask the
+engines again.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from tests.recipes import engines
+from tests.recipes import engines, windows
 from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tests.recipes.known import SHARED, SINGLES
-from tokpar.facts.pattern import Alt, Atom, Chars, char_sets, parse, walk
+from tests.recipes.pattern import Alt, Atom, Chars, char_sets, parse, walk
 from tokpar.facts.tables import WHITESPACE, Ranges, merged
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"
 FAMILIES = TABLES / "families.json"
+WINDOWS = TABLES / "windows"
 SPACES = {"space", "newline", "tab", "space_control", "space_Z"}
 
 
@@ -155,11 +157,7 @@ def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
     for left, right in _by_class(contexts.pairs, classes, recipe.name):
         pairs[left][right] = _theorem(recipe, left, right)
     return {
-        "sources": [
-            {"engine": engine, "patterns": list(patterns)}
-            for names, patterns in recipe.stages
-            for engine in names
-        ],
+        "sources": sources_of(recipe),
         "classes": classes,
         "pairs": pairs,
         "triples": [[*t, "19"] for t in _by_class(contexts.triples, classes, recipe.name)],
@@ -169,6 +167,15 @@ def make_family(recipe: Recipe, atoms: tuple[Atom, ...]) -> dict[str, Any]:
         "digit_phase": phase,
         "universal": recipe.universal,
     }
+
+
+def sources_of(recipe: Recipe) -> list[dict[str, Any]]:
+    """The engines and patterns that a family is known by."""
+    return [
+        {"engine": engine, "patterns": list(patterns)}
+        for names, patterns in recipe.stages
+        for engine in names
+    ]
 
 
 def _by_class(
@@ -249,7 +256,7 @@ def _same_but_provenance(text: str, path: Path) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write both tables, or with --check report the first that differs (exit code 1)."""
+    """Write all tables, or with --check report those that differ (exit code 1)."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.recipes.generate_cuts", description=__doc__
     )
@@ -257,7 +264,9 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     atoms = make_atoms()
     differing = []
-    for path, text in ((ATOMS, atoms_text(atoms)), (FAMILIES, families_text(atoms))):
+    made = {ATOMS: atoms_text(atoms), FAMILIES: families_text(atoms)}
+    made |= {WINDOWS / f"{r.name}.json": windows.text(sources_of(r), atoms) for r in RECIPES}
+    for path, text in made.items():
         if not check:
             path.write_text(text, encoding="utf-8")
         elif not _same_but_provenance(text, path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -14,68 +14,74 @@ from numpy.typing import NDArray
 
 from tokpar.certificate.ground import Ground, RefusedError, require, witness_values
 from tokpar.certificate.normalizers import KEEP_NON_SPACES, is_fixed
-from tokpar.certificate.tables import SPACES
+from tokpar.certificate.tables import SPACES, load_tables, load_windows
 from tokpar.certificate.window_classes import POINTS, require_class
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader
 from tokpar.certificate.window_rows import RowChecker
-from tokpar.certificate.windows import WindowChecker
+from tokpar.certificate.windows import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.types import Seam
 
 UNIVERSAL = ("non-space", "space")
 _KEPT_ONE_BY_ONE = KEEP_NON_SPACES | {"StripAccents"}
 _LONGEST = 1 << 15
+_MOST_SYMBOLS = 255
+_WORK = 4
+"""How many times the length of the text may be read from anchors."""
 _SURROGATES = slice(0xD800, 0xE000)
 
 
 class Proved:
-    """The windows of patterns, by a proof that holds for them; RefusedProofError for others."""
+    """The windows of patterns, by a proof that holds for them; RefusedProofError for others.
 
-    def __init__(self, proof: str, engine: str, patterns: tuple[str, ...]) -> None:
-        data = _read(proof)
-        same = [data.get("engine"), data.get("patterns")] == [engine, list(patterns)]
-        if not patterns or not same:
-            raise RefusedProofError("it is about other patterns, or another engine")
-        stages = data.get("stages")
-        if not isinstance(stages, list) or len(stages) != len(patterns):
+    `stages`: the proof of each pattern. `symbol_of`: of each code point, (0x110000,); one that is
+    none of the checker's symbols is in no window. `classes`: the symbols of each class."""
+
+    def __init__(
+        self,
+        readers: Sequence[PatternReader],
+        stages: object,
+        symbol_of: NDArray[np.uint8],
+        classes: Mapping[str, list[int]],
+    ) -> None:
+        if not readers or not isinstance(stages, list) or len(stages) != len(readers):
             raise RefusedProofError("there is not one stage for each pattern")
         written = [json.dumps(stage) for stage in stages]
         self.alone = len(written) == 1
         self._checker = WindowChecker(written[0]) if self.alone else RowChecker(written)
-        self._symbol_of = _symbols(data, self._checker.size)
-        self._classes = _classes(data, self._checker.size)
-        self._asked: set[str] = set()
-        for pattern, stage in zip(patterns, stages, strict=True):
-            reader = PatternReader(pattern, engine)
-            for source in reader.sources:
-                self._require_class(source, engine)
-            if reader.tree(self._classes.__getitem__, self._checker.size) != stage["tree"]:
+        self.size = self._checker.size
+        self._symbol_of = symbol_of
+        for reader, stage in zip(readers, stages, strict=True):
+            if not classes.keys() >= reader.sources.keys():
+                raise RefusedProofError(f"nothing is said of one of {[*reader.sources]}")
+            if reader.tree(classes.__getitem__, self.size) != stage["tree"]:
                 raise RefusedProofError("its tree is not that of the pattern")
 
-    def _require_class(self, source: str, engine: str) -> None:
-        """The engine says the same of a class, of every code point that a text may hold."""
-        if source in self._asked:
-            return
-        if source not in self._classes:
-            raise RefusedProofError(f"nothing is said of {source}")
-        holds = np.isin(self._symbol_of, self._classes[source])
-        texts = self._symbol_of < self._checker.size
-        require_class(source, engine, np.flatnonzero(holds), np.flatnonzero(texts & ~holds))
-        self._asked.add(source)
+    def behind(self, text: str, here: int = ANYWHERE) -> int | None:
+        """The number of the items behind a text, from those of `here`; None if a character is in no
+        window."""
+        symbols = self._symbols(text)
+        known = all(c < self.size for c in symbols)
+        return self._checker.sets.behind(here, symbols) if known else None
 
-    def refusal(self, left: str, right: str, anchored: bool = False) -> str | None:
-        """Why the cut between these texts is not proved, or None."""
-        sides = [[int(self._symbol_of[ord(char)]) for char in side] for side in (left, right)]
-        return self._checker.refusal(sides[0], sides[1], anchored)
+    def refusal(self, here: int | None, right: str) -> str | None:
+        """Why the cut behind these items, before this text, is not proved, or None."""
+        if here is None:
+            return "no window"
+        return self._checker.refusal_behind(here, self._symbols(right))
+
+    def _symbols(self, text: str) -> list[int]:
+        symbols: list[int] = self._symbol_of[[ord(char) for char in text]].tolist()
+        return symbols
 
     @cached_property
     def universal(self) -> bool:
         """A cut before an ASCII space is proved behind any character other than white space."""
         others = np.ones(POINTS, np.bool_)
         others[[ord(char) for char in SPACES]] = False
-        found = set(self._symbol_of[others].tolist()) - {self._checker.size}
-        space = int(self._symbol_of[ord(" ")])
-        return all(self._checker.refusal([c], [space]) is None for c in found)
+        found = set(self._symbol_of[others].tolist()) - {self.size}
+        behind = [self._checker.sets.behind(ANYWHERE, [c]) for c in found]
+        return all(self.refusal(here, " ") is None for here in behind)
 
 
 class ByWindows:
@@ -83,6 +89,8 @@ class ByWindows:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        self._read: dict[tuple[Proved, int], tuple[int, int]] = {}
+        self._work = _WORK * (len(ground.text) + 1)
 
     def require(self, seam: Seam) -> None:
         """Return if the window of the seam proves its cut; RefusedError says why not. Whether added
@@ -91,48 +99,66 @@ class ByWindows:
         scheme = ground.facts.scheme
         require(scheme == "regex", "scheme", f"the rule is for regex, not {scheme}")
         ground.require_prefix_safe(ground.text[p])
+        stored = seam.witness[:1] == (("family", ground.facts.family),)
+        named = "family" if stored else "windows"
         if seam.theorem == "44":
-            digest, anchor, right = witness_values(seam, "windows", "anchor", "right")
-            self._require_anchored(self._proved(digest), p, anchor, right)
+            proof, anchor, right = witness_values(seam, named, "anchor", "right")
+            self._require_anchored(self._proved(named, proof), p, anchor, right)
             return
-        digest, left, right = witness_values(seam, "windows", "left", "right")
-        proved = self._proved(digest)
+        proof, left, right = witness_values(seam, named, "left", "right")
+        proved = self._proved(named, proof)
         own = "40" if proved.alone else "42"
         require(seam.theorem == own, "theorem", f"it is theorem {own}, not {seam.theorem}")
-        if (left, right) == UNIVERSAL:
+        if (left, right) == UNIVERSAL and not stored:
             self._require_universal(proved, p)
             return
         before, behind = _widths(left, right)
         whole = before <= p and p + behind <= len(ground.text) and before + behind <= _LONGEST
         require(whole, "context", f"no {before} and {behind} characters around {p}")
-        # the pieces of a row are cut one by one, and what stands left of a place may be gone
-        near = proved.alone or before == 1
-        require(near, "context", "behind a row of Splits one character may be read on the left")
-        if before + behind > 2:
-            self._require_apart(p - before, p + behind)
-        self._require_proved(proved, p, before, behind)
+        self._require_near(proved, behind)
+        if before + behind == 2:
+            self._require_pair(proved, p)
+            return
+        self._require_apart(p - before, p + behind)
+        here = proved.behind(self._image(p - before, p))
+        self._require_certain(proved, here, p, behind)
+
+    def _require_pair(self, proved: Proved, p: int) -> None:
+        before, after = self._ground.neighbours(p)
+        why = proved.refusal(proved.behind(before), after)
+        require(why is None, "context", f"the cut at {p} is not proved: {why}")
+
+    def _require_near(self, proved: Proved, behind: int) -> None:
+        """The cuts of a row are made one by one, the last first: what stands right of a place may
+        be gone but for one character."""
+        near = proved.alone or behind == 1
+        require(near, "context", "behind a row of Splits one character may be read on the right")
 
     def _require_anchored(
         self, proved: Proved, p: int, anchor: int | str, right: int | str
     ) -> None:
-        require(proved.alone, "theorem", "theorem 44 is asked of one Split alone")
+        """What was read from an anchor before is not read again."""
         place, width = _widths(anchor, right, least=0)
-        text = self._ground.text
-        whole = place < p and p - place <= _LONGEST and width <= _LONGEST and p + width <= len(text)
+        whole = place < p and width <= _LONGEST and p + width <= len(self._ground.text)
         require(whole, "context", f"no text from {place} to {p} and {width} characters behind")
-        self._require_apart(max(0, place - 1), p + width)
-        if place:
-            self._require_proved(proved, place, 1, 1)
-        else:
-            prefixed = self._ground.facts.prefix_space
-            require(not prefixed, "prefix", "the text may begin with a space that is put there")
-        self._require_proved(proved, p, p - place, width, anchored=True)
+        self._require_near(proved, width)
+        done, here = self._read.get((proved, place), (place, BEGINNING))
+        if done > p:
+            done, here = place, BEGINNING
+        self._work -= p + width - done
+        require(self._work > 0, "work", "not looked at: too much was read before")
+        self._require_apart(max(0, done - 1), p + width)
+        if place and done == place:
+            self._require_pair(proved, place)
+        prefixed = not place and self._ground.facts.prefix_space
+        require(not prefixed, "prefix", "the text may begin with a space that is put there")
+        behind = proved.behind(self._image(done, p), here)
+        if behind is not None:
+            self._read[proved, place] = p, behind
+        self._require_certain(proved, behind, p, width)
 
-    def _require_proved(
-        self, proved: Proved, p: int, left: int, right: int, anchored: bool = False
-    ) -> None:
-        window = self._image(p - left, p + right)
-        why = proved.refusal(window[:left], window[left:], anchored)
+    def _require_certain(self, proved: Proved, here: int | None, p: int, width: int) -> None:
+        why = proved.refusal(here, self._image(p, p + width))
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
     def _require_universal(self, proved: Proved, p: int) -> None:
@@ -163,24 +189,63 @@ class ByWindows:
         content = ground.raw.reaching(ground.text, start, stop)
         require(content is None, "added token", f"{content!r} may reach [{start}, {stop})")
 
-    def _proved(self, digest: int | str) -> Proved:
-        facts = self._ground.facts
-        proof = self._ground.proofs.get(str(digest))
-        if proof is None:
-            raise RefusedError("proof", f"no proof of sha256 {digest} came with the seam")
-        found = _known(str(digest), proof, facts.engine, facts.patterns)
+    def _proved(self, named: str, proof: int | str) -> Proved:
+        """By the table of the tokenizer's family, or by a proof that came with the seams."""
+        ground, facts = self._ground, self._ground.facts
+        if named == "family":
+            found = _stored(ground.family(proof).name, facts.engine, facts.patterns)
+        else:
+            written = ground.proofs.get(str(proof))
+            if written is None:
+                raise RefusedError("proof", f"no proof of sha256 {proof} came with the seam")
+            found = _handed_over(str(proof), written, facts.engine, facts.patterns)
         if isinstance(found, str):
             raise RefusedError("proof", f"the proof of the windows does not hold: {found}")
         return found
 
 
 @lru_cache(maxsize=8)
-def _known(digest: str, proof: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
-    """What a proof proves, or why nothing."""
+def _handed_over(digest: str, proof: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
+    """What a proof proves, or why nothing. The engine is asked about every code point."""
     if hashlib.sha256(proof.encode("utf-8", "surrogatepass")).hexdigest() != digest:
         return "its sha256 is another"
     try:
-        return Proved(proof, engine, patterns)
+        data = _parsed(proof)
+        if [data.get("engine"), data.get("patterns")] != [engine, list(patterns)]:
+            return "it is about other patterns, or another engine"
+        readers = [PatternReader(pattern, engine) for pattern in patterns]
+        size = _size(data)
+        symbol_of, classes = _symbols(data, size), _classes(data, size)
+        proved = Proved(readers, data.get("stages"), symbol_of, classes)
+        for source in dict.fromkeys(source for reader in readers for source in reader.sources):
+            holds = np.isin(symbol_of, classes[source])
+            outside = np.flatnonzero((symbol_of < size) & ~holds)
+            require_class(source, engine, np.flatnonzero(holds), outside)
+    except RefusedProofError as error:
+        return str(error)
+    return proved
+
+
+@lru_cache(maxsize=8)
+def _stored(family: str, engine: str, patterns: tuple[str, ...]) -> Proved | str:
+    """What the table of a family proves, of the frozen code points, or why nothing."""
+    source = {"engine": engine, "patterns": list(patterns)}
+    entry = next((e for e in load_windows(family) if source in e["sources"]), None)
+    if entry is None:
+        return f"no windows of {family!r} are stored for its patterns"
+    symbol_of = np.full(POINTS, entry["size"], np.uint8)
+    for low, high, atom in load_tables().ranges:
+        symbol_of[low : high + 1] = entry["symbols"][atom]
+    symbol_of[[*map(ord, entry["apart"])]] = [*entry["apart"].values()]
+    proofs = entry["proofs"][entry["sources"].index(source)]
+    try:
+        readers = [PatternReader(pattern, engine) for pattern in patterns]
+        trees = [reader.tree(entry["classes"].__getitem__, entry["size"]) for reader in readers]
+        stages = [
+            {**proof, "size": entry["size"], "tree": tree}
+            for proof, tree in zip(proofs, trees, strict=True)
+        ]
+        return Proved(readers, stages, symbol_of, entry["classes"])
     except RefusedProofError as error:
         return str(error)
 
@@ -191,7 +256,7 @@ def _widths(left: int | str, right: int | str, least: int = 1) -> tuple[int, int
     return left, right
 
 
-def _read(proof: str) -> Mapping[str, object]:
+def _parsed(proof: str) -> Mapping[str, object]:
     try:
         data = json.loads(proof)
     except (ValueError, RecursionError) as error:
@@ -199,6 +264,16 @@ def _read(proof: str) -> Mapping[str, object]:
     if not isinstance(data, dict):
         raise RefusedProofError("no proof of windows")
     return data
+
+
+def _size(data: Mapping[str, object]) -> int:
+    """The number of symbols that the first stage names."""
+    stages = data.get("stages")
+    first = stages[0] if isinstance(stages, list) and stages else None
+    size = first.get("size") if isinstance(first, dict) else None
+    if type(size) is not int or not 0 < size <= _MOST_SYMBOLS:
+        raise RefusedProofError("there is not one stage for each pattern")
+    return size
 
 
 def _symbols(data: Mapping[str, object], size: int) -> NDArray[np.uint8]:

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -82,8 +82,15 @@ def load_pictographs() -> tuple[tuple[int, int], ...]:
     return tuple((int(low), int(high)) for low, high in _read("pictographs"))
 
 
-def _read(name: str) -> Any:
-    path = TABLES / f"{name}.json"
+@functools.cache
+def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
+    """The stored windows of a family, of the atoms; see the README of the tables."""
+    found: list[dict[str, Any]] = _read("windows", f"windows/{family}")
+    return found
+
+
+def _read(name: str, file: str = "") -> Any:
+    path = TABLES / f"{file or name}.json"
     try:
         return json.loads(path.read_text(encoding="utf-8"))[name]
     except (OSError, ValueError, KeyError, TypeError) as error:

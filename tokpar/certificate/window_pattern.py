@@ -29,6 +29,7 @@ _FOLDABLE = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
 _DOUBLE = {"s": "st", "f": "fil"}
 """Folded letters, and those that with one before them may be one character, as "ss" is U+00DF."""
 _ENDS = {("fancy-regex", "$"), ("fancy-regex", r"\z"), ("oniguruma", r"\z"), ("regex", r"\Z")}
+_ALL_SPACES = [("repeat", ("set", r"\s"), low, None, "possessive") for low in (0, 1)]
 _DEEPEST = 60
 
 
@@ -65,17 +66,19 @@ class PatternReader:
     def _row(self, fold: bool, depth: int) -> Any:
         items: list[Any] = []
         while self._tokens[self._at][0] not in ("bar", "close", "stop"):
-            items.append(self._counted(self._item(fold, depth)))
+            items.append(self._counted(self._item(fold, depth, items[-1] if items else None)))
         return items[0] if len(items) == 1 else ("row", items)
 
-    def _item(self, fold: bool, depth: int) -> Any:
+    def _item(self, fold: bool, depth: int, before: Any) -> Any:
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "open":
             return self._group(text, fold, depth)
         if kind == "end":
             newline = (self.engine, text) == ("oniguruma", "$")
-            if not newline and (self.engine, text) not in _ENDS:
+            # `$` of regex is at a last line end, too, but not behind all of the white space
+            spaced = (self.engine, text) == ("regex", "$") and before in _ALL_SPACES
+            if not newline and not spaced and (self.engine, text) not in _ENDS:
                 raise RefusedProofError(f"{text} of {self.engine} is not known")
             return "look", [self._class("\\n")] if newline else [], True, False
         if kind != "one":

@@ -19,7 +19,7 @@ from itertools import product
 from typing import Any
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.windows import GAP, MOST_ITEMS, reached
+from tokpar.certificate.windows import ANYWHERE, BEGINNING, GAP, MOST_ITEMS, ItemSets, reached
 
 Owed = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Owed]
@@ -40,15 +40,20 @@ class RowChecker:
         self.size = self.stages[0].size
         self.last = len(self.stages) - 1
         self._safe: dict[Threat, bool] = {}
-        self._anywhere = reached(_BEGIN, self._moves, self.size)
+        self.sets = ItemSets(self._moves, _BEGIN, reached(_BEGIN, self._moves, self.size))
 
     def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
         """Why the cut between these symbols is not proved, or None; as of `WindowChecker`."""
-        if not left or not right or not all(0 <= c < self.size for c in (*left, *right)):
+        if not left or not all(0 <= c < self.size for c in left):
             return "no window"
-        items = frozenset({_BEGIN}) if anchored else self._anywhere
-        for c in left:
-            items = frozenset(new for item in items for new in self._moves(item, c))
+        here = self.sets.behind(BEGINNING if anchored else ANYWHERE, left)
+        return self.refusal_behind(here, right)
+
+    def refusal_behind(self, here: int, right: list[int]) -> str | None:
+        """The same of a left part by the number of its items."""
+        if not right or not all(0 <= c < self.size for c in right):
+            return "no window"
+        items = self.sets.items(here)
         for lineages, owed in items:
             if any(self.stages[i].hit[x][self.size] for i, x in owed):
                 continue

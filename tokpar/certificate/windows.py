@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
 
@@ -14,8 +14,46 @@ Item = tuple[int, Owed]
 Place = TypeVar("Place", bound=Hashable)
 Debt = TypeVar("Debt", bound=Hashable)
 
+Each = TypeVar("Each", bound=Hashable)
+
 GAP, BEGIN = -1, -2
+ANYWHERE, BEGINNING = 0, 1
 MOST_ITEMS = 20_000
+
+
+class ItemSets(Generic[Each]):
+    """The sets of items that texts leave, by number. `ANYWHERE` is that of all texts, `BEGINNING`
+    that of none, from which all of a text is read, or all behind a certain cut."""
+
+    def __init__(
+        self, moves: Callable[[Each, int], Iterable[Each]], begin: Each, everything: frozenset[Each]
+    ) -> None:
+        self._moves = moves
+        self._sets: list[frozenset[Each]] = []
+        self._numbers: dict[frozenset[Each], int] = {}
+        self._moved: dict[tuple[int, int], int] = {}
+        for number, items in enumerate((everything, frozenset({begin}))):
+            assert self._number(items) == number
+
+    def items(self, here: int) -> frozenset[Each]:
+        """The items of a set."""
+        return self._sets[here]
+
+    def behind(self, here: int, symbols: Iterable[int]) -> int:
+        """The set behind these symbols, read from a set."""
+        for c in symbols:
+            key = here, c
+            if key not in self._moved:
+                moved = (new for item in self._sets[here] for new in self._moves(item, c))
+                self._moved[key] = self._number(frozenset(moved))
+            here = self._moved[key]
+        return here
+
+    def _number(self, items: frozenset[Each]) -> int:
+        if items not in self._numbers:
+            self._numbers[items] = len(self._sets)
+            self._sets.append(items)
+        return self._numbers[items]
 
 
 class WindowChecker(Machine):
@@ -23,36 +61,23 @@ class WindowChecker(Machine):
 
     def __init__(self, proof: str) -> None:
         super().__init__(proof)
-        self._sets: list[frozenset[Item]] = []
-        self._numbers: dict[frozenset[Item], int] = {}
-        self._moved: dict[tuple[int, int], int] = {}
-        self._begin = self._number(frozenset({(BEGIN, frozenset())}))
-        everything = reached((BEGIN, frozenset()), self._moves, self.size)
-        self._anywhere = self._number(everything)
+        begin = BEGIN, frozenset[int]()
+        self.sets = ItemSets(self._moves, begin, reached(begin, self._moves, self.size))
 
     def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
         """Why the cut between these symbols is not proved, or None. `anchored`: the left part is
         all of the text, or all behind a cut whose own window ends in it."""
-        if not left or not right or not all(0 <= c < self.size for c in (*left, *right)):
+        if not left or not all(0 <= c < self.size for c in left):
             return "no window"
-        here = self._begin if anchored else self._anywhere
-        for c in left:
-            key = here, c
-            if key not in self._moved:
-                moved = (new for item in self._sets[here] for new in self._moves(item, c))
-                self._moved[key] = self._number(frozenset(moved))
-            here = self._moved[key]
-        for item in self._sets[here]:
-            why = self._refute(item, right)
-            if why is not None:
-                return why
-        return None
+        here = self.sets.behind(BEGINNING if anchored else ANYWHERE, left)
+        return self.refusal_behind(here, right)
 
-    def _number(self, items: frozenset[Item]) -> int:
-        if items not in self._numbers:
-            self._numbers[items] = len(self._sets)
-            self._sets.append(items)
-        return self._numbers[items]
+    def refusal_behind(self, here: int, right: list[int]) -> str | None:
+        """The same of a left part by the number of its items."""
+        if not right or not all(0 <= c < self.size for c in right):
+            return "no window"
+        refutations = (self._refute(item, right) for item in self.sets.items(here))
+        return next(filter(None, refutations), None)
 
     def _fresh(self, c: int, owed: Owed) -> list[Item]:
         """An attempt begins before c; or it will fail, and c is in a gap."""

@@ -1,4 +1,4 @@
-"""Finds places where a text can be cut and each half encoded alone: rules K1, K2, K3, K9 and K10.
+"""Finds places where a text can be cut and each half encoded alone: rules K1, K3, K9 and K10.
 
 A cut is proved here before anything is tokenized; the proof travels as a Seam with its witness.
 """
@@ -6,26 +6,17 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
+from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
-from tokpar.facts.tables import (
-    WHITESPACE,
-    CharSet,
-    Family,
-    char_set,
-    family_named,
-    load_atoms,
-    pair_pattern,
-    range_class,
-)
+from tokpar.facts.tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.kernels import has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
@@ -36,11 +27,6 @@ SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low,
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
-_NUMBER_ATOMS = ("ascii_digit", "N")
-_BLOCK = 4096
-# How far back the start of a run is looked for when no earlier seam tells it: keeps the work of a
-# search linear in the text.
-_FARTHEST = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +46,11 @@ class CutFinder:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
             return "it has no pre-tokenizer, so no place is a pre-token boundary whatever follows"
-        if self.facts.scheme not in ("dummy", "spaces") and self.family is None:
-            if self.facts.family is not None or self.facts.scheme != "regex":
-                return f"no cut table is known by the name of {self.facts.family!r}"
-            if isinstance(self._windows, str):
-                return self._windows
+        known = self.family is not None or self.facts.scheme in ("dummy", "spaces")
+        if not known and (self.facts.family is not None or self.facts.scheme != "regex"):
+            return f"no cut table is known by the name of {self.facts.family!r}"
+        if self.facts.scheme == "regex" and not self._stored and isinstance(self._windows, str):
+            return self._windows
         if self.facts.scheme not in ("bert", "spaces") and self.normalized.unsupported:
             return f"nothing is proved about its normalizer {self.normalized.unsupported}"
         if not self.normalized.tokens_followed:
@@ -72,18 +58,31 @@ class CutFinder:
         return None
 
     @cached_property
+    def _stored(self) -> bool:
+        """The windows of the regex are stored, and need not be read to know that they are there."""
+        spelling = Spelling(self.facts.engine, self.facts.patterns)
+        return self.family is not None and spelling in self.family.sources
+
+    @cached_property
     def _windows(self) -> WindowSeams | str:
-        """The windows of a pattern that is of no known family, or why there are none."""
-        from tokpar.cuts.window_seams import window_seams  # known families do without
+        """The windows of a regex, or why there are none."""
+        from tokpar.cuts.window_seams import window_seams  # other schemes do without
 
         return window_seams(self.facts, self.added, self.normalized)
 
     @property
     def windows(self) -> WindowSeams | None:
-        """Who finds the K10 seams, where these are what the tokenizer is cut by."""
-        if self.refusal is not None or self.facts.scheme != "regex" or self.family is not None:
+        """Who finds the K10 seams; None where the tokenizer is not cut by them."""
+        if self.refusal is not None or self.facts.scheme != "regex":
             return None
         return None if isinstance(self._windows, str) else self._windows
+
+    @cached_property
+    def _pairs(self) -> LocalPairs | None:
+        """Who finds the pairs of a pre-tokenizer that looks at two characters only."""
+        if self.family is None or self.facts.scheme not in ("bert", "metaspace"):
+            return None
+        return LocalPairs(self.facts, self.family, self.normalized, self.tokens_safe)
 
     def refusal_for(self, text: str) -> str | None:
         """Why no cut of `text` is certified, or None."""
@@ -102,24 +101,30 @@ class CutFinder:
         """The seam before code point `p` if a rule licenses it; assumes refusal_for() is None."""
         if not 0 < p < len(text):
             return None
-        found = self.certify_context(text, p) or self.edges.certify(text, p)
-        return found or (self.windows.at(text, p) if self.windows is not None else None)
+        return self._in_context(text, p, far=True) or self.edges.certify(text, p)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
-        """The same by rules K1, K2, K3 and K10 alone, of which K10 looks at `LEFT` and `RIGHT` code
-        points beside `p`, the others at nothing else."""
+        """The same by rules K1, K3 and K10 alone, of which K10 looks at 1,024 code points before
+        `p` and `windows.ahead` behind it, the others at nothing but what is beside it."""
         if not 0 < p < len(text):
             return None
+        return self._in_context(text, p)
+
+    def _in_context(self, text: str, p: int, far: bool = False) -> Seam | None:
         if self.refusal is not None and self.edges.refusal is None:  # refusal_for() may be None
             return None
-        if self.windows is not None:
-            return self._space(text, p) or self.windows.at(text, p, far=False)
-        return (
-            self._space(text, p)
-            or self._pair(text, p)
-            or self._digits(text, p)
-            or self._find_unjoined(text, p, p + 1)
-        )
+        found = self._space(text, p)
+        if found is None and self.windows is not None:
+            return self.windows.far(text, p) if far else self.windows.at(text, p)
+        if found is None and self._pairs is not None:
+            found = self._pairs.at(text, p)
+        return found or self._find_unjoined(text, p, p + 1)
+
+    def certify_pair(self, text: str, p: int) -> Seam | None:
+        """The same where the two characters at the sides of `p` license it in any text."""
+        if not 0 < p < len(text) or self.windows is None:
+            return None
+        return self._space(text, p) or self.windows.at(text, p, far=0)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
         """Certified cuts, each the first that is `size` code points or more behind the one before;
@@ -138,7 +143,7 @@ class CutFinder:
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
     ) -> Seam | None:
         """First certified cut in [start, stop), code points, best kind first in each window.
-        `after`, the cut before it, spares measuring a long run of digits twice."""
+        `after`, the cut before it, may tell what a far window is read from."""
         start, stop = max(start, 1), min(stop, len(text))
         for lo in range(start, stop, window):
             hi = min(lo + window, stop)
@@ -147,17 +152,26 @@ class CutFinder:
                 return seam
         return None
 
+    def find_pair(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
+        """First seam in [start, stop), code points, that two characters of a regex license."""
+        for lo in range(max(start, 1), stop if self.windows is not None else 0, window):
+            hi = min(lo + window, stop, len(text))
+            seam = self._find_space(text, lo, hi)
+            if seam is None and self.windows is not None:
+                seam = self.windows.find_pair(text, lo, hi)
+            if seam is not None:
+                return seam
+        return None
+
     def _find_context(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
         if self.refusal is not None:
             return None
-        if self.windows is not None:
-            return self._find_space(text, lo, hi) or self.windows.find(text, lo, hi)
-        return (
-            self._find_space(text, lo, hi)
-            or self._find_pair(text, lo, hi)
-            or self._find_digits(text, lo, hi, after)
-            or self._find_unjoined(text, lo, hi)
-        )
+        found = self._find_space(text, lo, hi)
+        if found is None and self.windows is not None:
+            return self.windows.find(text, lo, hi, after)
+        if found is None and self._pairs is not None:
+            found = self._pairs.find(text, lo, hi)
+        return found or self._find_unjoined(text, lo, hi)
 
     @cached_property
     def spaces(self) -> tuple[SpaceCut, ...]:
@@ -198,57 +212,6 @@ class CutFinder:
                 p = text.find(sign, p + 1, hi)
         return None
 
-    def _find_pair(self, text: str, lo: int, hi: int) -> Seam | None:
-        if self._pairs is None or self._alike(text, lo, hi):
-            return None
-        for start, stop in self._followed(text, lo, hi):
-            for match in self._pairs.finditer(text, start, stop):
-                seam = self._pair(text, match.start()) if match.start() < hi else None
-                if seam is not None:
-                    return seam
-        return None
-
-    def _alike(self, text: str, lo: int, hi: int) -> bool:
-        """All characters around the places of [lo, hi) are of one class that is never parted."""
-        assert self.family is not None
-        part, class_of = text[lo - 1 : hi + 1], self.family.class_of
-        name = class_of(text[lo])
-        if name is None:
-            return all(class_of(char) is None for char in set(part))
-        run = self._unparted.get(name)
-        return run is not None and run.holds(part)
-
-    @cached_property
-    def _unparted(self) -> dict[str, CharSet]:
-        """By name, the classes that are no pair with themselves."""
-        family = self.family
-        assert family is not None
-        own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
-        return {name: char_set(r) for name, r in own.items() if r and r[0][0] <= 0xFFFF}
-
-    def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
-        """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""
-        if self.facts.scheme == "bert" or not self.facts.normalizers:
-            return ((lo, min(len(text), hi + 1)),)
-        return self.normalized.known_places(text, lo, hi)
-
-    def _find_digits(self, text: str, lo: int, hi: int, after: Seam | None) -> Seam | None:
-        if self._digit_pairs is None:
-            return None
-        tried = -1
-        for match in self._digit_pairs.finditer(text, lo, min(len(text), hi + 1)):
-            if match.start() < tried:
-                continue
-            run = _run_start(text, match.start(), after)
-            if run is None:
-                tried = run_stop(text, match.start(), hi) + 1
-                continue
-            tried = match.start() + (run - match.start()) % 3
-            seam = self._digits(text, tried, run) if tried < hi else None
-            if seam is not None:
-                return seam
-        return None
-
     def _find_unjoined(self, text: str, lo: int, hi: int) -> Seam | None:
         """Two characters, both of them tokens, that no token has side by side (theorem 50)."""
         if self._adjacent is None:
@@ -265,25 +228,6 @@ class CutFinder:
     @cached_property
     def _adjacent(self) -> frozenset[str] | None:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
-
-    @cached_property
-    def _pairs(self) -> re.Pattern[str] | None:
-        return None if self.family is None else pair_pattern(self.family)
-
-    @cached_property
-    def _digit_pairs(self) -> re.Pattern[str] | None:
-        if self.family is None or self.family.digit_phase is None or not self._digits_apart:
-            return None
-        return re.compile(f"(?<={_number_class()})(?={_number_class()})")
-
-    @cached_property
-    def _digits_apart(self) -> bool:
-        """No added token begins or ends with what could be a digit, and no normalizer changes one:
-        then a match that leaves p alone leaves the whole run of digits alone (correction 0'.4)."""
-        if self.facts.normalizers:
-            return False
-        edges = {t.content[i] for t in self.facts.added_tokens if t.content for i in (0, -1)}
-        return all(_is_number(char) is False for char in edges)
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """Added tokens are matched the same way with a cut before code point `p`."""
@@ -327,37 +271,6 @@ class CutFinder:
             return None
         return Seam(p, "K3", "6.4", (("absorbed", 1),))
 
-    def _pair(self, text: str, p: int) -> Seam | None:
-        """A decided context of one character on each side."""
-        family = self.family
-        if family is None or (self.facts.prefix_space and text[p] != " "):
-            return None
-        raw = self.facts.scheme == "bert"
-        context = (text[p - 1], text[p]) if raw else self.normalized.context(text, p)
-        if context is None:
-            return None
-        left, right = family.class_of(context[0]), family.class_of(context[1])
-        theorem = None if left is None or right is None else family.theorem(left, right)
-        if theorem is None or not self.tokens_safe(text, p):
-            return None
-        if theorem == "20":
-            if self.facts.normalizers and text[p] != " ":
-                return None  # of all white space only ' ' is proved to stay what it is
-            return self._seam(p, "K1", theorem, _REGEX_UNIVERSAL)
-        rule: Rule = "K1" if self.facts.scheme == "regex" else "K3"
-        return self._seam(p, rule, theorem, (("left", str(left)), ("right", str(right))))
-
-    def _digits(self, text: str, p: int, run: int | None = None) -> Seam | None:
-        """A multiple of three digits after the start of a run of digits (theorem 22)."""
-        if self._digit_pairs is None or self.facts.prefix_space:
-            return None
-        if not _is_number(text[p]) or not _is_number(text[p - 1]):
-            return None
-        run = _run_start(text, p) if run is None else run
-        if run is None or p == run or (p - run) % 3 or not self.added.safe(text, p):
-            return None
-        return self._seam(p, "K2", "22", (("run", run),))
-
     def _seam(self, p: int, rule: Rule, theorem: str, witness: Witness) -> Seam:
         return Seam(p, rule, theorem, (("family", str(self.facts.family)), *witness))
 
@@ -376,47 +289,9 @@ def _finder(facts: Facts) -> CutFinder:
     )
 
 
-@cache
-def _number_class() -> str:
-    atoms = load_atoms()
-    return range_class(span for name in _NUMBER_ATOMS for span in atoms[name])
-
-
-@cache
-def _numbers() -> re.Pattern[str]:
-    return re.compile(_number_class() + "+")
-
-
-@cache
-def _frozen() -> re.Pattern[str]:
-    return re.compile(range_class(span for spans in load_atoms().values() for span in spans))
-
-
-def _is_number(char: str) -> bool | None:
-    r"""Whether `char` is \p{N}; None where the engines need not agree."""
-    if _numbers().match(char):
-        return True
-    return False if _frozen().match(char) else None
-
-
-def _run_start(text: str, p: int, after: Seam | None = None) -> int | None:
-    """Start of the maximal run of numbers that `p` lies in, code points; None if the character
-    before it is undecided or too far. `after`: an earlier seam, trusted if in the same run."""
-    least, known = max(0, p - _FARTHEST), None
-    if after is not None and after.rule == "K2" and after.position < p:
-        least, known = after.position, int(dict(after.witness)["run"])
-    start = p
-    numbers = _numbers()
-    while start > least and numbers.fullmatch(text, max(least, start - _BLOCK), start):
-        start = max(least, start - _BLOCK)
-    while start > least and numbers.match(text, start - 1, start):
-        start -= 1
-    if start == least and known is not None:
-        return known
-    return start if start == 0 or _is_number(text[start - 1]) is False else None
-
-
-def run_stop(text: str, p: int, limit: int) -> int:
-    """End of the run of numbers from `p` on, looked for up to `limit` (code points)."""
-    found = _numbers().match(text, p, limit)
-    return p if found is None else found.end()
+def at_pair(seam: Seam) -> bool:
+    """The two characters at its sides license the seam, whatever stands around them: U1, or a
+    window of two. They do wherever they stand, in every tokenizer of the same regex."""
+    sides = tuple(value for _, value in seam.witness[1:])
+    window = seam.rule == "K10" and seam.theorem != "44"
+    return seam.rule == "K1" or (window and sides in ((1, 1), ("non-space", "space")))

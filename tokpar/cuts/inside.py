@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.finder import CutFinder, at_pair, finder_for
 from tokpar.cuts.inert import inert_for
 from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
 from tokpar.facts.token_lengths import vocabulary_of
@@ -151,7 +151,7 @@ class Inside:
         places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
         for place in places[:_MOST_TRIED]:
             seam = self.finder.certify(text, place)
-            if seam is not None and seam.rule == "K1":
+            if seam is not None and at_pair(seam):
                 return place
         return None
 
@@ -286,7 +286,7 @@ class Inside:
         if text[start:stop] != char * (stop - start):
             return []
         cut = None if start == 0 else self.finder.certify(text, start)
-        if start and (cut is None or cut.rule != "K1"):
+        if start and (cut is None or not at_pair(cut)):
             return []
         run = run_of(self.scanner, self.tokenizer, char)
         times = 0 if run is None else run.times(stop - start)

@@ -5,7 +5,7 @@ piece, and tells the next. Classes of characters are those of the module `regex`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.cuts.unfinished import Beginnings
-from tokpar.facts.families import stored_atoms
-from tokpar.facts.machine import Graph, explore
-from tokpar.facts.pattern import char_sets, parse
-
-CODE_POINTS = 0x110000
-SURROGATES = slice(0xD800, 0xE000)
+from tokpar.facts.alphabet import alphabet
+from tokpar.facts.automaton import Automaton, automaton
+from tokpar.facts.budget import Budget
+from tokpar.facts.expression import sources
+from tokpar.facts.kept_members import kept_members
+from tokpar.facts.members import SURROGATES
+from tokpar.facts.reader import parse_expression
+from tokpar.facts.tables import Ranges
 
 _WIDE = "utf-32-le"
 _RECORDS, _SURE, _DEAD, _CLOSED = 1, 2, 4, 8
@@ -41,9 +43,9 @@ class Machine:
     belongs to reading that symbol there.
 
     `after`: the next state. `signs`: what is known then; a match ends before the character
-    (`_RECORDS`), one ends behind it whatever follows (`_SURE`), no match can end later than those
-    seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match ends where
-    the text does. `symbol_of`: uint8, (0x110000,)."""
+    (`_RECORDS`), one ends behind it or later whatever follows (`_SURE`), no match can end later
+    than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match
+    ends where the text does. `symbol_of`: uint8, (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int
@@ -167,14 +169,15 @@ class TokenSplitter:
 @lru_cache(maxsize=32)
 def machine_for(pattern: str) -> Machine:
     """The machine of a Split. UnsupportedPatternError if it cannot be built."""
-    tree = parse(pattern, "regex", stored_atoms())  # of which only the shape is used
-    class_of, members = _classes(sorted(char_sets(tree)))
-    names = [str(number) for number in range(int(class_of.max()) + 1)]
-    graph = explore(tree, names, members)
-    symbol = np.zeros(len(names), dtype=np.uint8)
-    for column, group in enumerate(graph.symbols):
-        symbol[[int(name) for name in group]] = column
-    return _flattened(graph, symbol[class_of])
+    tree = parse_expression(pattern, "regex")
+    classes: dict[Hashable, Ranges] = {}
+    classes.update(kept_members(sources(tree), "regex").items())
+    symbols = alphabet(classes)
+    symbol_of = symbols.symbol_of.copy()
+    low, high = SURROGATES
+    symbol_of[low : high + 1] = 0  # they never come: no symbol of their own
+    sets = {source: symbols.sets[source] for source in sources(tree)}
+    return _flattened(automaton(tree, sets, symbols.size, Budget()), symbol_of)
 
 
 def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
@@ -184,37 +187,15 @@ def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
     return sink
 
 
-def _flattened(graph: Graph, symbol_of: NDArray[np.uint8]) -> Machine:
-    sure = [all(row) for row in graph.matched]
-    closed = [not any(graph.live[q] for q in row) for row in graph.target]
+def _flattened(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
+    sure = [not avoided for avoided in states.avoid]
+    closed = [not any(states.live[q] for q in row) for row in states.target]
     after: list[int] = []
     signs: list[int] = []
-    for row, matched in zip(graph.target, graph.matched, strict=True):
-        for state, records in zip(row, matched, strict=False):
+    for row, hit in zip(states.target, states.hit, strict=True):
+        for state, records in zip(row, hit, strict=False):
             sign = _SURE | _CLOSED * closed[state] if sure[state] else 0
             after.append(state)
-            signs.append(sign | _RECORDS * records | _DEAD * (not graph.live[state]))
-    at_end = tuple(row[-1] for row in graph.matched)
-    return Machine(symbol_of, len(graph.symbols), tuple(after), tuple(signs), at_end)
-
-
-def _classes(sources: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, frozenset[str]]]:
-    """The code points parted into classes that no source tells apart: the number of each code
-    point's class, shape (0x110000,), and the names of the classes that each source matches."""
-    import regex
-
-    points = np.delete(np.arange(CODE_POINTS, dtype="<u4"), SURROGATES)
-    text = points.tobytes().decode(_WIDE)
-    key = np.zeros(CODE_POINTS, dtype=np.int64)
-    for bit, source in enumerate(sources):
-        mask = np.zeros(len(points), dtype=np.bool_)
-        for match in regex.finditer(f"(?:{source})+", text, regex.VERSION0):
-            mask[slice(*match.span())] = True
-        key[points[mask]] |= 1 << bit
-    key[SURROGATES] = key[0]  # they never come: no class of their own
-    keys, class_of = np.unique(key, return_inverse=True)
-    members = {
-        source: frozenset(str(n) for n, key in enumerate(keys.tolist()) if key >> bit & 1)
-        for bit, source in enumerate(sources)
-    }
-    return class_of, members
+            signs.append(sign | _RECORDS * records | _DEAD * (not states.live[state]))
+    at_end = tuple(row[-1] for row in states.hit)
+    return Machine(symbol_of, states.size, tuple(after), tuple(signs), at_end)

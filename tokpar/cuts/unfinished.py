@@ -4,7 +4,7 @@ A cut is final when nothing its rule looks at can be changed by what follows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -38,33 +38,49 @@ class UnfinishedText:
 
     def horizon(self, text: str) -> int:
         """Whatever follows `text`, `certify` says of each place up to here what it says now."""
-        most = len(text) - self._looks_ahead
+        return self._horizon(text, self._beside)
+
+    def _horizon(self, text: str, beside: int) -> int:
+        """The same for rules that look at so many more characters behind a place."""
+        most = len(text) - self._looks_ahead - beside
         if self._plain:
-            return max(0, min(most, self._beginnings.first(text) - self._beside))
+            return max(0, min(most, self._beginnings.first(text) - beside))
         last = min(most, len(text) - self.finder.added.reach)
-        return max(0, _last_solid(text, last) - self._beside)
+        return max(0, _last_solid(text, last) - beside)
 
     def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
         """The last certified cut in (after, horizon], places in code points."""
+        return self._last(text, after, horizon, self.finder.certify_context)
+
+    def last_pair(self, text: str, horizon: int) -> Seam | None:
+        """The last cut behind the horizon that two characters license: they stay what they are."""
+        if self.finder.windows is None:
+            return None
+        return self._last(text, horizon, self._horizon(text, 0), self.finder.certify_pair)
+
+    def _last(
+        self, text: str, after: int, last: int, certify: Callable[[str, int], Seam | None]
+    ) -> Seam | None:
         # between two spaces tokens of the normalized text are not followed to a final answer
         unclear = bool(self.finder.normalized.tokens)
-        for place in range(horizon, after, -1):
+        for place in range(last, after, -1):
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
                 continue
-            seam = self.finder.certify_context(text, place)
+            seam = certify(text, place)
             if seam is not None:
                 return seam
         return None
 
     @cached_property
     def _looks_ahead(self) -> int:
-        """What is read lies before place + this, in code points, runs of white space apart."""
+        """What is read lies before place + this + `_beside`, in code points, runs of white space
+        apart."""
         stages = self.finder.normalized.stages
         if not stages:
-            return 1 + self._beside
+            return 1
         changed = sum(1 + len(replaced_string(s) or "") for s in stages if s.kind == "Replace")
         moved = max((len(token.content) for token in self.finder.normalized.tokens), default=0)
-        return 2 + self._beside + len(stages) + changed + moved
+        return 2 + len(stages) + changed + moved
 
     @cached_property
     def _beside(self) -> int:

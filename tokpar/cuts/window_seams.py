@@ -9,52 +9,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.window_tables import (
+from tokpar.cuts.windows import (
     BEGIN,
     EVERYWHERE,
+    NEVER,
+    OPEN,
     SURE,
+    IntArray,
     SymbolArray,
     WindowFinder,
+    behind_each,
+    behind_window,
+    pair_status,
+    settle,
     window_finder,
 )
-from tokpar.cuts.windows import LEFT, RIGHT, IntArray, find_certified, open_behind_anchors
-from tokpar.facts.decided import decided
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.stored_windows import Decided, stored_windows
 from tokpar.facts.tables import WHITESPACE
 from tokpar.types import Facts, Seam, Witness
 
-FARTHEST = 1 << 14
-"""How far back the anchor of a window may be, code points."""
-_LEAST, _MOST = 1 << 9, 1 << 14
+LEFT, RIGHT = 8, 8
+"""Characters of a window on either side of its cut, at most."""
+NEAR, FAR = 1 << 10, 1 << 16
+"""How far back the anchor of a window may be, code points: where little is to be read, and else."""
+_FEW, _MOST = 1 << 6, 1 << 12
+
+Anchored = tuple[int, int]
+"""Where what is known of the text before a place is read from, and the left set there."""
+Stretch = tuple[int, SymbolArray, SymbolArray]
+"""Where it begins in the text, its symbols, and what the pairs of them tell."""
 
 
 @dataclass(frozen=True, eq=False)
 class WindowSeams:
-    """The K10 seams of one tokenizer. Behind a row of Splits only one character is read on the left
-    of a place, so that its window lies in its chunk whatever else is cut (theorem 43)."""
+    """The K10 seams of one tokenizer. Behind a row of Splits only one character is read on the
+    right of a place: so all cuts may be made at once, from right to left (theorem 43)."""
 
     facts: Facts
     added: AddedTokenGuard
     normalized: NormalizerGuard
     finder: WindowFinder
-    proof: str
-    ahead: int = RIGHT
-    """How many code points behind a place are looked at, at most."""
+    proof: tuple[str, str]
 
     @cached_property
     def theorem(self) -> str:
         """Of windows without an anchor."""
-        return "40" if self._alone else "42"
+        return "40" if len(self.facts.patterns) == 1 else "42"
 
     @cached_property
-    def _alone(self) -> bool:
-        """There is one Split."""
-        return len(self.facts.patterns) == 1
+    def ahead(self) -> int:
+        """How many code points behind a place are looked at, at most."""
+        return RIGHT if len(self.facts.patterns) == 1 else 1
 
     @cached_property
     def universal(self) -> Seam | None:
@@ -69,101 +80,143 @@ class WindowSeams:
             return None
         return self._seam(0, self.theorem, (("left", "non-space"), ("right", "space")))
 
-    def find(self, text: str, start: int, stop: int) -> Seam | None:
-        """The first seam in [start, stop), code points."""
-        size = _LEAST
+    def find(self, text: str, start: int, stop: int, after: Seam | None = None) -> Seam | None:
+        """A seam in [start, stop), code points, one of the first. `after`: an earlier seam, whose
+        anchor may be that of this one, too, however far it is."""
+        far = FAR
+        for p in self._next_pairs(text, start, min(start + _FEW, stop)):
+            seam = self.at(text, p)
+            if seam is not None:
+                return seam
         while start < stop:
-            end = min(start + size, stop)
-            for p in self._candidates(text, start, end):
+            end = min(start + _MOST, stop)
+            if after is not None and after.theorem == "44":
+                far = max(FAR, end - int(dict(after.witness)["anchor"]))
+            for p in self._candidates(text, start, end, far):
+                seam = self.at(text, p, far)
+                if seam is not None:
+                    return seam
+            start = end
+        return None
+
+    def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
+        """The first seam in [start, stop), code points, that two characters license."""
+        for first, _, status in self._stretches(text, start, stop):
+            for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 seam = self.at(text, p)
                 if seam is not None:
                     return seam
-            start, size = end, min(4 * size, _MOST)
         return None
 
-    def _candidates(self, text: str, start: int, stop: int) -> Iterator[int]:
-        """Places that a window certifies, then those that an anchor does, added tokens apart."""
-        left = LEFT if self._alone else 1
-        for first, symbols in self._symbols(text, start, stop, left):
-            widths = find_certified(self.finder, symbols, left, RIGHT, anchored=False)
-            yield from _within(np.flatnonzero(widths) + first, start, stop)
-        for first, symbols in self._symbols(text, start, stop, FARTHEST) if self._alone else ():
-            begins = first == 0 and not self.facts.prefix_space
-            places = open_behind_anchors(self.finder, symbols, start - first, begins, RIGHT)
-            yield from _within(places + first, start, stop)
+    def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
+        """Places of [start, stop) that a pair of characters most likely certifies: what normalizers
+        make of them is not asked. For a few places this is quicker than by arrays."""
+        pairs = self.finder.pair_bytes
+        symbols = self.finder.few_symbols(text[start - 1 : stop])
+        for p, (left, right) in enumerate(pairwise(symbols), start):
+            if pairs[left + 256 * right] == SURE:
+                yield p
 
-    def _symbols(
-        self, text: str, start: int, stop: int, left: int
-    ) -> Iterator[tuple[int, SymbolArray]]:
-        """The known stretches with a place of [start, stop) inside: where each begins, and its
-        symbols."""
-        low = self.normalized.known_from(text, max(0, start - left), start)
-        high = min(len(text), stop + RIGHT)
+    def _candidates(self, text: str, start: int, stop: int, far: int) -> Iterator[int]:
+        """Places that a pair of characters certifies, then wider windows, then an anchor, added
+        tokens apart."""
+        stretches = list(self._stretches(text, start, stop))
+        for first, _, status in stretches:
+            yield from _within(np.flatnonzero(status == SURE) + 1 + first, start, stop)
+        for first, symbols, status in () if self.normalized.moves else stretches:
+            places = np.flatnonzero(status == OPEN) + 1
+            places = places[slice(*np.searchsorted(places + first, (start, stop)))]
+            if not len(places):
+                continue
+            held = behind_window(self.finder, symbols, places, LEFT)
+            sure = settle(self.finder, symbols, places, held, self.ahead)
+            yield from (places[sure] + first).tolist()
+            begin = max(start, first + 1)
+            anchored = self._anchored(text, begin, far)
+            if anchored is not None:
+                behind = behind_each(self.finder, anchored[1], symbols[begin - first :])
+                held = np.concatenate(([anchored[1]], behind))[places - (begin - first)]
+                sure = settle(self.finder, symbols, places, held, self.ahead)
+                yield from (places[sure] + first).tolist()
+
+    def _stretches(self, text: str, start: int, stop: int) -> Iterator[Stretch]:
+        """The known stretches with a place of [start, stop) inside."""
+        if self.normalized.moves:
+            for low, high in self.normalized.known_places(text, start, stop):
+                symbols = self.finder.symbols(text[low - 1 : high])
+                yield low - 1, symbols, pair_status(self.finder, symbols)
+            return
+        low = self.normalized.known_from(text, max(0, start - LEFT), start)
+        high = min(len(text), stop + self.ahead)
         for first, image in self.normalized.stretches(text, low, high):
             if len(image) > 1 and start < first + len(image) and first + 1 < stop:
-                yield first, self.finder.symbols(image)
+                symbols = self.finder.symbols(image)
+                yield first, symbols, pair_status(self.finder, symbols)
 
-    def at(self, text: str, p: int, far: bool = True) -> Seam | None:
-        """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or (`far`) by
-        an anchor."""
+    def far(self, text: str, p: int) -> Seam | None:
+        """As `at`, by an anchor wherever it is."""
+        return self.at(text, p, FAR)
+
+    def at(self, text: str, p: int, far: int = NEAR) -> Seam | None:
+        """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or by an
+        anchor at most `far` before it; with `far` 0 by its two characters alone."""
         if self.facts.prefix_space and text[p] != " ":
             return None
-        safe = self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
+        sides = self.normalized.context(text, p)
+        known = NEVER if sides is None else self.finder.pair(*sides)
+        safe = known != NEVER and self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
         if not safe:
             return None
-        far = far and self._alone
-        return self._by_window(text, p) or (self._by_anchor(text, p) if far else None)
+        if known == SURE:
+            return self._seam(p, self.theorem, (("left", 1), ("right", 1)))
+        if self.normalized.moves or not far:
+            return None
+        behind = min(len(text) - p, self.ahead)
+        image, at = self.normalized.around(text, p, min(p, LEFT), behind)
+        symbols = self.finder.few_symbols(image)
+        anchored = self._anchored(text, p, far)
+        right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
+        # what begins behind an anchor tells no more than the anchor
+        least = 1 if anchored is None or right else p - anchored[0] + 1
+        seam = self._by_window(text, p, symbols, at, least)
+        if seam is not None or anchored is None or not right:
+            return seam
+        if not self._apart(text, max(0, anchored[0] - 1), p + right):
+            return None
+        return self._seam(p, "44", (("anchor", anchored[0]), ("right", right)))
 
-    def _by_window(self, text: str, p: int) -> Seam | None:
-        most = LEFT if self._alone else 1
-        image, at = self.normalized.around(text, p, min(p, most), min(len(text) - p, RIGHT))
-        symbols = self.finder.symbols(image).tolist()
-        found = []
-        for left in range(1, at + 1):
-            right = self._right(self._behind(EVERYWHERE, symbols[at - left : at]), symbols[at:])
-            if right is not None:
+    def _by_window(self, text: str, p: int, symbols: list[int], at: int, least: int) -> Seam | None:
+        """The narrowest window with `least` characters or more on the left; `p` lies at `at` of the
+        symbols around it."""
+        rows, found = self.finder.left_rows, []
+        for left in range(least, at + 1):
+            if self.finder.size in symbols[at - left : at]:
+                break
+            held = EVERYWHERE
+            for c in symbols[at - left : at]:
+                held = rows[held][c]
+            right = self.finder.needed(held, symbols[at:])
+            if right:
                 found.append((left + right, left, right))
-        for width, left, right in sorted(found):
-            if width == 2 or self._apart(text, p - left, p + right):
+        for _, left, right in sorted(found):
+            if self._apart(text, p - left, p + right):
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
 
-    def _by_anchor(self, text: str, p: int) -> Seam | None:
-        """Theorem 44: all is read from a cut before `p` that a pair certifies, or the beginning."""
-        image, at = self.normalized.around(text, p, min(p, FARTHEST), min(len(text) - p, RIGHT))
-        symbols = self.finder.symbols(image)
-        if at < 1 or at == len(symbols):
-            return None
-        first = p - at
-        pairs = symbols[: at - 1] + 256 * symbols[1:at].astype(np.int64)
-        sure = np.flatnonzero(self.finder.pairs[pairs] == SURE)
-        if len(sure):
-            anchor = first + int(sure[-1]) + 1
-        elif first == 0 and not self.facts.prefix_space:
-            anchor = 0
-        else:
-            return None
-        held = self._behind(BEGIN, symbols[anchor - first : at].tolist())
-        right = self._right(held, symbols[at:].tolist())
-        if right is None or not self._apart(text, max(0, anchor - 1), p + right):
-            return None
-        return self._seam(p, "44", (("anchor", anchor), ("right", right)))
-
-    def _behind(self, held: int, symbols: list[int]) -> int:
-        """The left set behind these symbols."""
-        for c in symbols:
-            held = self.finder.left_rows[held][c]
-        return held
-
-    def _right(self, held: int, symbols: list[int]) -> int | None:
-        """How many of these symbols behind a cut make it certain, from this left set on."""
-        tables = self.finder.tables
-        threats = int(tables.cut[held, symbols[0]]) if symbols else 0
-        for k in range(1, len(symbols) + 1):
-            if tables.certain[threats]:
-                return k
-            if k < len(symbols):
-                threats = int(tables.right[threats, symbols[k]])
+    def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
+        """The last cut before `p`, no more than `far`, that a pair certifies, or the beginning of
+        the text, and the left set that is read from there."""
+        reach = 2
+        while reach < far:
+            reach = min(8 * reach, far)
+            image, at = self.normalized.around(text, p, min(p, reach), 0)
+            start = self.finder.last_sure(image[:at])
+            if not start and (at < p or self.facts.prefix_space):
+                if at < min(p, reach):
+                    return None
+                continue
+            held = self.finder.behind(BEGIN, image[start:at])
+            return None if held is None else (p - at + start, held)
         return None
 
     def _apart(self, text: str, start: int, stop: int) -> bool:
@@ -172,7 +225,7 @@ class WindowSeams:
         return not self.normalized.tokens and self.added.apart(text, start, stop)
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
-        return Seam(p, "K10", theorem, (("windows", self.proof), *witness))
+        return Seam(p, "K10", theorem, (self.proof, *witness))
 
 
 def _within(places: IntArray, start: int, stop: int) -> list[int]:
@@ -185,21 +238,32 @@ def window_seams(
     facts: Facts, added: AddedTokenGuard, normalized: NormalizerGuard
 ) -> WindowSeams | str:
     """The K10 seams of these facts, or why there are none."""
-    if normalized.moves:
-        return f"nothing is proved about windows behind its normalizer {normalized.moves}"
-    found = decided(facts)
-    if found.windows is None:
-        return str(found.refusal)
-    return WindowSeams(facts, added, normalized, window_finder(found.windows), found.proof)
+    found = _decided(facts)
+    if isinstance(found, str):
+        return found
+    return WindowSeams(facts, added, normalized, window_finder(found), found.proof)
+
+
+def _decided(facts: Facts) -> Decided | str:
+    if facts.family is not None:
+        found = stored_windows(facts.family, facts.engine, facts.patterns)
+        return found or f"no windows of {facts.family!r} are known for its engine and patterns"
+    from tokpar.facts.decided import decided  # known families do without
+
+    return decided(facts)
 
 
 def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
     """Texts (before, behind) around the window at `p` with which the cut there would be wrong: why
     no window certifies it. None where one does, or no pattern was decided."""
-    windows = decided(facts).windows if facts.scheme == "regex" else None
-    if windows is None or not 0 < p < len(text):
+    from tokpar.facts.decided import splits_of
+    from tokpar.facts.expression import UnsupportedPatternError
+    from tokpar.facts.splits import decide_windows
+
+    if facts.scheme != "regex" or not facts.patterns or not 0 < p < len(text):
         return None
     try:
+        windows = decide_windows(splits_of(facts))
         return windows.witness(text[max(0, p - LEFT) : p], text[p : p + RIGHT])
     except UnsupportedPatternError:
         return None

@@ -1,154 +1,197 @@
-"""Finds all cuts of a text that a window certifies, by tables (Theorems 40 to 44): linear time.
+"""The tables of windows, made ready to read texts by arrays (Theorems 40 to 44): linear time.
 
 A pair of characters settles most places. Wider windows are read where it leaves something open,
-and then the text behind each cut, which tells all that stands before a place (Theorem 44).
+and then the text behind an earlier cut, which tells all that stands before a place (Theorem 44).
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.cuts.window_tables import (
-    BEGIN,
-    EVERYWHERE,
-    OPEN,
-    SURE,
-    BoolArray,
-    SymbolArray,
-    WindowFinder,
-)
+from tokpar.facts.stored_windows import Decided, WindowTables, stored_windows
+from tokpar.facts.tables import recognise
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-WidthArray = npt.NDArray[np.uint8]
+StateArray = npt.NDArray[np.int32]
+SymbolArray = npt.NDArray[np.uint8]
 
-LEFT, RIGHT = 8, 8
-"""Characters of a window on either side of its cut, at most."""
-_ANCHORED = 255
-_BLOCK = 1 << 17
-_LOCKSTEP = 48
+EVERYWHERE, BEGIN = 0, 1
+"""Left sets: the text may be anything so far; it begins here."""
+REFUTED = 0
+"""The threat set of a cut that is certainly wrong."""
+NEVER, OPEN, SURE = 0, 1, 2
+"""What two characters tell of the cut between them: no window certifies it, some do, they do."""
+_FEW = 64
+_RUN = re.compile(rb"(.)\1*", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
-class Cuts:
-    """Places where a text may be cut, each by itself; code points, ascending, int64.
+class WindowFinder:
+    """The tables of one row of Splits, made ready to read texts; build it with `window_finder`.
 
-    `reach[i]` is the first character that the proof of `positions[i]` looks at. Behind one Split
-    all cuts may be made at once (Theorem 43); behind a row, those of `spaced`.
+    `symbol_of` (0x110000,) uint8; `size` is the symbol of a code point about which nothing is
+    known: what is read before it is forgotten, and no cut beside it is certified.
     """
 
-    positions: IntArray
-    reach: IntArray
+    symbol_of: SymbolArray
+    size: int
+    tables: WindowTables
 
-    def spaced(self) -> IntArray:
-        """Cuts that may be made at once behind any row of Splits, from left to right: what the
-        proof of each looks at lies behind the one before."""
-        kept: list[int] = []
-        last = 0
-        for p, first in zip(self.positions.tolist(), self.reach.tolist(), strict=True):
-            if first >= last:
-                kept.append(p)
-                last = p
-        return np.array(kept, dtype=np.int64)
+    def symbols(self, text: str) -> SymbolArray:
+        """The symbol of each character, shape (characters,)."""
+        if text.isascii():
+            return np.frombuffer(text.encode("ascii").translate(self._ascii), np.uint8)
+        found: SymbolArray = self.symbol_of[
+            np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        ]
+        return found
+
+    @cached_property
+    def _ascii(self) -> bytes:
+        return self.symbol_of[:256].tobytes()
+
+    @cached_property
+    def pairs(self) -> npt.NDArray[np.uint8]:
+        """What a pair of symbols tells of the cut between them: never, open or sure; at the place
+        of the first plus 256 times the second, shape (65536,)."""
+        tables, n = self.tables, self.size
+        found = np.zeros((256, 256), np.uint8)
+        for c in range(n):
+            behind = np.unique(tables.left[:, c])
+            possible = self.possible[tables.cut[behind, :n]].any(axis=0)
+            sure = tables.certain[tables.cut[tables.left[EVERYWHERE, c], :n]]
+            found[:n, c] = np.where(sure, SURE, np.where(possible, OPEN, NEVER))
+        return found.ravel()
+
+    def pair(self, left: str, right: str) -> int:
+        """What two characters tell of the cut between them."""
+        symbol_of = self.symbol_bytes
+        return self.pair_bytes[symbol_of[ord(left)] + 256 * symbol_of[ord(right)]]
+
+    def few_symbols(self, text: str) -> list[int]:
+        """As `symbols`, of a short text, one character at a time."""
+        symbol_of = self.symbol_bytes
+        return [symbol_of[ord(char)] for char in text]
+
+    @cached_property
+    def pair_bytes(self) -> bytes:
+        """`pairs`, for looking up one at a time."""
+        return self.pairs.tobytes()
+
+    @cached_property
+    def symbol_bytes(self) -> bytes:
+        """`symbol_of`, for looking up one at a time."""
+        return self.symbol_of.tobytes()
+
+    def last_sure(self, text: str) -> int:
+        """The last place in a text that two characters certify, or 0."""
+        if len(text) > _FEW:
+            sure = np.flatnonzero(pair_status(self, self.symbols(text)) == SURE)
+            return int(sure[-1]) + 1 if len(sure) else 0
+        pairs, symbols = self.pair_bytes, self.few_symbols(text)
+        places = range(len(symbols) - 1, 0, -1)
+        return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
+
+    def behind(self, held: int, text: str) -> int | None:
+        """The left set behind a text, read from the set `held`; None if nothing is known of one of
+        its characters, or there is none."""
+        if len(text) > _FEW:
+            read = self.symbols(text)
+            return None if self.size in read else int(behind_each(self, held, read)[-1])
+        symbols = self.few_symbols(text)
+        if not symbols or self.size in symbols:
+            return None
+        for c in symbols:
+            held = self.left_rows[held][c]
+        return held
+
+    def needed(self, held: int, symbols: list[int]) -> int:
+        """How many of these symbols behind a cut make it certain, from this left set on; 0 if all
+        of them do not."""
+        _, cut, right, certain = self._rows
+        threats = cut[held][symbols[0]] if symbols else REFUTED
+        for k in range(1, len(symbols) + 1):
+            if certain[threats]:
+                return k
+            if threats == REFUTED or k == len(symbols):
+                return 0
+            threats = right[threats][symbols[k]]
+        return 0
+
+    @cached_property
+    def possible(self) -> BoolArray:
+        """Threat sets that some text on the right makes certain, shape (threat sets,)."""
+        found: BoolArray = self.tables.certain.copy()
+        count = -1
+        while count != (count := int(found.sum())):
+            found |= np.any(found[self.tables.right], axis=1)
+        return found
+
+    @cached_property
+    def left_rows(self) -> list[list[int]]:
+        """`left` as lists, for reading one character at a time."""
+        return self._rows[0]
+
+    @cached_property
+    def _rows(self) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[bool]]:
+        tables = self.tables
+        left, cut, right = (each.tolist() for each in (tables.left, tables.cut, tables.right))
+        return left, cut, right, tables.certain.tolist()
 
 
-def find_cuts(
-    finder: WindowFinder, text: str, left: int = LEFT, right: int = RIGHT, anchored: bool = True
-) -> Cuts:
-    """All cuts of a text that windows of up to `left` (at most 254) and `right` characters certify,
-    and if `anchored` those by the whole text behind an earlier cut. There are none if the text
-    holds a surrogate."""
-    symbols = finder.symbols(text)
-    none = np.zeros(0, np.int64)
-    if finder.size in symbols:
-        return Cuts(none, none)
-    widths = find_certified(finder, symbols, left, right, anchored)
-    positions = np.flatnonzero(widths)
-    used = widths[positions]
-    reach = np.maximum(positions - used, 0)
-    far = positions[used == _ANCHORED]
-    reach[used == _ANCHORED] = np.maximum(_anchors_of(far, positions[used == 1]) - 1, 0)
-    return Cuts(positions, reach)
+def window_finder(decided: Decided) -> WindowFinder:
+    """The finder for a row of Splits that was decided."""
+    tables = decided.tables
+
+    def widened(table: StateArray, unknown: int) -> StateArray:
+        return np.pad(table, ((0, 0), (0, 1)), constant_values=unknown)
+
+    tables = WindowTables(
+        widened(tables.left, EVERYWHERE),
+        widened(tables.cut, REFUTED),
+        widened(tables.right, REFUTED),
+        tables.certain,
+    )
+    return WindowFinder(decided.symbol_of, decided.size, tables)
 
 
-def _anchors_of(places: IntArray, sure: IntArray) -> IntArray:
-    """The nearest anchor before each place: a cut that a pair certifies, or the text's start."""
-    anchors = np.concatenate(([0], sure))
-    found: IntArray = anchors[np.searchsorted(anchors, places, side="right") - 1]
-    return found
+def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[int]] | None:
+    """Finds all places of a text, code points, that the two characters there certify, whatever
+    stands around them; None if these patterns are of no known family."""
+    family = recognise(engine, patterns)
+    found = None if family is None else stored_windows(family.name, engine, patterns)
+    if found is None:
+        return None
+    finder = window_finder(found)
 
+    def places(text: str) -> list[int]:
+        sure: list[int] = np.flatnonzero(pair_status(finder, finder.symbols(text)) == SURE).tolist()
+        return [place + 1 for place in sure]
 
-def find_certified(
-    finder: WindowFinder,
-    symbols: SymbolArray,
-    left: int,
-    right: int,
-    anchored: bool,
-) -> WidthArray:
-    """For each place 0..n how many characters on its left a proof of its cut looks at, 255 for all
-    from an anchor on, or 0 for no proof; shape (n + 1,)."""
-    n = len(symbols)
-    status = pair_status(finder, symbols)
-    widths = np.zeros(n + 1, np.uint8)
-    widths[1:n] = status == SURE
-    if left + right > 2:
-        for low in range(0, n - 1, _BLOCK):
-            places = np.flatnonzero(status[low : low + _BLOCK] == OPEN) + (low + 1)
-            if left > 1 and right > 1:
-                places = settle_quads(finder, symbols, places, status, widths)
-            held = behind_window(finder, symbols, places, left)
-            certain = places[settle(finder, symbols, places, held, right)]
-            # 1 is for pairs alone: an anchor's window must not reach far to the right
-            widths[certain] = max(left, 2)
-            status[certain - 1] = SURE
-    if anchored:
-        places = np.flatnonzero(status == OPEN) + 1
-        behind_anchors(finder, symbols, places, right, widths)
-    return widths
-
-
-def settle_quads(
-    finder: WindowFinder,
-    symbols: SymbolArray,
-    places: IntArray,
-    status: npt.NDArray[np.uint8],
-    widths: WidthArray,
-) -> IntArray:
-    """Settle places by two characters on either side; those that are left. Writes into `status` and
-    `widths`."""
-    quads, n = finder.quads, len(symbols)
-    if quads is None:
-        return places
-    inner = places[np.searchsorted(places, 2) : np.searchsorted(places, n - 1)]
-    number = symbols[inner - 2].astype(np.int32)
-    for k in (-1, 0, 1):
-        number *= finder.size
-        number += symbols[inner + k]
-    found = quads[number]
-    status[inner - 1] = found
-    widths[inner[found == SURE]] = 2
-    left: IntArray = places[status[places - 1] == OPEN]
-    return left
+    return places
 
 
 def pair_status(finder: WindowFinder, symbols: SymbolArray) -> npt.NDArray[np.uint8]:
     """What each pair of neighbours tells, shape (n - 1,)."""
-    n = len(symbols)
-    found = np.zeros(max(0, n - 1), np.uint8)
+    if len(symbols) < 2:
+        return np.zeros(0, np.uint8)
     held = np.ascontiguousarray(symbols)
-    for low in range(0, n - 1, _BLOCK):
-        count = min(_BLOCK, n - 1 - low)
-        # two neighbours are one number, the second the higher byte
-        pairs = np.ndarray((count,), "<u2", held.data, low, (1,))
-        np.take(finder.pairs, pairs, out=found[low : low + count], mode="clip")
+    # two neighbours are one number, the second the higher byte
+    pairs = np.ndarray((len(held) - 1,), "<u2", held.data, 0, (1,))
+    found: SymbolArray = finder.pairs.take(pairs, mode="clip")
     return found
 
 
 def behind_window(
     finder: WindowFinder, symbols: SymbolArray, places: IntArray, left: int
-) -> npt.NDArray[np.int32]:
+) -> StateArray:
     """The left set at each place, read from everything over up to `left` characters."""
     held = np.full(len(places), EVERYWHERE, np.int32)
     for k in range(left, 0, -1):
@@ -159,11 +202,7 @@ def behind_window(
 
 
 def settle(
-    finder: WindowFinder,
-    symbols: SymbolArray,
-    places: IntArray,
-    held: npt.NDArray[np.int32],
-    right: int,
+    finder: WindowFinder, symbols: SymbolArray, places: IntArray, held: StateArray, right: int
 ) -> BoolArray:
     """Which cuts are certain, given the left sets, with up to `right` characters behind them."""
     tables = finder.tables
@@ -182,74 +221,21 @@ def settle(
     return certain
 
 
-def open_behind_anchors(
-    finder: WindowFinder, symbols: SymbolArray, start: int, begins: bool, right: int
-) -> IntArray:
-    """Places from `start` on that pairs leave open and an anchor certifies; ascending. `begins`: a
-    text begins with these symbols, which is an anchor."""
-    status = pair_status(finder, symbols)
-    places = np.flatnonzero(status == OPEN) + 1
-    places = places[np.searchsorted(places, start) :]
-    sure = np.flatnonzero(status == SURE) + 1
-    if not begins:
-        places = places[np.searchsorted(places, sure[0]) :] if len(sure) else places[:0]
-    widths = np.zeros(len(symbols) + 1, np.uint8)
-    widths[sure] = 1
-    behind_anchors(finder, symbols, places, right, widths)
-    return np.flatnonzero(widths == _ANCHORED)
-
-
-def behind_anchors(
-    finder: WindowFinder,
-    symbols: SymbolArray,
-    places: IntArray,
-    right: int,
-    widths: WidthArray,
-) -> None:
-    """Settle the open places from the nearest anchor before them: the beginning of the text, or a
-    cut that the characters at its two sides certify. Writes into `widths`."""
-    if not len(places):
-        return
-    starts, firsts = np.unique(_anchors_of(places, np.flatnonzero(widths == 1)), return_index=True)
-    stops = places[np.append(firsts[1:], len(places)) - 1]
-    pending = np.zeros(len(symbols) + 1, np.bool_)
-    pending[places] = True
-    held = np.full(len(starts), BEGIN, np.int32)
-    here = starts.copy()
-    for _ in range(_LOCKSTEP):
-        held = finder.tables.left[held, symbols[here]]
-        here = here + 1
-        asked = np.flatnonzero(pending[here])
-        certain = asked[settle(finder, symbols, here[asked], held[asked], right)]
-        widths[here[certain]] = _ANCHORED
-        going = here < stops
-        if not going.any():
-            return
-        starts, stops, held, here = starts[going], stops[going], held[going], here[going]
-    for p, stop, state in zip(here.tolist(), stops.tolist(), held.tolist(), strict=True):
-        _long_lane(finder, symbols, pending, (p, stop), state, right, widths)
-
-
-def _long_lane(
-    finder: WindowFinder,
-    symbols: SymbolArray,
-    pending: BoolArray,
-    span: tuple[int, int],
-    state: int,
-    right: int,
-    widths: WidthArray,
-) -> None:
-    """The rest of one long stretch, a character at a time."""
-    here, stop = span
-    left = finder.left_rows
-    asked: list[int] = []
+def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateArray:
+    """The left sets behind each of these symbols, read from the set `held`. Runs of one symbol, of
+    whatever length, are read until the sets repeat."""
+    rows = finder.left_rows
     states: list[int] = []
-    wanted = pending[here : stop + 1].tolist()
-    for i, c in enumerate(symbols[here:stop].tolist(), 1):
-        state = left[state][c]
-        if wanted[i]:
-            asked.append(here + i)
-            states.append(state)
-    places = np.array(asked, np.int64)
-    certain = settle(finder, symbols, places, np.array(states, np.int32), right)
-    widths[places[certain]] = _ANCHORED
+    for run in _RUN.finditer(symbols.tobytes()):
+        symbol, size = run[1][0], run.end() - run.start()
+        orbit: list[int] = []
+        while len(orbit) < size:
+            held = rows[held][symbol]
+            if held in orbit:
+                cycle = orbit[orbit.index(held) :]
+                orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
+                break
+            orbit.append(held)
+        states += orbit
+        held = orbit[-1]
+    return np.array(states, np.int32)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.members import CODE_POINTS, EVERY
-from tokpar.facts.pattern import UnsupportedPatternError
 from tokpar.facts.tables import Ranges
 
 MAX_SYMBOLS = 255

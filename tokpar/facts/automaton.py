@@ -10,8 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tokpar.facts.budget import Budget
-from tokpar.facts.expression import Ahead, Choice, Expression, OneOf, Repeat
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import (
+    Ahead,
+    Choice,
+    Expression,
+    OneOf,
+    Repeat,
+    UnsupportedPatternError,
+)
 
 MAX_STATES = 5_000
 MAX_STEPS = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 
 SECONDS = 2.0
 

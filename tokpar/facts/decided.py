@@ -1,62 +1,59 @@
-"""The windows of a tokenizer's pattern, decided when they are first asked for, and their proof."""
+"""The windows of a pattern of no known family, decided when they are first asked for, and what
+proves them to a checker."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.facts.stored_windows import Decided
 from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows
 from tokpar.types import Facts
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """The windows of a pattern, or (`refusal`) why they cannot be decided. `proof`: the sha256 of
-    what was handed over for checkers, in hex (`Facts.proofs`)."""
-
-    windows: Windows | None
-    refusal: str | None = None
-    proof: str = ""
-
-
-def decided(facts: Facts) -> Decided:
-    """The windows of the pattern that these facts name, kept with them."""
+def decided(facts: Facts) -> Decided | str:
+    """The windows of the pattern that these facts name, kept with them; or why there are none."""
     return facts.derived(_decided)
 
 
-def _decided(facts: Facts) -> Decided:
-    splits = [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
-    if not splits:
-        return Decided(None, "no pattern of its pre-tokenizer is known")
+def _decided(facts: Facts) -> Decided | str:
+    if not facts.patterns:
+        return "no pattern of its pre-tokenizer is known"
     try:
-        windows = decide_windows(splits)
+        windows = decide_windows(splits_of(facts))
     except UnsupportedPatternError as error:
-        return Decided(None, f"its pattern is of no known family, and not decided: {error}")
-    written = written_proof(facts, windows, splits)
+        return f"its pattern is of no known family, and not decided: {error}"
+    written = written_proof(facts, windows)
     digest = hashlib.sha256(written.encode()).hexdigest()
     facts.proofs[digest] = written
-    return Decided(windows, None, digest)
+    alphabet = windows.alphabet
+    return Decided(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
 
 
-def written_proof(facts: Facts, windows: Windows, splits: list[SplitStage]) -> str:
+def splits_of(facts: Facts) -> list[SplitStage]:
+    """The row of Splits that these facts name."""
+    return [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
+
+
+def written_proof(facts: Facts, windows: Windows) -> str:
     """JSON: engine and patterns; the symbols of all code points, as how many code points in a row
     have one, and which; the symbols of each class; a proof for each stage."""
     points = windows.alphabet.symbol_of
     starts = np.flatnonzero(np.diff(points)) + 1
     edges = np.concatenate(([0], starts, [len(points)]))
     sets = windows.alphabet.sets
+    proofs = prove_windows(windows, splits_of(facts))
     data = {
         "engine": facts.engine,
         "patterns": list(facts.patterns),
         "counts": np.diff(edges).tolist(),
         "symbols": points[edges[:-1]].tolist(),
         "classes": {name[1]: sorted(sets[name]) for name in sets if isinstance(name, tuple)},
-        "stages": [json.loads(proof.to_json()) for proof in prove_windows(windows, splits)],
+        "stages": [json.loads(proof.to_json()) for proof in proofs],
     }
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"))

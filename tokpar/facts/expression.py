@@ -9,6 +9,10 @@ from typing import Literal
 Mode = Literal["greedy", "lazy", "possessive"]
 
 
+class UnsupportedPatternError(ValueError):
+    """The pattern lies outside what the decision procedure models."""
+
+
 @dataclass(frozen=True)
 class OneOf:
     """Consumes one character of a class; `source` is its regex spelling."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokpar.facts.pattern import UnsupportedPatternError
+from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.tables import Ranges
 
 CODE_POINTS = 0x110000

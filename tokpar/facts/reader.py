@@ -18,11 +18,12 @@ from tokpar.facts.expression import (
     OneOf,
     Repeat,
     Row,
+    UnsupportedPatternError,
     folded_edge,
     may_be_empty,
 )
-from tokpar.facts.pattern import ENGINES, UnsupportedPatternError
 
+ENGINES = ("fancy-regex", "oniguruma", "regex")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 MAX_COUNT = 1_000
@@ -104,7 +105,7 @@ class _Reader:
         items: list[Expression] = []
         letters: frozenset[str] = frozenset()
         while self.place < len(self.pattern) and not self.at("|") and not self.at(")"):
-            item = self.repeated(self.single(fold))
+            item = self.repeated(self.single(fold, items[-1] if items else None))
             self.refuse_double_folds(letters, item)
             if not isinstance(item, Ahead):
                 letters = folded_edge(item, -1) | (letters if may_be_empty(item) else frozenset())
@@ -162,12 +163,12 @@ class _Reader:
             raise self.error("an empty or great interval")
         return low, high
 
-    def single(self, fold: bool) -> Expression:
+    def single(self, fold: bool, before: Expression | None) -> Expression:
         start = self.place
         if self.take("("):
             return self.group(fold)
         if self.take("$"):
-            return self.dollar()
+            return self.dollar(before)
         char = self.char()
         if char == "\\":
             if (end := self.escape()) is not None:
@@ -181,8 +182,10 @@ class _Reader:
             raise self.error("case-insensitive class")
         return OneOf(f"(?i:{source})" if fold else source)
 
-    def dollar(self) -> Ahead:
-        if self.engine == "fancy-regex":
+    def dollar(self, before: Expression | None) -> Ahead:
+        # behind all of the white space no line end is left
+        spaces = [Repeat(OneOf(r"\s"), low, None, "possessive") for low in (0, 1)]
+        if self.engine == "fancy-regex" or (self.engine == "regex" and before in spaces):
             return Ahead(end=True)
         if self.engine == "oniguruma":
             return Ahead(("\\n",), end=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -32,20 +32,17 @@ class Spelling:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Safe contexts of one pre-tokenizer. Compared by identity; get it from `family_named`.
+    """One pre-tokenizer. Compared by identity; get it from `family_named`.
 
-    `pairs[left][right]` and the last entry of each triple is the theorem that proves it.
-    `triples` are (left, right 1, right 2, theorem), `left_triples` (left 2, left 1, right,
-    theorem). `universal` is the white space y that U1 admits: "not_newline", "any" or None."""
+    `sources`: of regexes, how they are spelled. `universal` is the white space y that U1 admits:
+    "not_newline", "any" or None. Those that look at two characters only have `classes` and `pairs`:
+    `pairs[left][right]` is the theorem that proves the cut between them."""
 
     name: str
     sources: tuple[Spelling, ...]
+    universal: str | None
     classes: Mapping[str, tuple[str, ...]]
     pairs: Mapping[str, Mapping[str, str]]
-    triples: tuple[tuple[str, str, str, str], ...]
-    left_triples: tuple[tuple[str, str, str, str], ...]
-    digit_phase: int | None
-    universal: str | None
 
     def class_of(self, char: str) -> str | None:
         """Class of one character, None outside the frozen set."""
@@ -98,6 +95,16 @@ def load_families() -> Mapping[str, Family]:
     """All families by name."""
     entries = _read("families.json")["families"]
     return {name: _family(name, entry) for name, entry in entries.items()}
+
+
+@lru_cache(maxsize=16)
+def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
+    """The stored windows of a family, as the README of the tables says; none for those that look at
+    two characters only."""
+    if not load_families()[family].sources:
+        return ()
+    found: list[dict[str, Any]] = _read(f"windows/{family}.json")["windows"]
+    return found
 
 
 def family_named(name: str) -> Family | None:
@@ -186,11 +193,10 @@ def _read(name: str) -> Any:
 def _family(name: str, entry: Mapping[str, Any]) -> Family:
     return Family(
         name=name,
-        sources=tuple(Spelling(s["engine"], tuple(s["patterns"])) for s in entry["sources"]),
-        classes={key: tuple(atoms) for key, atoms in entry["classes"].items()},
-        pairs=entry["pairs"],
-        triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["triples"]),
-        left_triples=tuple((a, b, c, theorem) for a, b, c, theorem in entry["left_triples"]),
-        digit_phase=entry["digit_phase"],
-        universal=entry["universal"],
+        sources=tuple(
+            Spelling(s["engine"], tuple(s["patterns"])) for s in entry.get("sources", ())
+        ),
+        universal=entry.get("universal"),
+        classes={key: tuple(atoms) for key, atoms in entry.get("classes", {}).items()},
+        pairs=entry.get("pairs", {}),
     )

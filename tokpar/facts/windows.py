@@ -12,46 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tokpar.facts.alphabet import Alphabet
 from tokpar.facts.automaton import Automaton
 from tokpar.facts.budget import Budget
 from tokpar.facts.items import BEGIN, Item, Items
+from tokpar.facts.stored_windows import TableArray, WindowTables, Word
 from tokpar.facts.threats import Threat, Threats
 
 MAX_SETS = 5_000
-
-TableArray = npt.NDArray[np.int32]
-Word = tuple[int, ...]
-"""Symbols of a text."""
-
-
-@dataclass(frozen=True, eq=False)
-class WindowTables:
-    """The decision for all widths; `n` symbols.
-
-    `left`     (left sets, n) int32: the set behind a symbol; set 0 is everything, 1 a text's start
-    `cut`      (left sets, n) int32: the threats if the cut is here and the symbol follows
-    `right`    (threat sets, n) int32: the threats behind one symbol more; set 0 is refuted
-    `certain`  (threat sets,) bool: none of the threats can come true any more
-    """
-
-    left: TableArray
-    cut: TableArray
-    right: TableArray
-    certain: npt.NDArray[np.bool_]
-
-    def holds(self, left: Word, right: Word, start: int = 0) -> bool:
-        """Whether the window certifies its cut; `start` 1 if it begins where the text, or a chunk
-        behind a certified cut, begins (Theorem 44)."""
-        here = start
-        for c in left:
-            here = int(self.left[here, c])
-        threats = int(self.cut[here, right[0]])
-        for d in right[1:]:
-            threats = int(self.right[threats, d])
-        return bool(self.certain[threats])
 
 
 class Decision:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tokpar.cuts.finder import at_pair
 from tokpar.cuts.inside import Inside, Place, at, inside_of
 from tokpar.interfaces import Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
@@ -85,7 +86,7 @@ def _divided(
 
 
 def _first_k1(seams: Iterator[Seam], otherwise: int) -> int:
-    return next((seam.position for seam in seams if seam.rule == "K1"), otherwise)
+    return next((seam.position for seam in seams if at_pair(seam)), otherwise)
 
 
 def build(*, chunk_chars: int | None = None) -> tuple[AutoSplitter, InsideMerger]:

@@ -70,8 +70,8 @@ class LoptSplitter:
                 chunks.append(Chunk(start, place, start, place, cut=cut))
                 start, cut = place, planned
                 continue
-            if planned is not None and planned.rule == "K2":
-                edge += (planned.position - edge) % 3  # the right chunk's run starts in phase
+            if planned is not None and planned.theorem == "44":
+                edge += (planned.position - edge) % 3  # digits go by threes: the right chunk, too
             stop = edge + self.overlap_chars
             if planned is not None:
                 stop = max(stop, planned.position + self.overlap_chars // 2 + 1)

@@ -52,7 +52,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
     places = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
-        if edge.cut is not None and edge.cut.rule == "K2":  # a run of digits goes by threes
+        if edge.cut is not None and edge.cut.theorem == "44":  # most of digits, by threes
             reach -= reach % 3
         if edge.cut is not None and edge.cut.rule == "K9":  # nothing need be seen on both sides
             reach = 0

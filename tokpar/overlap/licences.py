@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder, run_stop
+from tokpar.cuts.finder import CutFinder
 from tokpar.cuts.inside import Inside, Region, inside_of
 from tokpar.cuts.scan import spans_of
 from tokpar.interfaces import TokenizerAdapter
@@ -181,7 +181,7 @@ class Licences:
         return self.inside.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
-        """The seam at a place that is a certified cut (K1-K3) of the text, and of each of the two
+        """The seam at a place that is a certified cut (but for K9) of the text, and of each of both
         chunks taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
         if self.refused:
             return None
@@ -209,8 +209,6 @@ class Licences:
                 seam = self.in_all(overlap, position)
                 if seam is not None:
                     yield seam
-                elif found.rule == "K2":  # a chunk begins out of phase: no better in the whole run
-                    place = max(place, run_stop(text, position, overlap.stop))
             tried.add(position)
             found = self.finder.find(text, place, overlap.stop)
 
@@ -279,12 +277,5 @@ class Licences:
 
     def _behind(self, place: int) -> int:
         """The first K1 cut that is found at or behind a place, or the end of the text."""
-        text, seam = self.text, None
-        while self.inside.finder.refusal is None and place < len(text):
-            seam = self.inside.next_cut(text, place, len(text), FAR, seam)
-            if seam is None:
-                break
-            if seam.rule == "K1":
-                return seam.position
-            place = max(seam.position + 1, run_stop(text, seam.position, len(text)))
-        return len(text)
+        seam = self.finder.find_pair(self.text, place, len(self.text))
+        return len(self.text) if seam is None else seam.position

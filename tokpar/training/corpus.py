@@ -1,6 +1,6 @@
 """A corpus divided into jobs of about a megabyte, at places that change no pre-token. Each file and
 text is pre-tokenized alone. A long one is divided at the first special token behind the place
-wanted; else at a certified cut (rule K1); where there is neither, later or not at all."""
+wanted; else where two characters certify a cut; where there is neither, later or not at all."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Job:
 class Boundaries:
     """Where a text may be divided.
 
-    `special_tokens`: divided before one. `cuts`: matches, of zero width, where pre-tokens end
-    whatever surrounds the two characters there; None if nothing is known of the pattern."""
+    `special_tokens`: divided before one. `cuts`: where in a text pre-tokens end whatever surrounds
+    the two characters there, ascending; None if nothing is known of the pattern."""
 
     special_tokens: Sequence[str]
-    cuts: re.Pattern[str] | None = None
+    cuts: Callable[[str], Iterable[int]] | None = None
     job_bytes: int = JOB_BYTES
 
     @cached_property
@@ -114,9 +114,9 @@ class Boundaries:
         except UnicodeDecodeError:  # said by whoever reads the whole slice
             return
         place, seen = len(data) - len(content), 0
-        for match in self.cuts.finditer(text, 1):
-            place += len(text[seen : match.start()].encode("utf-8"))
-            seen = match.start()
+        for cut in self.cuts(text):
+            place += len(text[seen:cut].encode("utf-8"))
+            seen = cut
             if place in inside:
                 yield place
 

@@ -156,7 +156,7 @@ def train(
     bytes) and ("merge", merges) as they are done. The result is the same for any `workers`.
     Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
     UTF-8, with the place; OSError."""
-    from tokpar.facts.tables import pair_pattern, recognise
+    from tokpar.cuts.windows import pair_cuts
 
     count = worker_count(workers)
     _check_special_tokens(special_tokens)
@@ -166,8 +166,7 @@ def train(
     items = [corpus] if isinstance(corpus, os.PathLike) else corpus
     if isinstance(items, str):
         raise OptionError("a corpus is several texts or files: pass [text], or a pathlib.Path")
-    family = recognise("regex", (regex,))
-    boundaries = Boundaries(special_tokens, pair_pattern(family) if family else None)
+    boundaries = Boundaries(special_tokens, pair_cuts("regex", (regex,)))
     counts = counted(jobs_of(items, boundaries), counter, count, partial(progress, "count"))
     if not counts:
         raise OptionError("the corpus is empty: there is no text in it besides special tokens")

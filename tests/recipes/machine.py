@@ -6,16 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tokpar.facts.pattern import (
-    Ahead,
-    Alt,
-    Chars,
-    Node,
-    Repeat,
-    Seq,
-    UnsupportedPatternError,
-    char_sets,
-)
+from tests.recipes.pattern import Ahead, Alt, Chars, Node, Repeat, Seq, char_sets
+from tokpar.facts.expression import UnsupportedPatternError
 
 END = "END"
 """Stands for "end of text" in look-ahead sets."""

@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tokpar.facts.expression import UnsupportedPatternError
+from tokpar.facts.reader import ENGINES
 from tokpar.facts.tables import WHITESPACE, Ranges, merged
-
-ENGINES = ("fancy-regex", "oniguruma", "regex")
-
-
-class UnsupportedPatternError(ValueError):
-    """The pattern lies outside what the decision procedure models."""
 
 
 @dataclass(frozen=True)
