@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.members import CODE_POINTS
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.tables import load_atoms, load_windows
+from tokpar.facts.tried import require_engine
 from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows, WindowTables
 from tokpar.types import Facts
@@ -44,7 +46,7 @@ def _decided(facts: Facts) -> Decided | str:
     if not facts.patterns:
         return "no pattern of its pre-tokenizer is known"
     try:
-        windows = decide_windows(splits_of(facts))
+        windows = _tried(splits_of(facts))
     except UnsupportedPatternError as error:
         return f"its pattern is of no known family, and not decided: {error}"
     written = written_proof(facts, windows)
@@ -52,6 +54,14 @@ def _decided(facts: Facts) -> Decided | str:
     facts.proofs[digest] = written
     alphabet = windows.alphabet
     return Decided(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
+
+
+def _tried(splits: Sequence[SplitStage]) -> Windows:
+    """The windows, if each engine does on the texts that matter what they were decided from."""
+    windows = decide_windows(splits)
+    for split, machine in zip(splits, windows.decision.items.stages, strict=True):
+        require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
+    return windows
 
 
 def splits_of(facts: Facts) -> list[SplitStage]:
