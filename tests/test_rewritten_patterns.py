@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import pytest
 import tiktoken
@@ -16,10 +17,12 @@ from tests.windows_brute import ask, asked
 from tokpar.certificate.checker import check
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader
+from tokpar.errors import OptionError
 from tokpar.facts import decided, splits, tried
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
 
+FILE = Path(__file__).parent / "vocab" / "cl100k_part.tiktoken"
 CHANGED = [
     r"a+c?a+b|[\s\S]",
     r"a+c{0,3}a+b|[\s\S]",
@@ -110,6 +113,15 @@ def test_the_checker_does_not_believe_the_planner(
     report = check(found, text, adapter)
     assert not report.ok
     assert "fancy-regex may take" in str(report)
+
+
+@pytest.mark.parametrize("engine", ["pure", "incremental", "tokentree"])
+def test_no_engine_of_tokpar_s_own_reads_such_patterns(engine: str) -> None:
+    for pattern in CHANGED:
+        with pytest.raises(OptionError, match="fancy-regex may take .* engine='tiktoken'"):
+            tokpar.load(FILE, engine=engine, pat_str=pattern, special_tokens={})
+    for pattern in (*KEPT, r"(?<=a)b|[\s\S]"):
+        tokpar.load(FILE, engine="pure", pat_str=pattern, special_tokens={})
 
 
 @st.composite

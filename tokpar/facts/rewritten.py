@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tokpar.errors import OptionError
 from tokpar.facts.automaton import Members
 from tokpar.facts.expression import (
     Choice,
@@ -17,7 +18,9 @@ from tokpar.facts.expression import (
     Repeat,
     Row,
     UnsupportedPatternError,
+    sources,
 )
+from tokpar.facts.reader import parse_expression
 
 
 def refuse_rewritten(tree: Expression, members: Members) -> None:
@@ -39,6 +42,19 @@ def refuse_rewritten(tree: Expression, members: Members) -> None:
             raise UnsupportedPatternError(
                 "fancy-regex may take two equal repeats with something optional between for others"
             )
+
+
+def require_unchanged(pattern: str) -> None:
+    """OptionError for a pattern that tiktoken may run as another, so that no other engine can be
+    said to give its ids. Of patterns that are not read here nothing is known."""
+    try:
+        tree = parse_expression(pattern, "fancy-regex")
+    except UnsupportedPatternError:
+        return
+    try:
+        refuse_rewritten(tree, {each: frozenset({k}) for k, each in enumerate({*sources(tree)})})
+    except UnsupportedPatternError as error:
+        raise OptionError(f"pat_str {pattern!r}: {error}; load it with engine='tiktoken'") from None
 
 
 def _nodes(node: Expression) -> Iterator[Expression]:

@@ -14,9 +14,7 @@ LONGEST = 16
 """Symbols of a text; states that lie farther are not tried."""
 
 
-def require_engine(
-    pattern: str, engine: str, machine: Automaton, examples: Sequence[str]
-) -> None:
+def require_engine(pattern: str, engine: str, machine: Automaton, examples: Sequence[str]) -> None:
     """UnsupportedPatternError unless the engine finds the matches that the machine finds, in texts
     that lead to each of its states and go on with all symbols, two or more as long as there are not
     more than MOST_TEXTS. `examples`: a character of each symbol."""
