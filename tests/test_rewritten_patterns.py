@@ -100,7 +100,7 @@ def test_the_engine_is_tried(pattern: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert "where the pattern means" in found.report.why
 
 
-@pytest.mark.parametrize(("pattern", "word"), [(CHANGED[0], "xab"), (CHANGED[4], "abbab")])
+@pytest.mark.parametrize(("pattern", "word"), [(CHANGED[0], "xab"), (CHANGED[4], "xabbb")])
 def test_the_checker_does_not_believe_the_planner(
     pattern: str, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,9 +118,9 @@ def test_the_checker_does_not_believe_the_planner(
 @pytest.mark.parametrize("engine", ["pure", "incremental", "tokentree"])
 def test_no_engine_of_tokpar_s_own_reads_such_patterns(engine: str) -> None:
     for pattern in CHANGED:
-        with pytest.raises(OptionError, match="fancy-regex may take .* engine='tiktoken'"):
+        with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):
             tokpar.load(FILE, engine=engine, pat_str=pattern, special_tokens={})
-    for pattern in (*KEPT, r"(?<=a)b|[\s\S]"):
+    for pattern in KEPT:
         tokpar.load(FILE, engine="pure", pat_str=pattern, special_tokens={})
 
 
