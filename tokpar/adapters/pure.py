@@ -14,6 +14,7 @@ import numpy as np
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
+from tokpar.facts.rewritten import require_unchanged
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, SpanArray, byte_starts
@@ -99,6 +100,7 @@ def _rank_vocabulary(path: Path, settings: Mapping[str, Any]) -> Vocabulary:
             f"{', '.join(sorted(KNOWN_ENCODINGS))}"
         )
     pattern = pattern or KNOWN_ENCODINGS[name].pattern
+    require_unchanged(pattern)
     return rank_vocabulary(name, read_ranks(path), pattern, settings.get("special_tokens") or {})
 
 

@@ -52,7 +52,10 @@ class PatternReader:
 
     def tree(self, symbols: Symbols, size: int) -> Any:
         """The tree as a proof spells it; `size` is the end of the text."""
-        return _over(self._tree, symbols, size)
+        tree = _over(self._tree, symbols, size)
+        if self.engine == "fancy-regex":
+            _require_kept(tree)
+        return tree
 
     def _choice(self, fold: bool, depth: int) -> Any:
         if depth > _DEEPEST:
@@ -167,6 +170,32 @@ def _folded(node: Any, end: int) -> set[str]:
         if kind == "row" and not _nullable(each):
             break
     return found
+
+
+def _require_kept(node: Any) -> None:
+    """fancy-regex 0.19 takes `X+Y?X+` for `X+(?:YX+)?`, and `(?:X+(?:YX*)?)+` for `X+(?:YX*)*`:
+    nothing endless is there twice with something optional between or around the second."""
+    kind, *parts = node
+    if kind in ("set", "look"):
+        return
+    inside = [parts[0]] if kind == "repeat" else parts[0]
+    for each in inside:
+        _require_kept(each)
+    row = _flat(parts[0]) if kind == "repeat" and parts[2] is None else []
+    twice = len(row) > 1 and row[-1][0] == "repeat" and _same(row[0], _flat(row[-1][1])[-1])
+    for first, between, second in zip(row := _flat(node), row[1:], row[2:], strict=False):
+        twice |= between[0] == "repeat" and between[2] == 0 and _same(first, second)
+    if twice:
+        raise RefusedProofError("fancy-regex may take a repeat for another")
+
+
+def _flat(node: Any) -> list[Any]:
+    return [item for each in node[1] for item in _flat(each)] if node[0] == "row" else [node]
+
+
+def _same(left: Any, right: Any) -> bool:
+    ends = left[0] == right[0] == "repeat" and left[3] is right[3] is None
+    return bool(ends) and _flat(left[1]) == _flat(right[1])
 
 
 def _nullable(node: Any) -> bool:

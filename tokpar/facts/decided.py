@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.stored_windows import Decided
+from tokpar.facts.tried import require_engine
 from tokpar.facts.window_proof import prove_windows
 from tokpar.facts.windows import Windows
 from tokpar.types import Facts
@@ -25,7 +27,7 @@ def _decided(facts: Facts) -> Decided | str:
     if not facts.patterns:
         return "no pattern of its pre-tokenizer is known"
     try:
-        windows = decide_windows(splits_of(facts))
+        windows = _tried(splits_of(facts))
     except UnsupportedPatternError as error:
         return f"its pattern is of no known family, and not decided: {error}"
     written = written_proof(facts, windows)
@@ -33,6 +35,14 @@ def _decided(facts: Facts) -> Decided | str:
     facts.proofs[digest] = written
     alphabet = windows.alphabet
     return Decided(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
+
+
+def _tried(splits: Sequence[SplitStage]) -> Windows:
+    """The windows, if each engine does on the texts that matter what they were decided from."""
+    windows = decide_windows(splits)
+    for split, machine in zip(splits, windows.decision.items.stages, strict=True):
+        require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
+    return windows
 
 
 def splits_of(facts: Facts) -> list[SplitStage]:

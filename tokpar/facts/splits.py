@@ -12,6 +12,7 @@ from tokpar.facts.expression import sources
 from tokpar.facts.kept_members import kept_members
 from tokpar.facts.members import EVERY
 from tokpar.facts.reader import parse_expression
+from tokpar.facts.rewritten import refuse_rewritten
 from tokpar.facts.tables import Ranges
 from tokpar.facts.windows import Decision, Windows
 
@@ -48,5 +49,7 @@ def decide_windows(
     machines = []
     for tree, engine in parsed:
         sets = {source: symbols.sets[engine, source] for source in sources(tree)}
+        if engine == "fancy-regex":
+            refuse_rewritten(tree, sets)
         machines.append(automaton(tree, sets, symbols.size, budget))
     return Windows(symbols, Decision(machines, budget))
