@@ -100,6 +100,15 @@ def test_the_engine_is_tried(pattern: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert "where the pattern means" in found.report.why
 
 
+def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(pattern: str, texts: object) -> list[list[str]]:
+        raise RuntimeError("backtrack limit")
+
+    monkeypatch.setitem(tried._FOUND, "fancy-regex", fails)
+    found = tokpar.encode("ab" * 200, tokenizer=encoding_of(KEPT[0]), strategy="cut", chunk_chars=1)
+    assert "fancy-regex fails on a text: backtrack limit" in found.report.why
+
+
 @pytest.mark.parametrize(("pattern", "word"), [(CHANGED[0], "xab"), (CHANGED[4], "xabbb")])
 def test_the_checker_does_not_believe_the_planner(
     pattern: str, word: str, monkeypatch: pytest.MonkeyPatch
