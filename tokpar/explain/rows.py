@@ -14,8 +14,6 @@ from tokpar.types import Seam
 RULES = {
     "K1": "The characters on either side decide it: whatever stands around them, no piece that the "
     "pre-tokenizer makes holds both, so either side may be encoded alone.",
-    "K2": "Digits are taken three at a time from where their run begins, and the seam stands a "
-    "multiple of three digits behind that place.",
     "K3": "The pre-tokenizer looks at two neighbouring characters only, and always parts these.",
     "K4": "No token of the vocabulary occurs across this place: nothing is ever merged over it.",
     "K5": "Both chunks found two token edges in common, strictly inside what they share: between "
@@ -29,7 +27,7 @@ RULES = {
     "K10": "The characters around it decide it: from whatever state the pattern may be in before "
     "them, the pre-tokenizer parts the text here, and no match can be longer for what follows.",
 }
-"""K7 is missing: a serial region has no seam."""
+"""K7 is missing: a serial region has no seam; and K2, which is K10 now."""
 
 ABSORBED = (
     "The tokenizer puts a space in front of every text. The right chunk leaves out its own space "
