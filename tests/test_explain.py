@@ -153,7 +153,7 @@ def test_what_no_rule_licenses_comes_before_what_one_does() -> None:
         allow_approximate=True,
     )
     assert traced.equal
-    assert [seam.rule for seam in traced.seams] == ["K1", None]
+    assert [seam.rule for seam in traced.seams] == ["K10", None]
     assert traced.ordered() == [1, 0]
 
 

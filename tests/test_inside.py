@@ -70,8 +70,8 @@ TEXTS: dict[str, tuple[str, set[str]]] = {
     "one accented letter": ("é" * N, {"K4", "K5"}),
     "one emoji": ("😀" * N, {"K4", "K5"}),
     "digits": (drawn("0123456789"), {"K1", "K10"}),
-    "base64": (BASE64, {"K1"}),
-    "thai": (drawn("ภาษาไทยกำเด็กนี้"), {"K1", "K4"}),
+    "base64": (BASE64, {"K1", "K10"}),
+    "thai": (drawn("ภาษาไทยกำเด็กนี้"), {"K1", "K10", "K4"}),
     "a giant in english": (ENGLISH * 20 + "x" * N + " " + ENGLISH * 20, {"K5"}),
     "mixed": (ENGLISH * 9 + "x" * N + "中文字" * N + " 12 " + "=" * N + "\n\nEnd. ", {"K4", "K5"}),
 }
