@@ -48,6 +48,15 @@ def drawn(count: int) -> int:
     return -(-count * EXAMPLES["quick"] // EXAMPLES["dev"]) if is_quick() else count
 
 
+def at_most(count: int) -> settings:
+    """Fewer examples in ci, for a property of which one example costs as much as many of others;
+    `deep` draws all that it is asked for."""
+    profile = chosen_profile()
+    return settings(
+        max_examples=EXAMPLES[profile] if profile == "deep" else min(count, EXAMPLES[profile])
+    )
+
+
 def is_quick() -> bool:
     return chosen_profile() == "quick"
 
@@ -123,6 +132,16 @@ def rows(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)["text"]
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of the conformance kit look at a twelfth of their texts: for tests of how it is called
+    and what it says, with parts that other tests check with all of them."""
+    from tokpar.testing import checks
+
+    failure_of = checks.failure_of
+    monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
 
 
 @pytest.fixture(scope="session")
