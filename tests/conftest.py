@@ -88,6 +88,10 @@ if sys.version_info < (3, 12):
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
 
+# or each of the many processes compiles all that it imports, and the tests with their assertions
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
