@@ -48,6 +48,15 @@ def drawn(count: int) -> int:
     return -(-count * EXAMPLES["quick"] // EXAMPLES["dev"]) if is_quick() else count
 
 
+def at_most(count: int) -> settings:
+    """Fewer examples in ci, for a property of which one example costs as much as many of others;
+    `deep` draws all that it is asked for."""
+    profile = chosen_profile()
+    return settings(
+        max_examples=EXAMPLES[profile] if profile == "deep" else min(count, EXAMPLES[profile])
+    )
+
+
 def is_quick() -> bool:
     return chosen_profile() == "quick"
 
@@ -78,6 +87,10 @@ if sys.version_info < (3, 12):
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
+# or each of the many processes compiles all that it imports, and the tests with their assertions
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -123,6 +136,16 @@ def rows(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)["text"]
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of the conformance kit look at a twelfth of their texts: for tests of how it is called
+    and what it says, with parts that other tests check with all of them."""
+    from tokpar.testing import checks
+
+    failure_of = checks.failure_of
+    monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
 
 
 @pytest.fixture(scope="session")

@@ -99,10 +99,10 @@ def test_a_seam_costs_at_most_sixteen_bytes(rule: Any, data: st.DataObject) -> N
     many = np.random.default_rng(data.draw(st.integers(0, 99)))
     positions = np.cumsum(many.integers(1, 2 * step, 400))
     theorem, names = LICENCES[rule]
+    beside = (positions[:, None] + many.integers(-256, 256, (400, 6))).tolist()
     seams = []
-    for k, position in enumerate(positions.tolist()):
+    for k, (position, near) in enumerate(zip(positions.tolist(), beside, strict=True)):
         region = int(positions[k // 50 * 50]) - 1, int(positions[min(399, k // 50 * 50 + 50)])
-        near = (position + many.integers(-256, 256, 6)).tolist()
         numbers = [*region, *near]
         values = [numbers.pop(0) if value is None else value for _, value in names]
         witness = tuple((name, v) for (name, _), v in zip(names, values, strict=True))

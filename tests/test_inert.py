@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 import tokpar
+from tests.conftest import at_most
 from tests.seams import assert_lossless, part
 from tests.test_certificate import by_hand, encoding_of, kinds, with_seam
 from tests.test_inside import CJK, N, drawn, encoded, rules
@@ -299,6 +300,7 @@ NAMES = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Replace aa 
 
 
 @pytest.mark.ids
+@at_most(100)
 @given(
     family=st.sampled_from(tuple(PATTERNS)),
     seed=st.integers(0, 40),

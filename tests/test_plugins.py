@@ -143,7 +143,9 @@ def test_the_example_offers_one_of_each(example: ModuleType) -> None:
     }
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_the_example_conforms(example: ModuleType) -> None:
+    """With all texts: plugins/tokpar-example/tests."""
     check_tokenizer(example.Letters(), examples=5)
     check_splitter(example.LineSplitter(chunk_chars=3), examples=5)
     check_merger(example.EdgeMerger(), examples=5)
@@ -151,6 +153,7 @@ def test_the_example_conforms(example: ModuleType) -> None:
     check_strategy("lines", examples=5)
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_conform_finds_the_example_and_each_of_its_parts_by_name(
     example: ModuleType, letters: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import below_one, cases, is_quick
+from tests.conftest import below_one, cases, chosen_profile, is_quick
 
 below_one()
 
@@ -30,8 +30,8 @@ from tokpar.agreement.compared_texts import hostile_texts  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 SIZE = 900
-STEP = 12
-"""The profile quick takes each hostile text with a fraction of the shapes only."""
+STEPS = {"quick": 12, "dev": 3, "ci": 3, "deep": 1}
+"""Each hostile text is taken with one shape of so many."""
 NAMES = list(SHAPES)
 TABLES = ("T5", "XLM-R", "mBART", "ALBERT", "DeBERTa-v3", "SentencePiece, Unigram")
 """Shapes whose normalizers have a table of replacements."""
@@ -66,10 +66,11 @@ def of_shape(shape: Shape, table: bytes) -> Loaded:
 
 def texts(name: str) -> Sequence[str]:
     """Some of the hostile texts, others for each shape, or all."""
-    if not is_quick():
-        return (*hostile_texts(), *NEAR, " ".join(NEAR), learned_from()[0])
-    at = NAMES.index(name) % STEP
-    return (*hostile_texts()[at::STEP], *NEAR, learned_from()[0][:600])
+    step, page = STEPS[chosen_profile()], learned_from()[0]
+    hostile = hostile_texts()[NAMES.index(name) % step :: step]
+    if is_quick():
+        return (*hostile, *NEAR, page[:600])
+    return (*hostile, *NEAR, " ".join(NEAR), page)
 
 
 @pytest.mark.ids

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import cases, drawn, is_quick
+from tests.conftest import at_most, cases, drawn, is_quick
 from tests.patterns_drawn import CATEGORIES, patterns
 from tests.windows_brute import BoolArray, Brute, ask, asked, edges_of
 from tokpar.facts.expression import UnsupportedPatternError
@@ -142,7 +142,7 @@ def windows_or_none(splits: Sequence[SplitStage], atoms: str) -> Windows:
 
 
 ATOMS = "".join(CATEGORIES)
-RELAXED = settings(suppress_health_check=list(HealthCheck))
+RELAXED = settings(at_most(100), suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import cases
+from tests.conftest import at_most, cases
 from tests.test_windows_brute import (
     ATOMS,
     CL100K_TIKTOKEN,
@@ -86,7 +86,7 @@ def test_the_checker_agrees_on_three_characters(name: str) -> None:
     assert differing(windows, checker, 2, 1) == []
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(at_most(100), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_checker_agrees_on_drawn_patterns(data: st.DataObject) -> None:
     one = data.draw(split("regex"))
@@ -116,7 +116,7 @@ def test_the_checker_of_rows_accepts_what_was_decided_and_no_more(patterns: Sequ
     )
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(at_most(100), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
     splits = data.draw(rows("regex"))
@@ -126,6 +126,7 @@ def test_the_checker_of_rows_agrees_on_drawn_rows(data: st.DataObject) -> None:
         assert differing(windows, checker, left, right) == []
 
 
+@at_most(100)
 @given(data=st.data())
 def test_the_checker_of_rows_agrees_on_a_row_of_one(data: st.DataObject) -> None:
     one = data.draw(split("regex"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from tests.conftest import cases
+from tests.conftest import at_most, cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tests.window_cuts import all_cuts, window_cuts
@@ -76,6 +76,7 @@ def naive(name: str, text: str, left: int, right: int) -> list[int]:
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
+@at_most(100)
 @given(text=st.text(ODD, max_size=30), left=st.integers(1, 4), right=st.integers(1, 4))
 def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right: int) -> None:
     found = window_cuts(finder_of(name), text, left, right)
@@ -83,6 +84,7 @@ def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
+@at_most(100)
 @given(text=texts(max_size=200) | st.text(ODD, max_size=60))
 def test_every_cut_that_is_found_is_lossless(name: str, text: str) -> None:
     if any("\ud800" <= char <= "\udfff" for char in text):
@@ -93,6 +95,7 @@ def test_every_cut_that_is_found_is_lossless(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
+@at_most(100)
 @given(text=texts(max_size=200) | st.text(ODD, max_size=60))
 def test_cuts_may_be_made_at_once(name: str, text: str) -> None:
     """Behind one Split all of them (Theorem 43), behind a row those that look at one character on

@@ -211,9 +211,9 @@ class HasSpec(Protocol):
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     """The adapter's facts, or facts that allow nothing when it tells none."""
-    # asked again and again, and before Python 3.12 isinstance of a protocol is slow
-    if hasattr(type(tokenizer), "facts") or isinstance(tokenizer, HasFacts):
-        return tokenizer.facts  # type: ignore[attr-defined, no-any-return]
-    return Facts(
-        engine="unknown", model="unknown", unprovable="the tokenizer tells no facts about itself"
-    )
+    # asked again and again, and isinstance of a protocol is slow
+    facts: Facts | None = getattr(tokenizer, "facts", None)
+    if facts is None:
+        said = "the tokenizer tells no facts about itself"
+        return Facts(engine="unknown", model="unknown", unprovable=said)
+    return facts

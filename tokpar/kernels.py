@@ -109,7 +109,7 @@ def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
     """Where each of several rows begins, and the end: [2, 0, 1] -> [0, 2, 2, 3]."""
     sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+    sizes.cumsum(out=offsets[1:])
     return offsets
 
 
@@ -117,7 +117,7 @@ def copy_rows(
     source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
 ) -> None:
     """source[first[k] : first[k] + lengths[k]] to target[start[k] : ...], for all k."""
-    if len(first) * LONG_ROW <= len(target):
+    if len(first) == 1 or len(first) * LONG_ROW <= len(target):
         for a, n, b in zip(first.tolist(), lengths.tolist(), start.tolist(), strict=True):
             target[b : b + n] = source[a : a + n]
         return

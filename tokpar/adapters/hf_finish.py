@@ -104,6 +104,8 @@ class Finish:
         return Rows(final, offsets)
 
     def _surrounded(self, rows: Rows) -> Rows:
+        if len(rows) == 1:
+            return Rows.of([np.concatenate([self.prefix, rows.ids, self.suffix])])
         offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
         final = np.empty(int(offsets[-1]), dtype=np.uint32)
         own = np.ones(len(final), dtype=np.bool_)

@@ -174,7 +174,7 @@ class Answers:
 
     def position_at(self, byte: int) -> int | None:
         """The code point that begins at a byte, or None inside one."""
-        place = int(np.searchsorted(self.starts, byte))
+        place = int(self.starts.searchsorted(byte))
         return place if self.starts[place] == byte else None
 
     def _part(self, start: int, stop: int) -> Laid:

@@ -161,8 +161,11 @@ class Inside:
         answers, longest = asked(self._answers), self._ground.facts.longest_token
         scanned, most = 0, longest + _MOST_TRIED
         for left, right in islice(_stretches(edges, count, low, high), most):
-            start, stop = answers.position_at(edges[left]), answers.position_at(edges[right])
-            if start is None or stop is None or edges[right] - edges[left] <= longest:
+            first, last = edges.item(left), edges.item(right)
+            if last - first <= longest:
+                continue
+            start, stop = answers.position_at(first), answers.position_at(last)
+            if start is None or stop is None:
                 continue
             text = self._ground.text[start:stop]
             if self._regions.scanner.is_one(text):
@@ -192,10 +195,11 @@ class Inside:
 def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Ever longer stretches of ids around the one at `count`, the shorter side growing, as long as
     their edges lie within [low, high] bytes: (first id, last id + 1)."""
-    first, last = np.searchsorted(edges, (low, high))
+    first, last = np.searchsorted(edges, (low, high)).tolist()
     left = right = count
+    place, middle = edges.item, edges.item(count)
     while left > first or right < last:
-        left_is_shorter = edges[count] - edges[left] <= edges[right] - edges[count]
+        left_is_shorter = middle - place(left) <= place(right) - middle
         if left > first and (right == last or left_is_shorter):
             left -= 1
         else:

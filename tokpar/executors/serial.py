@@ -42,8 +42,10 @@ def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int =
 
     Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
     """
+    # isinstance of a protocol takes longer
+    locate = getattr(tokenizer, "locate", None) if spans else None
     try:
-        if spans and not isinstance(tokenizer, Locates):
+        if spans and locate is None:
             assert isinstance(tokenizer, EncodesMany)
             return only(tokenizer.encode_many([text], True)).piece(0)
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
@@ -51,11 +53,10 @@ def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int =
         raise
     except BaseException as error:
         raise engine_error(error, len(text), row) from error
-    if not spans:
+    if locate is None:
         return Piece(ids)
-    assert isinstance(tokenizer, Locates)
     try:
-        return Piece(ids, tokenizer.locate(ids, text))
+        return Piece(ids, locate(ids, text))
     except (*PASSING, LookupError):
         raise
     except BaseException as error:

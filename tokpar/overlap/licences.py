@@ -149,9 +149,10 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
     share its span, but none begins, or ends, before one that comes earlier."""
     if not len(spans):
         return True
-    ordered = (spans[:, 0] <= spans[:, 1]).all() and (spans[:-1] <= spans[1:]).all()
-    last = byte_length(text[chunk.start : chunk.stop])
-    return bool(ordered) and int(spans[0, 0]) >= 0 and int(spans[-1, 1]) <= last
+    if spans[0, 0] < 0 or spans[-1, 1] > byte_length(text[chunk.start : chunk.stop]):
+        return False
+    backwards = np.count_nonzero(spans[:, 0] > spans[:, 1])
+    return not backwards and not np.count_nonzero(spans[:-1] > spans[1:])
 
 
 @dataclass(frozen=True)
