@@ -15,7 +15,15 @@ from tests.test_cut_tables import ENGINES, random_words
 from tests.window_cuts import all_cuts, anchored_cuts
 from tokpar.certificate.by_windows import _stored
 from tokpar.certificate.windows import ANYWHERE
-from tokpar.cuts.windows import SURE, WindowFinder, window_finder
+from tokpar.cuts.windows import (
+    _MOST_RUNS,
+    BEGIN,
+    SURE,
+    WindowFinder,
+    behind_all,
+    behind_each,
+    window_finder,
+)
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.stored_windows import Decided, stored_windows
@@ -205,3 +213,28 @@ def test_a_dollar_of_two_characters_is_refused(pattern: str) -> None:
 def test_seven_families_are_stored() -> None:
     seven = {"gpt2", "cl100k", "cl100k_tiktoken", "qwen2", "o200k", "tekken", "deepseek"}
     assert {name for name, _ in SPELLINGS} == seven
+
+
+@each_spelling
+def test_runs_are_read_at_once_as_one_symbol_after_the_other(name: str, source: Spelling) -> None:
+    finder, drawing = window_finder(stored(name, source)), random.Random(name)
+    for _ in range(drawn(400)):
+        runs = [
+            (drawing.randrange(finder.size), drawing.choice((1, 1, 2, 3, 7, 50)))
+            for _ in range(drawing.randint(1, 30))
+        ]
+        symbols = np.repeat(*np.array(runs, np.uint8).T)
+        held, states = BEGIN, []
+        for symbol in symbols.tolist():
+            held = finder.left_rows[held][symbol]
+            states.append(held)
+        assert behind_each(finder, BEGIN, symbols).tolist() == states
+        assert behind_all(finder, BEGIN, symbols) == held
+
+
+def test_what_is_no_run_is_not_read_for_long() -> None:
+    """So that a text without a cut costs as many steps as it has characters, times a constant."""
+    finder = window_finder(stored(*FEW[0]))
+    symbols = np.arange(2 * _MOST_RUNS, dtype=np.int64).astype(np.uint8) % 2
+    assert behind_all(finder, BEGIN, symbols[:_MOST_RUNS]) is not None
+    assert behind_all(finder, BEGIN, symbols) is None

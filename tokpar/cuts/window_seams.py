@@ -83,17 +83,18 @@ class WindowSeams:
     def find(self, text: str, start: int, stop: int, after: Seam | None = None) -> Seam | None:
         """A seam in [start, stop), code points, one of the first. `after`: an earlier seam, whose
         anchor may be that of this one, too, however far it is."""
-        far = FAR
+        known = None
+        if after is not None and after.theorem == "44":
+            known = int(dict(after.witness)["anchor"])
         for p in self._next_pairs(text, start, min(start + _FEW, stop)):
             seam = self.at(text, p)
             if seam is not None:
                 return seam
+        size = 4 * _FEW
         while start < stop:
-            end = min(start + _MOST, stop)
-            if after is not None and after.theorem == "44":
-                far = max(FAR, end - int(dict(after.witness)["anchor"]))
-            for p in self._candidates(text, start, end, far):
-                seam = self.at(text, p, far)
+            end, size = min(start + size, stop), min(4 * size, _MOST)
+            for p, anchored in self._candidates(text, start, end, known):
+                seam = self.at(text, p, anchored=anchored)
                 if seam is not None:
                     return seam
             start = end
@@ -117,12 +118,15 @@ class WindowSeams:
             if pairs[left + 256 * right] == SURE:
                 yield p
 
-    def _candidates(self, text: str, start: int, stop: int, far: int) -> Iterator[int]:
+    def _candidates(
+        self, text: str, start: int, stop: int, known: int | None
+    ) -> Iterator[tuple[int, Anchored | None]]:
         """Places that a pair of characters certifies, then wider windows, then an anchor, added
-        tokens apart."""
+        tokens apart; `known`: an anchor, if there is none nearer."""
         stretches = list(self._stretches(text, start, stop))
         for first, _, status in stretches:
-            yield from _within(np.flatnonzero(status == SURE) + 1 + first, start, stop)
+            for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
+                yield p, None
         for first, symbols, status in () if self.normalized.moves else stretches:
             places = np.flatnonzero(status == OPEN) + 1
             places = places[slice(*np.searchsorted(places + first, (start, stop)))]
@@ -130,14 +134,17 @@ class WindowSeams:
                 continue
             held = behind_window(self.finder, symbols, places, LEFT)
             sure = settle(self.finder, symbols, places, held, self.ahead)
-            yield from (places[sure] + first).tolist()
+            for p in (places[sure] + first).tolist():
+                yield p, None
             begin = max(start, first + 1)
-            anchored = self._anchored(text, begin, far)
+            anchored = self._anchored_from(text, begin, known)
             if anchored is not None:
                 behind = behind_each(self.finder, anchored[1], symbols[begin - first :])
                 held = np.concatenate(([anchored[1]], behind))[places - (begin - first)]
                 sure = settle(self.finder, symbols, places, held, self.ahead)
-                yield from (places[sure] + first).tolist()
+                behind = held[sure].tolist()
+                for p, own in zip((places[sure] + first).tolist(), behind, strict=True):
+                    yield p, (anchored[0], own)
 
     def _stretches(self, text: str, start: int, stop: int) -> Iterator[Stretch]:
         """The known stretches with a place of [start, stop) inside."""
@@ -157,9 +164,11 @@ class WindowSeams:
         """As `at`, by an anchor wherever it is."""
         return self.at(text, p, FAR)
 
-    def at(self, text: str, p: int, far: int = NEAR) -> Seam | None:
+    def at(
+        self, text: str, p: int, far: int = NEAR, anchored: Anchored | None = None
+    ) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or by an
-        anchor at most `far` before it; with `far` 0 by its two characters alone."""
+        anchor, `anchored` or at most `far` before it; with `far` 0 by its two characters alone."""
         if self.facts.prefix_space and text[p] != " ":
             return None
         sides = self.normalized.context(text, p)
@@ -174,7 +183,7 @@ class WindowSeams:
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, min(p, LEFT), behind)
         symbols = self.finder.few_symbols(image)
-        anchored = self._anchored(text, p, far)
+        anchored = anchored or self._anchored(text, p, far)
         right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
         # what begins behind an anchor tells no more than the anchor
         least = 1 if anchored is None or right else p - anchored[0] + 1
@@ -202,6 +211,14 @@ class WindowSeams:
             if self._apart(text, p - left, p + right):
                 return self._seam(p, self.theorem, (("left", left), ("right", right)))
         return None
+
+    def _anchored_from(self, text: str, p: int, known: int | None) -> Anchored | None:
+        """The last anchor before `p`, if it is near; else the one that is known, or any."""
+        near = self._anchored(text, p, NEAR if known is not None else FAR)
+        if near is not None or known is None or self.facts.normalizers:
+            return near
+        held = self.finder.behind(BEGIN, text[known:p])
+        return None if held is None else (known, held)
 
     def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
         """The last cut before `p`, no more than `far`, that a pair certifies, or the beginning of

@@ -6,7 +6,6 @@ and then the text behind an earlier cut, which tells all that stands before a pl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,9 @@ REFUTED = 0
 NEVER, OPEN, SURE = 0, 1, 2
 """What two characters tell of the cut between them: no window certifies it, some do, they do."""
 _FEW = 64
-_RUN = re.compile(rb"(.)\1*", re.DOTALL)
+_MOST_RUNS = 1 << 10
+"""Runs of one symbol that are read to learn what is behind them: adversarial texts have as many as
+characters, and no cut between them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +102,10 @@ class WindowFinder:
 
     def behind(self, held: int, text: str) -> int | None:
         """The left set behind a text, read from the set `held`; None if nothing is known of one of
-        its characters, or there is none."""
+        its characters, there is none, or it takes long."""
         if len(text) > _FEW:
             read = self.symbols(text)
-            return None if self.size in read else int(behind_each(self, held, read)[-1])
+            return None if self.size in read else behind_all(self, held, read)
         symbols = self.few_symbols(text)
         if not symbols or self.size in symbols:
             return None
@@ -222,20 +223,44 @@ def settle(
 
 
 def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateArray:
-    """The left sets behind each of these symbols, read from the set `held`. Runs of one symbol, of
-    whatever length, are read until the sets repeat."""
-    rows = finder.left_rows
+    """The left sets behind each of these symbols, read from the set `held`."""
     states: list[int] = []
-    for run in _RUN.finditer(symbols.tobytes()):
-        symbol, size = run[1][0], run.end() - run.start()
-        orbit: list[int] = []
-        while len(orbit) < size:
-            held = rows[held][symbol]
-            if held in orbit:
-                cycle = orbit[orbit.index(held) :]
-                orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
-                break
-            orbit.append(held)
+    for symbol, size in _runs(symbols):
+        orbit, again = _orbit(finder, held, symbol, size)
+        cycle = orbit[again:]
+        orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
         states += orbit
         held = orbit[-1]
     return np.array(states, np.int32)
+
+
+def behind_all(finder: WindowFinder, held: int, symbols: SymbolArray) -> int | None:
+    """The last of these left sets; None if that takes long."""
+    runs = _runs(symbols)
+    if len(runs) > _MOST_RUNS:
+        return None
+    for symbol, size in runs:
+        orbit, again = _orbit(finder, held, symbol, size)
+        if size > len(orbit):
+            again += (size - len(orbit) - 1) % (len(orbit) - again)
+        held = orbit[again] if size > len(orbit) else orbit[-1]
+    return held
+
+
+def _runs(symbols: SymbolArray) -> list[tuple[int, int]]:
+    """Symbols and how often each comes in a row: [4, 4, 7] -> [(4, 2), (7, 1)]."""
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))[: len(symbols)]
+    sizes = np.diff(starts, append=len(symbols))
+    return list(zip(symbols[starts].tolist(), sizes.tolist(), strict=True))
+
+
+def _orbit(finder: WindowFinder, held: int, symbol: int, size: int) -> tuple[list[int], int]:
+    """The left sets behind a run of one symbol, until they repeat, and the number of the one that
+    comes again then."""
+    rows, orbit = finder.left_rows, list[int]()
+    while len(orbit) < size:
+        held = rows[held][symbol]
+        if held in orbit:
+            return orbit, orbit.index(held)
+        orbit.append(held)
+    return orbit, 0
