@@ -16,7 +16,8 @@ _DENSE = 8  # a table of all ids is made up to so many times the number of token
 
 class TokenLengths:
     """UTF-8 bytes of tokens by id; of an id given twice the later counts. `shared`: ids of several
-    tokens, each with their bytes; of those found in the text the first is meant."""
+    tokens, each with their bytes; of those found in the text the first is meant. `one_each`: no id
+    was given two lengths."""
 
     def __init__(
         self,
@@ -27,6 +28,8 @@ class TokenLengths:
         given, sizes = np.fromiter(ids, np.int64), np.fromiter(lengths, np.int64)
         self._ids, last = np.unique(given[::-1], return_index=True)
         self._sizes: IntArray = sizes[::-1][last]
+        same = sizes == self._sizes[np.searchsorted(self._ids, given)]
+        self.one_each = bool(same.all()) and not shared
         self._shared = dict(shared or {})
         self._sizes[np.isin(self._ids, list(self._shared))] = 0
         self._table: IntArray | None = None
