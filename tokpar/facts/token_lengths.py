@@ -16,8 +16,7 @@ _DENSE = 8  # a table of all ids is made up to so many times the number of token
 
 class TokenLengths:
     """UTF-8 bytes of tokens by id; of an id given twice the later counts. `shared`: ids of several
-    tokens, each with their bytes; of those found in the text the first is meant. `one_each`: no id
-    was given two lengths."""
+    tokens, each with their bytes; of those found in the text the first is meant."""
 
     def __init__(
         self,
@@ -29,7 +28,7 @@ class TokenLengths:
         self._ids, last = np.unique(given[::-1], return_index=True)
         self._sizes: IntArray = sizes[::-1][last]
         same = sizes == self._sizes[np.searchsorted(self._ids, given)]
-        self.one_each = bool(same.all()) and not shared
+        self._doubtful = np.unique(np.append(given[~same], list(shared or ())).astype(np.int64))
         self._shared = dict(shared or {})
         self._sizes[np.isin(self._ids, list(self._shared))] = 0
         self._table: IntArray | None = None
@@ -48,6 +47,13 @@ class TokenLengths:
         near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found: IntArray = np.where(self._ids[near] == ids, self._sizes[near], 0)
         return found
+
+    def certain(self, ids: IdArray) -> IntArray:
+        """The same, and 0 for ids of tokens of different lengths."""
+        lengths = self.of(ids)
+        if len(self._doubtful):
+            lengths[np.isin(ids, self._doubtful)] = 0
+        return lengths
 
     def spans(self, ids: IdArray, text: str) -> SpanArray:
         """Byte spans of tokens that tile `text`; LookupError if by their lengths they do not."""

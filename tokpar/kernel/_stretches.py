@@ -24,12 +24,12 @@ if not cython.compiled:  # else from words.h
 COMPILED = cython.compiled
 BLOCK = 2048
 """Stretches, and bytes, that are looked at together; `scratch` has four times as many words."""
-PROBES = 16
+PROBES = 32
 """Slots in a row that are looked at: what does not fit there is not kept."""
 INLINE = 16  # bytes of a stretch
 
 _BLOCK = cython.declare(cython.Py_ssize_t, 2048)
-_PROBES = cython.declare(cython.int, 16)
+_PROBES = cython.declare(cython.int, 32)
 _MASK = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 _FIRST = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -414,7 +414,7 @@ def put(
     most: cython.Py_ssize_t,
 ) -> int:
     """Puts stretches `first` and on, those of `most` bytes and ids at most, below 65536, into a
-    table; returns how many of all are done with: fewer than there are if one of `slots` (an eighth is left free), `keys`
+    table; returns how many of all are done with: fewer than there are if one of `slots` (three eighths are left free), `keys`
     and `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of stretch k
     are given[firsts[k] : stops[k]]; 8 bytes behind the last key are left free."""
     total: cython.Py_ssize_t = lengths.shape[0]
@@ -443,7 +443,7 @@ def put(
             if n > most or many > most:
                 continue
             if (
-                8 * (used[0] + 1) > 7 * (slots.shape[0] // 4)
+                8 * (used[0] + 1) > 5 * (slots.shape[0] // 4)
                 or (n > 16 and used[1] + n + 8 > keys.shape[0])
                 or (many > 2 and used[2] + many > ids.shape[0])
             ):

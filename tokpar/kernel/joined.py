@@ -49,8 +49,8 @@ def apart_for(facts: Facts, lengths: TokenLengths | None) -> Apart:
         " " in token.content[1:] or (token.single_word and token.content.startswith(" "))
         for token in facts.added_tokens
     )
-    if facts.tiles and lengths is not None and lengths.one_each and recombine:
-        return Apart(sizes=lengths.of)
+    if facts.tiles and lengths is not None and recombine:
+        return Apart(sizes=lengths.certain)
     return Apart(separator=separator_of(facts.added_tokens))
 
 

@@ -22,14 +22,14 @@ from tokpar import kernel
 from tokpar.errors import OptionError
 from tokpar.interfaces import Divided
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches
-from tokpar.kernel.pace import Pace
+from tokpar.kernel.pace import LARGEST_WAVE, Pace
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
 from tokpar.types import Rows
 
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
-LONGEST_KEPT = 128  # UTF-8 bytes; longer stretches hardly come again
+LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
 LEAST_PART = 1 << 17  # bytes for a thread
 _PAD = "\0" * 16
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -70,6 +70,25 @@ class Looked:
     stretches: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
+
+    out: IdArray
+    misses: IntArray
+    scratch: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, size: int, rows: int, block: int) -> Room:
+        """For so many bytes in so many rows: a stretch has one byte at least, but for the first of
+        a row two."""
+        return cls(
+            np.empty(size + 2, dtype=np.uint32),
+            np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
+            np.empty(4 * block + 8, dtype=np.uint64),
+        )
+
+
 @dataclass(slots=True, eq=False)
 class _State:
     """What belongs to one process."""
@@ -99,6 +118,7 @@ class StretchMemory:
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
         self._state = self._fresh_state()
+        self._rooms: list[Room] = []
         self.pace = Pace()
 
     def encode(self, texts: Sequence[str], encode_many: EncodeMany, workers: int) -> Divided:
@@ -197,18 +217,26 @@ class StretchMemory:
     ) -> Looked | None:
         """None if there are more ids than bytes."""
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
-        out = np.empty(size + 2, dtype=np.uint32)
         ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
-        misses = np.empty(3 * (size // 2 + count + 1), dtype=np.int64)
-        scratch = np.empty(4 * self._functions.BLOCK + 8, dtype=np.uint64)
+        room = self._room()
+        if len(room.out) < size + 2 or len(room.misses) < 3 * (size // 2 + count + 1):
+            room = Room.of(size, count, self._functions.BLOCK)
         tables = [array for generation in generations for array in generation.arrays]
         missed = self._functions.look_up(
-            data, rows, *tables, self.seeds, scratch, out, ends, passed, misses
+            data, rows, *tables, self.seeds, room.scratch, room.out, ends, passed, room.misses
         )
         if missed < 0:
             return None
-        written = int(ends[-1])
-        return Looked(out[:written], ends, passed[:-1], misses[: 3 * missed], int(passed[-1]))
+        ids, misses = room.out[: int(ends[-1])].copy(), room.misses[: 3 * missed].copy()
+        if size <= 2 * LARGEST_WAVE:
+            self._rooms.append(room)
+        return Looked(ids, ends, passed[:-1], misses, int(passed[-1]))
+
+    def _room(self) -> Room:
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return Room.of(0, 0, self._functions.BLOCK)
 
     def _distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Stretches, IntArray]:
         """The different ones, and which of them each miss is."""
@@ -264,7 +292,7 @@ class StretchMemory:
         """The same entries with twice the room for what is short of it; None beyond the budget."""
         entries, key_bytes, places = full.used.tolist()
         slots, keys, ids = full.arrays
-        more_slots = 1 + (8 * (entries + 1) > 7 * (len(slots) // 4))
+        more_slots = 1 + (8 * (entries + 1) > 5 * (len(slots) // 4))
         more_keys = 1 + (key_bytes + LONGEST_KEPT + 8 > len(keys))
         more_ids = 1 + (places + LONGEST_KEPT > len(ids))
         size = more_slots * slots.nbytes + more_keys * keys.nbytes + more_ids * ids.nbytes
