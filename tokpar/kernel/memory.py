@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 
 from tokpar import kernel
 from tokpar.errors import OptionError
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
-from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches
+from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import LARGEST_WAVE, Pace
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.types import Rows
+from tokpar.types import Facts, Rows
 
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
@@ -100,24 +102,28 @@ class _State:
     readers: int = 0
 
 
+_making = threading.Lock()
+os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))
+
+
 class StretchMemory:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
     `memory_bytes`: OptionError below LEAST_BYTES. `functions`: `_stretches`, compiled."""
 
     def __init__(
-        self, apart: Apart, memory_bytes: int = MEMORY_BYTES, functions: Any = kernel.STRETCHES
+        self, apart: Callable[[], Apart], memory_bytes: int = MEMORY_BYTES, functions: Any = kernel.STRETCHES
     ) -> None:
         if memory_bytes < LEAST_BYTES:
             raise OptionError(
                 f"memory_bytes must be 0, or {LEAST_BYTES:,} or more, got {memory_bytes:,}"
             )
-        self._apart = apart
+        self._apart_for = apart
         self._functions = functions
         self._half = memory_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
-        self._state = self._fresh_state()
+        self._state: _State | None = None
         self._rooms: list[Room] = []
         self.pace = Pace()
 
@@ -341,12 +347,28 @@ class StretchMemory:
     def _own_state(self) -> _State:
         """This process's; after a fork, in which another thread may have been putting something in,
         an empty one."""
-        if self._state.pid != os.getpid():
-            self._state = self._fresh_state()
-        return self._state
+        state = self._state
+        if state is None or state.pid != os.getpid():
+            with _making:
+                if self._state is state:
+                    empty = [Generation.empty(self._smallest) for _ in "12"]
+                    self._state = _State(*empty)
+                assert self._state is not None
+                state = self._state
+        return state
 
-    def _fresh_state(self) -> _State:
-        return _State(Generation.empty(self._smallest), Generation.empty(self._smallest))
+    @cached_property
+    def _apart(self) -> Apart:
+        return self._apart_for()
+
+
+def memory_for(facts: Facts, lengths: Callable[[], TokenLengths | None]) -> StretchMemory | None:
+    """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
+    `lengths`: of tokens that tile the text."""
+    proved = facts.unprovable is None and facts.scheme in ("regex", "bert")
+    if kernel.STRETCHES is None or not proved or facts.prefix_space:
+        return None
+    return StretchMemory(lambda: apart_for(facts, lengths()))
 
 
 def _utf8(texts: Sequence[str], sizes: IntArray) -> tuple[NDArray[np.uint8], IntArray]:
