@@ -103,7 +103,8 @@ class Stretches:
             begins += np.append(False, ~last[:-1])
         firsts_, stops_ = np.empty_like(stops), np.empty_like(stops)
         firsts_[order], stops_[order] = begins, stops
-        return Fresh(rows.ids, firsts_, stops_)
+        ids = np.require(rows.ids, dtype=np.uint32, requirements=["C", "W"])
+        return Fresh(ids, firsts_, stops_)
 
     def _texts(self, apart: Apart, between: int) -> IntArray:
         """In which joined text each stretch stands."""
