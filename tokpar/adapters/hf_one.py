@@ -85,7 +85,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self.facts = self._known.facts
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
-        self._memory: StretchMemory | None = memory_for(self.facts, partial(getattr, self._known, "lengths"))
+        self._memory: StretchMemory | None = None
+        if self.facts.model != "BPE":  # which has a memory of its own, as fast on long texts
+            self._memory = memory_for(self.facts, lambda: self._known.lengths)
 
     @property
     def remembers(self) -> bool:

@@ -155,7 +155,7 @@ class StretchMemory:
         if straight:
             return None
         try:
-            data, rows = _utf8(texts, sizes - sizes[0])
+            data, rows = _utf8(texts, sizes - sizes[0], self._functions)
         except UnicodeEncodeError:
             return None
         looked = self._looked(data, rows, workers)
@@ -371,10 +371,14 @@ def memory_for(facts: Facts, lengths: Callable[[], TokenLengths | None]) -> Stre
     return StretchMemory(lambda: apart_for(facts, lengths()))
 
 
-def _utf8(texts: Sequence[str], sizes: IntArray) -> tuple[NDArray[np.uint8], IntArray]:
+def _utf8(
+    texts: Sequence[str], sizes: IntArray, functions: Any
+) -> tuple[NDArray[np.uint8], IntArray]:
     """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
     ends, bytes. `sizes`: the same in code points. UnicodeEncodeError for lone surrogates."""
     data = np.frombuffer(bytearray("".join([*texts, _PAD]).encode()), dtype=np.uint8)
     if len(data) == sizes[-1] + len(_PAD):
         return data, sizes
-    return data, offsets_of(len(t) if t.isascii() else len(t.encode()) for t in texts)
+    rows = np.empty_like(sizes)
+    functions.byte_places(data, sizes, rows)
+    return data, rows
