@@ -166,8 +166,8 @@ def divisible_rows(texts: Sequence[str], tokenizer: TokenizerAdapter) -> tuple[F
     for first in range(0, len(texts), TOGETHER):
         part = texts[first : first + TOGETHER]
         together = "".join(part)
-        if finder.spaces_safe(together, 0, len(together)):
-            flags[first : first + TOGETHER] = True
-        else:
-            flags[first : first + TOGETHER] = [finder.spaces_safe(t, 0, len(t)) for t in part]
+        everywhere = finder.spaces_safe(together, 0, len(together))
+        flags[first : first + TOGETHER] = [
+            bool(text) and (everywhere or finder.spaces_safe(text, 0, len(text))) for text in part
+        ]
     return flags, finder.at_spaces
