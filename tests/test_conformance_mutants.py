@@ -567,7 +567,10 @@ class Remembering(Toy):
 
     def remembered(self, texts: Sequence[str], workers: int) -> Any:
         flags = [len(text) % 2 > 0 for text in texts]
-        rows = [self.encode(t) if f else np.empty(0, np.uint32) for t, f in zip(texts, flags, strict=True)]
+        rows = [
+            self.encode(t) if f else np.empty(0, np.uint32)
+            for t, f in zip(texts, flags, strict=True)
+        ]
         return Rows.of(rows), flags
 
 

@@ -17,9 +17,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import tiktoken
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-import tiktoken
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
 
@@ -120,7 +120,7 @@ def looked_up(functions: Any, rows: list[str], newer: Table, older: Table, key: 
 
 
 def stretches_of(row: str) -> list[str]:
-    """What the kernel is told to find: a cut before each space behind a non-white-space character."""
+    """Cut before each space behind a character other than white space."""
     return re.split(f"(?<=[^{SPACES}])(?= )", row) if row else []
 
 
@@ -240,9 +240,7 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
 
 def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> StretchMemory:
     lengths = getattr(adapter, "_lengths", None)
-    small = StretchMemory(
-        lambda: apart_for(adapter.facts, lengths), memory.LEAST_BYTES, functions
-    )
+    small = StretchMemory(lambda: apart_for(adapter.facts, lengths), memory.LEAST_BYTES, functions)
     small.seeds[2] = counting
     small.pace = Pace(wave=wave)
     return small

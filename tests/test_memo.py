@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
@@ -18,7 +17,6 @@ from tokenizers import Tokenizer, normalizers
 import tokpar
 from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
-from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.cuts.added import AddedTokenGuard

@@ -131,7 +131,7 @@ def _guilty(
     for row in wave:
         try:
             only(engine.encode_many([texts[row]], spans))
-        except PASSING:  # noqa: PERF203  # one text after the other
+        except PASSING:  # one text after the other
             raise
         except BaseException as alone:
             return engine_error(alone, len(texts[row]), row)

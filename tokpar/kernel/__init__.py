@@ -1,7 +1,7 @@
 """The compiled kernel, if there is one: a memory of stretches of text (docs/design.md).
 
-``TOKPAR_KERNEL=compiled`` makes it an error that there is none, ``TOKPAR_KERNEL=none`` does without;
-ids are the same. Raises ImportError for another value, or what importing a broken one raises."""
+``TOKPAR_KERNEL=compiled`` makes it an error that there is none, ``TOKPAR_KERNEL=none`` does
+without; ids are the same. Raises ImportError for another value, or what a broken one raises."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 compiled = False
-int = uint = longlong = ulonglong = uchar = bint = Py_ssize_t = None
+int = None  # noqa: A001  # the package's own name
+uint = longlong = ulonglong = uchar = bint = Py_ssize_t = None
 p_uchar = p_uint = p_longlong = p_ulonglong = None
 
 

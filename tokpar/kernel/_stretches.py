@@ -124,9 +124,9 @@ def _find(
     while tried < _PROBES:
         e: cython.Py_ssize_t = 4 * slot
         about: cython.ulonglong = slots[e + 3]
-        if slots[e] == k0 and slots[e + 1] == k1 and (about & 0xFFFF) == size:
-            if n <= 16 or _same(p, i, keys, about >> 32, n):
-                return e
+        alike: cython.bint = slots[e] == k0 and slots[e + 1] == k1 and (about & 0xFFFF) == size
+        if alike and (n <= 16 or _same(p, i, keys, about >> 32, n)):
+            return e
         if about == 0:
             return -1
         slot = (slot + 1) & last
@@ -436,9 +436,10 @@ def put(
     most: cython.Py_ssize_t,
 ) -> int:
     """Puts stretches `first` and on, those of `most` bytes and ids at most, below 65536, into a
-    table; returns how many of all are done with: fewer than there are if one of `slots` (three eighths are left free), `keys`
-    and `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of stretch k
-    are given[firsts[k] : stops[k]]; 8 bytes behind the last key are left free."""
+    table; returns how many of all are done with: fewer than there are if one of `slots` (three
+    eighths are left free), `keys` and `ids` is full. `used` counts entries, bytes of `keys`, places
+    of `ids`. The ids of stretch k are given[firsts[k] : stops[k]]; 8 bytes behind the last key are
+    left free."""
     total: cython.Py_ssize_t = lengths.shape[0]
     if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
         raise ValueError("arrays too short")

@@ -27,8 +27,8 @@ EncodeMany = Callable[[Sequence[str]], Rows]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apart:
-    """How the ids of joined stretches are told apart: by the UTF-8 bytes of each id (`sizes`), by an
-    added token between them (`separator`), or not at all."""
+    """How the ids of joined stretches are told apart: by the UTF-8 bytes of each id (`sizes`), by
+    an added token between them (`separator`), or not at all."""
 
     sizes: Callable[[IdArray], IntArray] | None = None
     separator: AddedToken | None = None

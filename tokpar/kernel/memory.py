@@ -112,7 +112,10 @@ class StretchMemory:
     `memory_bytes`: OptionError below LEAST_BYTES. `functions`: `_stretches`, compiled."""
 
     def __init__(
-        self, apart: Callable[[], Apart], memory_bytes: int = MEMORY_BYTES, functions: Any = kernel.STRETCHES
+        self,
+        apart: Callable[[], Apart],
+        memory_bytes: int = MEMORY_BYTES,
+        functions: Any = kernel.STRETCHES,
     ) -> None:
         if memory_bytes < LEAST_BYTES:
             raise OptionError(
@@ -185,9 +188,7 @@ class StretchMemory:
             self._keep(stretches, fresh)
         return self._spliced(looked, which, fresh)
 
-    def _looked(
-        self, data: NDArray[np.uint8], rows: IntArray, workers: int
-    ) -> list[Looked] | None:
+    def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
         threads = max(1, min(workers, int(rows[-1]) // LEAST_PART, len(rows) - 1))
         inner = np.searchsorted(rows, rows[-1] * np.arange(1, threads) // threads)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
@@ -351,8 +352,8 @@ class StretchMemory:
         if state is None or state.pid != os.getpid():
             with _making:
                 if self._state is state:
-                    empty = [Generation.empty(self._smallest) for _ in "12"]
-                    self._state = _State(*empty)
+                    size = self._smallest
+                    self._state = _State(Generation.empty(size), Generation.empty(size))
                 assert self._state is not None
                 state = self._state
         return state
