@@ -21,7 +21,7 @@ import tiktoken
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.test_lossless import NAMES, named, own_call
@@ -558,3 +558,74 @@ def test_without_the_kernel_the_ids_are_the_same() -> None:
     }
     assert len({ids for _, ids in found.values()}) == 1
     assert found["none"][0] == "native"
+
+
+# ------------------------------------------------------------- theorems 27 and 28: witnesses
+
+
+def bare(vocabulary: list[str], merges: list[tuple[str, str]], pattern: str = "") -> Tokenizer:
+    """BPE over characters, each of them a token, behind a Split."""
+    tokens = [*dict.fromkeys([*"".join(vocabulary), *vocabulary])]
+    model = models.BPE(vocab={token: k for k, token in enumerate(tokens)}, merges=merges)
+    tokenizer = Tokenizer(model)
+    if pattern:
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    return tokenizer
+
+
+def ids_of(tokenizer: Tokenizer, *parts: str) -> list[int]:
+    return [id_ for part in parts for id_ in tokenizer.encode(part).ids]
+
+
+WORDWISE = r" ?\w+| ?[^\s\w]+|\s+(?!\S)|\s+"
+
+
+def changed() -> tuple[list[int], list[int]]:
+    tokenizer = bare([" the end"], [], WORDWISE)
+    before = ids_of(tokenizer, " the")
+    tokenizer.add_tokens(["the"])
+    return before, ids_of(tokenizer, " the")
+
+
+def normalized() -> tuple[list[int], list[int]]:
+    tokenizer = bare(["x\u00e9"], [], WORDWISE)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.add_tokens([NativeToken("x\u00e9\u00e9", normalized=False)])
+    return ids_of(tokenizer, "x\u00e9\u00e9"), ids_of(tokenizer, "xe\u0301\u00e9")
+
+
+def not_certified() -> tuple[list[int], list[int]]:
+    tokenizer = bare(["abc", "ba"], [("b", "a")], ".[^a]")
+    serial = ids_of(tokenizer, "bbac")
+    assert ids_of(tokenizer, "b", "bac") == ids_of(tokenizer, "bba", "c") == serial
+    return serial, ids_of(tokenizer, "b", "ba", "c")
+
+
+@pytest.mark.parametrize(
+    "witness",
+    [
+        pytest.param(changed, id="same"),
+        pytest.param(normalized, id="exact"),
+        pytest.param(not_certified, id="certified"),
+    ],
+)
+def test_theorem_27_needs_each_condition(witness: Callable[[], tuple[Any, Any]]) -> None:
+    one, other = witness()
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("added", "parts"),
+    [
+        pytest.param((), ["the", "re"], id="company"),
+        pytest.param(("< s>",), ["x<", " s>"], id="across"),
+        pytest.param((), ["a", "b"], id="first"),
+        pytest.param((), ["a ", "  b"], id="last"),
+    ],
+)
+def test_theorem_28_needs_each_condition(added: tuple[str, ...], parts: list[str]) -> None:
+    vocabulary = ["the re", "th", "er", "ab", "x< s>", "  "]
+    merges = [("t", "h"), ("e", "r"), ("a", "b"), (" ", " ")]
+    tokenizer = bare(vocabulary, merges, WORDWISE)
+    tokenizer.add_tokens([NativeToken(content, normalized=False) for content in added])
+    assert ids_of(tokenizer, "".join(parts)) != ids_of(tokenizer, *parts)
