@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tokpar import kernel
+
 Case = TypeVar("Case")
 EXAMPLES = {
     "quick": 20,
@@ -78,6 +80,8 @@ if sys.version_info < (3, 12):
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
+needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -24,6 +24,7 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
+from tests.conftest import needs_kernel
 from tests.test_lossless import NAMES, named, own_call
 from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
@@ -78,7 +79,6 @@ def twin(name: str) -> Any:
 
 
 TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
-needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
 
 
 def seeds(counting: int = ALL) -> Any:

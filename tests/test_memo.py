@@ -15,6 +15,7 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
 
 import tokpar
+from tests.conftest import needs_kernel
 from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
@@ -103,6 +104,7 @@ def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
     assert encoding.report.redundant > 0
 
 
+@needs_kernel
 @pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
 def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
     tokenizer = named(name)
@@ -185,6 +187,7 @@ def test_no_added_token_is_overlooked_where_spaces_are_cut(
     assert added.absent(text, start, stop) == (not any(each in near for each in contents))
 
 
+@needs_kernel
 def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     tokenizer.add_tokens([NativeToken("the lazy", lstrip=True, rstrip=True, normalized=False)])
@@ -219,6 +222,7 @@ def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPa
     assert encoding.report.executor == "native"
 
 
+@needs_kernel
 @pytest.mark.parametrize("failing", [0, 1, 2, 5])
 def test_an_error_in_one_wave_is_no_other_waves(
     failing: int, monkeypatch: pytest.MonkeyPatch
@@ -242,6 +246,7 @@ def test_an_error_in_one_wave_is_no_other_waves(
     assert tokpar.check(encoding, text, adapter, full=True).ok
 
 
+@needs_kernel
 @pytest.mark.parametrize("workers", [1, 3, 64])
 def test_however_many_workers_the_memory_is_used(workers: int) -> None:
     tokenizer = named("default")
@@ -334,6 +339,7 @@ def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
     assert given.asked == ["positions", "tokens"]
 
 
+@needs_kernel
 def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
