@@ -11,8 +11,7 @@ import numpy as np
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run
-from tokpar.overlap.chunks import divisible_rows
+from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import TOO_SHORT, Divided, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, Split, tiles
 
@@ -111,6 +110,8 @@ def _encoded(job: Job) -> Rows:
         short = np.delete(short, list(job.works))
     may, licence = np.zeros(len(plain), dtype=np.bool_), None
     if job.method.divides_rows and short.any():
+        from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
+
         allowed, licence = divisible_rows(plain, job.tokenizer)
         may = short & allowed
     slices = [*slices, *plain] if slices else plain  # not copied: many small texts are a long list
@@ -119,7 +120,7 @@ def _encoded(job: Job) -> Rows:
     if licence is not None:
         flags = np.zeros(len(job.texts), dtype=np.bool_)
         flags[np.delete(np.arange(len(job.texts)), list(job.works))] = divided[len(cut) :]
-        job.divided = Divided(licence, flags)
+        job.divided = Divided(licence, flags, seams_of_whole)
     first = 0
     for work, own in opened:
         stop = first + len(own)

@@ -12,8 +12,7 @@ from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, frozen_ids
-from tokpar.mending import seams_of_whole
-from tokpar.seams import NO_SEAMS
+from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, numbered
 from tokpar.types import Report, Rows, Seam
 
@@ -23,10 +22,11 @@ TOO_SHORT = "the text is too short for splitting to pay"
 @dataclass(frozen=True, slots=True, eq=False)
 class Divided:
     """Texts that were divided at every space as they are: `flags`, one for each text; `licence`: by
-    which rule."""
+    which rule; `seams`: those of a text, by its number of ids."""
 
     licence: Seam
     flags: NDArray[np.bool_]
+    seams: Callable[[str, TokenizerAdapter, Seam, int], Seams]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +48,8 @@ class Results:
         row = self.rows.get(k)
         seams = NO_SEAMS if row is None else row.seams
         if self.divided is not None and self.divided.flags[k]:
-            whole = self.texts[k], self.tokenizer, self.divided.licence
-            seams = seams_of_whole(*whole, len(self.own[k]))
+            licence, count = self.divided.licence, len(self.own[k])
+            seams = self.divided.seams(self.texts[k], self.tokenizer, licence, count)
         origin = Origin(self.texts[k], self.tokenizer, self.own[k], partial(self._layout, k))
         return Encoding(frozen_ids(self.final[k]), seams, self.told(k), origin)
 
