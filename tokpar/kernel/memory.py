@@ -193,23 +193,22 @@ class StretchMemory:
         inner = np.searchsorted(rows, rows[-1] * np.arange(1, threads) // threads)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
         found: list[Looked | BaseException | None] = [None] * (len(edges) - 1)
-        with self._reading() as generations:
 
-            def work(k: int, first: int, stop: int) -> None:
-                try:
+        def work(k: int, first: int, stop: int) -> None:
+            try:  # each reads for itself: an interrupt may leave this thread behind
+                with self._reading() as generations:
                     found[k] = self._part(data, rows[first : stop + 1], generations)
-                except BaseException as error:
-                    found[k] = error
+            except BaseException as error:
+                found[k] = error
 
-            jobs = [
-                threading.Thread(target=work, args=(k, *ends))
-                for k, ends in enumerate(pairwise(edges))
-            ]
-            for job in jobs[1:]:
-                job.start()
-            work(0, edges[0], edges[1])
-            for job in jobs[1:]:
-                job.join()
+        jobs = [
+            threading.Thread(target=work, args=(k, *ends)) for k, ends in enumerate(pairwise(edges))
+        ]
+        for job in jobs[1:]:
+            job.start()
+        work(0, edges[0], edges[1])
+        for job in jobs[1:]:
+            job.join()
         looked: list[Looked] = []
         for each in found:
             if isinstance(each, BaseException):
