@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tokpar import kernel
+
 Case = TypeVar("Case")
 EXAMPLES = {
     "quick": 20,
@@ -91,6 +93,8 @@ os.environ["TIKTOKEN_CACHE_DIR"] = ""
 # or each of the many processes compiles all that it imports, and the tests with their assertions
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import chosen_profile
+from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
@@ -29,7 +29,6 @@ from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.tables import load_atoms, load_families
-from tokpar.interfaces import Remembers
 from tokpar.testing import check_tokenizer
 
 RELEASE = hf_lines.installed()
@@ -293,8 +292,17 @@ def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
         unigram.locate(unigram.encode(text), text)
 
 
-def test_its_words_are_kept_by_nobody_but_itself() -> None:
-    assert not isinstance(load(own("bert_part")), Remembers)
+def test_the_words_of_byte_level_bpe_are_kept_by_nobody_but_itself() -> None:
+    assert not load(own("default")).remembers
+
+
+@needs_kernel
+def test_those_of_bert_are_remembered() -> None:
+    tokenizer = own("bert_part")
+    rows = ["The quick brown fox jumps over the lazy dog. " * 9] * 40
+    batch = tokpar.Encoder(tokenizer).encode_batch(rows)
+    assert batch.report.plan.endswith("40 divided at every space")
+    assert [encoding.ids.tolist() for encoding in batch] == [ids(tokenizer, row) for row in rows]
 
 
 def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:

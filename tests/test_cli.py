@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tokpar
+from tokpar import kernel
 from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.cli import SUBCOMMANDS, main
 from tokpar.cli.options import _value, visible
@@ -504,7 +505,7 @@ def test_no_command_is_an_error(run: Run) -> None:
 
 
 def test_help_and_version_end_well(run: Run) -> None:
-    assert run("--version").out == f"tokpar {tokpar.__version__}\n"
+    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {kernel.NAME}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
     for command in SUBCOMMANDS:
         assert run(command, "--help").code == 0

@@ -565,19 +565,26 @@ class Remembering(Toy):
 
     remembers = True
 
-    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
-        return [self.encode(text) if len(text) % 2 else None for text in texts]
+    def remembered(self, texts: Sequence[str], workers: int) -> Any:
+        flags = [len(text) % 2 > 0 for text in texts]
+        rows = [
+            self.encode(t) if f else np.empty(0, np.uint32)
+            for t, f in zip(texts, flags, strict=True)
+        ]
+        return Rows.of(rows), flags
 
 
 class RemembersByLength(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
+    def remembered(self, texts: Sequence[str], workers: int) -> Any:
         known: dict[int, IdArray] = {}
-        return [known.setdefault(len(text), self.encode(text)) for text in texts]
+        rows = [known.setdefault(len(text), self.encode(text)) for text in texts]
+        return Rows.of(rows), [True] * len(rows)
 
 
 class RemembersTooFew(Remembering):
-    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
-        return [ids for ids in super().remembered(texts, workers) if ids is not None]
+    def remembered(self, texts: Sequence[str], workers: int) -> Any:
+        rows, flags = super().remembered(texts, workers)
+        return Rows.of(rows[k] for k, flag in enumerate(flags) if flag), flags
 
 
 def told(**facts: Any) -> Callable[[], Toy]:

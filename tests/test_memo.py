@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,29 +9,29 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
 
 import tokpar
+from tests.conftest import needs_kernel
 from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
-from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.adapters.segments import LONGEST_KEPT, SegmentMemo, segments_of, separator_of
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.kernels import SPACES
+from tokpar.kernel.joined import Stretches, separator_of
+from tokpar.kernel.memory import LONGEST_KEPT
+from tokpar.kernel.pace import Pace
 from tokpar.mending import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
-from tokpar.sizes import MEMORY_CHARS, MEMORY_WORKERS
 from tokpar.types import AddedToken, Seam
 
 pytestmark = pytest.mark.ids
@@ -44,12 +43,15 @@ ALWAYS = 9.0
 
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
+    adapter = tokpar.load(tokenizer)
+    if adapter.remembers:  # type: ignore[attr-defined]
+        adapter._memory.pace = Pace(wave=wave)  # type: ignore[attr-defined]
     with (
         MemoExecutor(2) as executor,
-        patch("tokpar.adapters.segments.MOST_NEW", ALWAYS),
-        patch("tokpar.adapters.segments.WAVE_CHARS", wave),
+        patch("tokpar.kernel.pace.MOST_NEW", ALWAYS),
+        patch("tokpar.kernel.pace.LARGEST_WAVE", wave),
     ):
-        return tokpar.encode(text, tokenizer, executor=executor, **options)
+        return tokpar.encode(text, adapter, executor=executor, **options)
 
 
 def planned(encoding: tokpar.Encoding) -> tuple[Seam, ...]:
@@ -102,6 +104,7 @@ def test_what_a_repair_makes_overlap_is_encoded_again_in_one_call() -> None:
     assert encoding.report.redundant > 0
 
 
+@needs_kernel
 @pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
 def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
     tokenizer = named(name)
@@ -109,22 +112,6 @@ def test_natural_text_is_divided_at_its_spaces(name: str) -> None:
     assert encoding.ids.tolist() == own_call(tokenizer, ENGLISH)
     assert encoding.report.executor == "memo"
     assert len(encoding.seams) > 1000 > encoding.report.chunks
-
-
-@given(texts() | st.text(" \n\ta\x1c\u2003b", max_size=60))
-@example(" " * 50 + "a" + "\n" * 50)
-@example("a  \n")
-@example("\n \na")
-def test_segments_end_where_a_space_follows_something(text: str) -> None:
-    assume(text)
-    segments = segments_of(text)
-    assert segments == re.split(f"(?<=[^{SPACES}])(?= )", text)
-
-
-def test_white_space_alone_takes_no_longer_than_words() -> None:
-    """A regex that looks for the end of a run from each of its places would take hours."""
-    for text in (" " * 3_000_000, "a" + " " * 3_000_000, "\n" * 3_000_000 + "a" + "\t" * 3_000_000):
-        assert "".join(segments_of(text)) == text
 
 
 CONTENTS = st.text("<s>|a", min_size=1, max_size=4)
@@ -200,17 +187,7 @@ def test_no_added_token_is_overlooked_where_spaces_are_cut(
     assert added.absent(text, start, stop) == (not any(each in near for each in contents))
 
 
-def test_without_a_separator_there_is_no_memory() -> None:
-    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
-    assert tokpar.load(tokenizer).remembers  # type: ignore[attr-defined]
-    bare = Tokenizer.from_str(
-        tokenizer.to_str().replace('"single_word":false', '"single_word":true')
-    )
-    adapter = tokpar.load(bare)
-    assert not adapter.remembers  # type: ignore[attr-defined]
-    assert tokpar.encode(ENGLISH, adapter).report.executor == "native"
-
-
+@needs_kernel
 def test_a_chunk_near_an_added_token_is_encoded_as_it_is() -> None:
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     tokenizer.add_tokens([NativeToken("the lazy", lstrip=True, rstrip=True, normalized=False)])
@@ -231,42 +208,36 @@ def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> N
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
 
 
-def test_an_engine_that_does_not_keep_segments_apart_is_not_believed() -> None:
-    memo = SegmentMemo(
-        lambda texts: [np.arange(3, dtype=np.uint32)] * len(texts), AddedToken("", 7)
-    )
-    with pytest.raises(EngineError, match="expected 1 separators '', got 0"):
-        memo.learned(["a", "b"], 1)
-
-
-def test_an_error_in_a_segment_is_that_of_its_chunk() -> None:
+def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch call fails; encoding the chunks as they are gives the ids, or the error."""
-    adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
 
-    def fail(texts: Any) -> Any:
+    def fail(*arguments: Any, **settings: Any) -> Any:
         raise RuntimeError("no memory")
 
-    adapter._segments = SegmentMemo(fail, AddedToken("<|endoftext|>", 0))  # type: ignore[attr-defined]
+    monkeypatch.setattr(Stretches, "encoded", fail)
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
     assert encoding.seams.everywhere is None
     assert encoding.report.executor == "native"
 
 
+@needs_kernel
 @pytest.mark.parametrize("failing", [0, 1, 2, 5])
-def test_an_error_in_one_wave_is_no_other_waves(failing: int) -> None:
+def test_an_error_in_one_wave_is_no_other_waves(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     calls: list[int] = []
-    own = adapter._segments
+    encoded = Stretches.encoded
 
-    class Fails(SegmentMemo):
-        def learned(self, segments: Any, texts: int) -> Any:
-            calls.append(len(segments))
-            if len(calls) == failing + 1:
-                raise RuntimeError("no memory")
-            return super().learned(segments, texts)
+    def fails_once(self: Stretches, *arguments: Any) -> Any:
+        calls.append(len(self.lengths))
+        if len(calls) == failing + 1:
+            raise RuntimeError("no memory")
+        return encoded(self, *arguments)
 
-    adapter._segments = Fails(own._encode_many, own._separator)
+    monkeypatch.setattr(Stretches, "encoded", fails_once)
     words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
     text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
     encoding = divided(text, adapter, wave=2000, chunk_chars=500)
@@ -275,38 +246,16 @@ def test_an_error_in_one_wave_is_no_other_waves(failing: int) -> None:
     assert tokpar.check(encoding, text, adapter, full=True).ok
 
 
-@pytest.mark.parametrize("workers", [1, 3, 4, 64])
-def test_with_many_workers_long_texts_go_to_the_batch_call(workers: int) -> None:
+@needs_kernel
+@pytest.mark.parametrize("workers", [1, 3, 64])
+def test_however_many_workers_the_memory_is_used(workers: int) -> None:
     tokenizer = named("default")
     with tokpar.Encoder(tokenizer, workers=workers) as encoder:
         assert encoder.encode(ENGLISH).report.executor == "memo"
         long = ENGLISH * 12
-        assert len(long) >= MEMORY_CHARS
         encoding = encoder.encode(long)
-    assert encoding.report.executor == ("memo" if workers <= MEMORY_WORKERS else "native")
+    assert encoding.report.executor == "memo"
     assert encoding.ids.tolist() == own_call(tokenizer, long)
-
-
-def test_long_segments_are_not_kept_and_old_ones_are_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("tokpar.adapters.segments.MOST_SEGMENTS", 100)
-    calls: list[list[str]] = []
-
-    def lengths(texts: Any) -> list[Any]:
-        calls.append(list(texts))
-        rows = [[*map(len, text.split("|"))] for text in texts]
-        return [np.array([n for k in row for n in (0, k)][1:], dtype=np.uint32) for row in rows]
-
-    memo = SegmentMemo(lengths, AddedToken("|", 0))
-    long = "x" * (LONGEST_KEPT + 1)
-    assert memo.learned(["ab", long], 1)[long] == np.uint32(len(long)).tobytes()
-    assert memo.recalled(["ab", long, "c"]) == [np.uint32(2).tobytes(), None, None]
-    for n in range(300):
-        memo.learned([f"word {n}"], 1)
-    assert memo.recalled(["ab", "word 0"]) == [None, None]
-    assert memo.recalled(["word 299", "word 251"]) == [np.uint32(8).tobytes()] * 2
-    assert len(memo._known) <= 100
 
 
 def test_many_threads_may_use_one_memory() -> None:
@@ -390,6 +339,7 @@ def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
     assert given.asked == ["positions", "tokens"]
 
 
+@needs_kernel
 def test_a_tokenizer_that_counts_otherwise_later_is_an_error_not_a_wrong_seam() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     encoding = divided(ENGLISH, adapter, chunk_chars=500)

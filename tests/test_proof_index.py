@@ -45,11 +45,13 @@ INSIDE = {
     "13": "definitions.md",
     "16": "definitions.md",
     "17": "theorem-14.md",
+    "26": "theorem-27.md",
+    "30": "theorem-28.md",
     "39": "theorem-40.md",
     "3.1": "lopt-theorem-3.1.md",
 }
 STATEMENTS = [
-    *map(str, [*range(1, 25), 29, *range(39, 46), 50]),
+    *map(str, [*range(1, 25), *range(26, 31), *range(39, 46), 50]),
     "5'",
     "4.8",
     "6.1",

@@ -23,7 +23,7 @@ from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
-from tokpar.sizes import fit_for, fitting_executor
+from tokpar.sizes import fit_for, fitting_executor, smallest_row
 from tokpar.types import Facts
 
 if TYPE_CHECKING:
@@ -97,7 +97,10 @@ class Encoder:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         executor = self._executor_for(tokenizer, int(lengths.sum()), len(texts))
         method = Method(self._splitter, executor, self._merger, self._strategy)
-        long = np.flatnonzero(lengths >= self._smallest_split).tolist()
+        smallest = self._smallest_split
+        if len(texts) > 1:
+            smallest = smallest_row(tokenizer, smallest)
+        long = np.flatnonzero(lengths >= smallest).tolist()
         return pipeline.encode_batch(texts, tokenizer, method, long=long, finish=finish)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:

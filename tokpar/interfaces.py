@@ -93,6 +93,14 @@ class MatchesSpans(Protocol):
 
 
 @runtime_checkable
+class DividesRows(Protocol):
+    """A splitter under which texts too short to be asked about may be divided where licensed."""
+
+    @property
+    def divides_rows(self) -> bool: ...
+
+
+@runtime_checkable
 class Mends(Protocol):
     """A merger with a better idea than making one chunk of two that could not be joined."""
 
@@ -113,7 +121,7 @@ class Divides(Protocol):
         """The name of the executor that encodes what is not divided."""
 
     def divide(
-        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+        self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
     ) -> Divided:
         """One row per text, and whether the text was cut before every space behind anything but
         white space; only those that are `divisible` may be. Raises as `map` does."""
@@ -148,9 +156,9 @@ class Remembers(Protocol):
     def remembers(self) -> bool:
         """It can be used: nothing else stands between such stretches."""
 
-    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
-        space; None for a text for which that does not pay."""
+        space, and which of them were; an empty row for one for which that does not pay."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import (
     Divided,
     Divides,
+    DividesRows,
     EncodesMany,
     Executor,
     Flags,
@@ -26,7 +27,18 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import NO_INTS, IntArray, concatenate_ids, offsets_of, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Licence, Seams
-from tokpar.types import Chunk, Join, Piece, Report, Rows, Split, fused, stands_apart, tiles
+from tokpar.types import (
+    Chunk,
+    Join,
+    Piece,
+    Report,
+    Rows,
+    Seam,
+    Split,
+    fused,
+    stands_apart,
+    tiles,
+)
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.
@@ -48,6 +60,13 @@ class Method:
         if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
             return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
         return self.splitter.split(text, tokenizer, 0)
+
+    @property
+    def divides_rows(self) -> bool:
+        """Texts that the splitter is not asked about may be divided where that is licensed."""
+        splitter = self.splitter
+        may = isinstance(splitter, DividesRows) and splitter.divides_rows
+        return may and isinstance(self.executor, Divides)
 
     def spans(self, tokenizer: TokenizerAdapter) -> bool:
         """Pieces need spans; those of tokens that tile the text follow from their lengths."""
@@ -218,21 +237,15 @@ class Work:
             if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
         ]
         if not divided or self.split.licence is None:
-            return Seams(planned, proofs=self._proofs(planned.licences))
+            return Seams(planned, proofs=proofs_named(self.tokenizer, planned.licences))
         ends = [(chunks[i].start, chunks[i].stop) for i in divided]
         everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
         counts = np.stack([before[divided], before[1:][divided]], axis=1)
-        proofs = self._proofs([*planned.licences, ("K10", "", self.split.licence.witness)])
+        licence = self.split.licence
+        licences = [*planned.licences, (licence.rule, "", licence.witness)]
+        proofs = proofs_named(self.tokenizer, licences)
         recount = Recount(self.text, self.tokenizer, everywhere, counts)
         return Seams(planned, everywhere, recount, proofs)
-
-    def _proofs(self, licences: Sequence[Licence]) -> dict[str, str]:
-        """Those that the witnesses name."""
-        known = facts_of(self.tokenizer).proofs
-        named = {
-            str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"
-        }
-        return {digest: known[digest] for digest in sorted(named & known.keys())}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,17 +291,32 @@ class Recount:
         return lengths
 
 
+def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
+    """The proofs that the witnesses name."""
+    known = facts_of(tokenizer).proofs
+    named = {str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"}
+    return {digest: known[digest] for digest in sorted(named & known.keys())}
+
+
+def seams_of_whole(text: str, tokenizer: TokenizerAdapter, licence: Seam, count: int) -> Seams:
+    """Of a text that was divided as it is, of `count` ids."""
+    everywhere = Everywhere(licence, np.array([[0, len(text)]], dtype=np.int64))
+    recount = Recount(text, tokenizer, everywhere, np.array([[0, count]], dtype=np.int64))
+    proofs = proofs_named(tokenizer, [(licence.rule, "", licence.witness)])
+    return Seams(Columns(), everywhere, recount, proofs)
+
+
 def run(
     executor: Executor,
     texts: Sequence[str],
-    divisible: Sequence[bool],
+    divisible: Flags,
     tokenizer: TokenizerAdapter,
     spans: bool = False,
 ) -> Divided:
     """The rows of texts, and which of them were divided at every place that is licensed."""
     if not texts:
         return Rows.of([]), []
-    if not spans and any(divisible) and isinstance(executor, Divides):
+    if not spans and np.any(divisible) and isinstance(executor, Divides):
         rows, divided = executor.divide(texts, divisible, tokenizer)
     else:
         rows, divided = executor.map(texts, tokenizer, spans), np.zeros(len(texts), dtype=bool)

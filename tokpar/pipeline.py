@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run
-from tokpar.results import TOO_SHORT, Results, in_one_call, serial_report
+from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
+from tokpar.results import TOO_SHORT, Divided, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, Split, tiles
 
 
 @dataclass
 class Job:
     """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
-    `works`: of those that are cut; `rows`: those encoded by themselves, before finishing."""
+    `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
+    themselves, before finishing."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -26,6 +29,7 @@ class Job:
     clock: Clock = field(default_factory=Clock)
     splits: dict[int, Split] = field(default_factory=dict)
     works: dict[int, Work] = field(default_factory=dict)
+    divided: Divided | None = None
     rows: dict[int, Encoding] = field(default_factory=dict)
 
 
@@ -61,7 +65,7 @@ def encode_batch(
     except WorkerError:
         raise
     except EngineError:  # encoding them one by one tells which one it is, and where
-        plain = Rows.of([])
+        plain, job.divided = Rows.of([]), None
         _split(job, may_cut)  # works that are as if nothing had been tried
         for row in range(len(texts)):
             job.rows[row] = _by_itself(job, row)
@@ -98,13 +102,25 @@ def _encoded(job: Job) -> Rows:
         opened = [(work, work.open_chunks(work.split.chunks)) for work in works]
     slices: Sequence[str]
     slices = [work.text[chunk.start : chunk.stop] for work, own in opened for chunk in own]
-    divisible = [chunk.divisible for _, own in opened for chunk in own]
-    plain = job.texts
+    cut = [chunk.divisible for _, own in opened for chunk in own]
+    plain, short = job.texts, np.ones(len(job.texts), dtype=np.bool_)
+    short[list(job.splits)] = False
     if works:
         plain = [text for row, text in enumerate(job.texts) if row not in job.works]
-    divisible += [False] * len(plain)
+        short = np.delete(short, list(job.works))
+    may, licence = np.zeros(len(plain), dtype=np.bool_), None
+    if job.method.divides_rows and short.any():
+        from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
+
+        allowed, licence = divisible_rows(plain, job.tokenizer)
+        may = short & allowed
     slices = [*slices, *plain] if slices else plain  # not copied: many small texts are a long list
+    divisible = np.concatenate([np.array(cut, dtype=np.bool_), may])
     rows, divided = run(job.method.executor, slices, divisible, job.tokenizer)
+    if licence is not None:
+        flags = np.zeros(len(job.texts), dtype=np.bool_)
+        flags[np.delete(np.arange(len(job.texts)), list(job.works))] = divided[len(cut) :]
+        job.divided = Divided(licence, flags, seams_of_whole)
     first = 0
     for work, own in opened:
         stop = first + len(own)
@@ -174,9 +190,11 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     final = own if finisher is None else finisher.finish(own, job.texts)
     job.clock.lap("convert")
     reports = [row.report for row in job.rows.values()]
+    divided = 0 if job.divided is None else int(job.divided.flags.sum())
+    plan = f"{len(job.works):,} of {len(job.texts):,} texts cut"
     report = Report(
         strategy=job.method.name,
-        plan=f"{len(job.works):,} of {len(job.texts):,} texts cut",
+        plan=f"{plan}, {divided:,} divided at every space" if divided else plan,
         executor=job.method.executor.name,
         chunks=len(job.texts) - len(reports) + sum(each.chunks for each in reports),
         retries=sum(each.retries for each in reports),
@@ -186,5 +204,5 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
         agreement=facts_of(tokenizer).agreement,
     )
     whys = {row: split.why for row, split in job.splits.items()}
-    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report)
+    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided)
     return Batch(final, results.told(0) if len(job.texts) == 1 else report, results.encoding)

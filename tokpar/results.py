@@ -6,16 +6,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, frozen_ids
-from tokpar.seams import NO_SEAMS
+from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, numbered
-from tokpar.types import Report, Rows
+from tokpar.types import Report, Rows, Seam
 
 TOO_SHORT = "the text is too short for splitting to pay"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divided:
+    """Texts that were divided at every space as they are: `flags`, one for each text; `licence`: by
+    which rule; `seams`: those of a text, by its number of ids."""
+
+    licence: Seam
+    flags: NDArray[np.bool_]
+    seams: Callable[[str, TokenizerAdapter, Seam, int], Seams]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,11 +41,15 @@ class Results:
     rows: Mapping[int, Encoding]
     whys: Mapping[int, str]
     report: Report
+    divided: Divided | None = None
 
     def encoding(self, k: int) -> Encoding:
         """The encoding of text `k`; nothing of it is made before."""
         row = self.rows.get(k)
         seams = NO_SEAMS if row is None else row.seams
+        if self.divided is not None and self.divided.flags[k]:
+            licence, count = self.divided.licence, len(self.own[k])
+            seams = self.divided.seams(self.texts[k], self.tokenizer, licence, count)
         origin = Origin(self.texts[k], self.tokenizer, self.own[k], partial(self._layout, k))
         return Encoding(frozen_ids(self.final[k]), seams, self.told(k), origin)
 
@@ -46,6 +61,8 @@ class Results:
         if row is not None:
             return replace(row.report, seconds=seconds)
         report = serial_report(self.report.strategy, self.whys.get(k, TOO_SHORT), self.tokenizer)
+        if self.divided is not None and self.divided.flags[k]:
+            report = replace(report, plan="divided at every space", why="no region is left")
         return replace(report, executor=self.report.executor, seconds=seconds)
 
     def _layout(self, k: int, count: int) -> IdArray:

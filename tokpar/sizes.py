@@ -20,6 +20,7 @@ class Fit:
 
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=262144, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
@@ -28,19 +29,17 @@ PROCESSES = Fit(
 )
 SERIAL = Fit("serial", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
-MEMORY_WORKERS, MEMORY_CHARS = 3, 65536
-"""With more workers, texts of so many code points go to the engine's batch call. For each core that
-was 1.5 to 2.5 times as fast as the own call (8 MB of English on 2 cores), the memory 3 times with
-new words and 9 times with known ones, whatever the cores. More than 2 were not measured."""
+SMALLEST_ROW = 131072
+"""Code points below which a text of several is not cut, where a memory divides it as it is."""
 
 
 def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
+    bulky = facts_of(tokenizer).bulky
+    if isinstance(tokenizer, Remembers) and tokenizer.remembers:
+        return MEMORY if bulky else FLAT_MEMORY
     if isinstance(tokenizer, EncodesMany):
-        remembers = isinstance(tokenizer, Remembers) and tokenizer.remembers
-        if not facts_of(tokenizer).bulky:
-            return FLAT
-        return MEMORY if remembers else NATIVE
+        return NATIVE if bulky else FLAT
     if facts_of(tokenizer).releases_gil:
         return THREADS
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
@@ -51,11 +50,15 @@ def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int, tex
     fit = fit_for(tokenizer)
     if fit is FLAT and texts == 1 and facts_of(tokenizer).releases_gil:
         return THREADS.executor  # a call for each large chunk is a little faster than one for all
-    if fit is MEMORY and workers > MEMORY_WORKERS and length >= MEMORY_CHARS:
-        return NATIVE.executor
     if fit is PROCESSES and length < fit.smallest_split:
         return SERIAL.executor
     return fit.executor
+
+
+def smallest_row(tokenizer: TokenizerAdapter, smallest_split: int) -> int:
+    """Code points from which on a text of several is cut, `smallest_split` a single one."""
+    remembers = fit_for(tokenizer).executor == "memo" and smallest_split > 0
+    return max(smallest_split, SMALLEST_ROW) if remembers else smallest_split
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:

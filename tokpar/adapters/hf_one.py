@@ -1,7 +1,6 @@
 """Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads. Nothing
 of such an object can change but truncation and padding, which each call may leave out: chunks are
-encoded on the caller's own, and its JSON tells the rest, once for each object. It has a memory of
-its own, so tokpar's is not used."""
+encoded on the caller's own, and its JSON tells the rest, once for each object."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.interfaces import Divided
+from tokpar.kernel.memory import StretchMemory, memory_for
 from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.pretokenize import PUNCTUATION
@@ -84,6 +85,19 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self.facts = self._known.facts
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
+        self._memory: StretchMemory | None = None
+        if self.facts.model != "BPE":  # which has a memory of its own, as fast on long texts
+            self._memory = memory_for(self.facts, lambda: self._known.lengths)
+
+    @property
+    def remembers(self) -> bool:
+        """It has a memory for what lies between certified cuts."""
+        return self._memory is not None
+
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+        """The ids of texts that may be cut at every space, and for which that paid."""
+        assert self._memory is not None
+        return self._memory.encode(texts, partial(self._batch, settings=_BARE), workers)
 
     def encode(self, text: str) -> IdArray:
         try:
@@ -154,7 +168,9 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         """Itself, or a new adapter if the caller has set another truncation or padding."""
         if (self._own.truncation, self._own.padding) == self._state:
             return self
-        return HuggingFaceOneTokenizer(self._own, self._settings)
+        twin = HuggingFaceOneTokenizer(self._own, self._settings)
+        twin._memory = self._memory  # of what comes before truncation and padding
+        return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
         """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object

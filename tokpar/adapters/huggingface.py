@@ -18,10 +18,11 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
-from tokpar.adapters.segments import SegmentMemo, separator_of
 from tokpar.adapters.settings import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
+from tokpar.interfaces import Divided
+from tokpar.kernel.memory import StretchMemory, memory_for
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
 
@@ -65,12 +66,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
             )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self.facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
-        self._segments: SegmentMemo | None = None
-        separator = separator_of(self.facts.added_tokens)
+        lengths = self._lengths
+        self._memory: StretchMemory | None = None
         # with encode_special_tokens, tokens that the facts do not list may hide others
-        certain = self.facts.unprovable is None and not caller.encode_special_tokens
-        if separator is not None and certain:
-            self._segments = SegmentMemo(partial(_batch_ids, self._chunks), separator)
+        if not caller.encode_special_tokens:
+            self._memory = memory_for(self.facts, lambda: lengths)
 
     @property
     def unfinishable(self) -> str | None:
@@ -123,13 +123,13 @@ class HuggingFaceTokenizer(FinishingAdapter):
 
     @property
     def remembers(self) -> bool:
-        """Its memory can be used: what lies between certified cuts can be kept apart."""
-        return self._segments is not None
+        """It has a memory for what lies between certified cuts."""
+        return self._memory is not None
 
-    def remembered(self, texts: Sequence[str], workers: int) -> list[IdArray | None]:
-        """The ids of texts that may be cut at every space; None where that does not pay."""
-        assert self._segments is not None
-        return self._segments.encode(texts, workers)
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+        """The ids of texts that may be cut at every space, and for which that paid."""
+        assert self._memory is not None
+        return self._memory.encode(texts, partial(self.encode_many, spans=False), workers)
 
     def encode_whole(self, text: str) -> IdArray:
         """The caller's own call, unless that cuts or pads where it should not."""
@@ -210,11 +210,6 @@ class HuggingFaceTokenizer(FinishingAdapter):
             "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
-
-
-def _batch_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[IdArray]:
-    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [id_array(encoding.ids) for encoding in encodings]
 
 
 def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:

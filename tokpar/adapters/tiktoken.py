@@ -3,7 +3,7 @@ looked for once, in the whole text (`check_text`), and not in the chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -25,10 +25,12 @@ from tokpar.adapters.tiktoken_encodings import (
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.interfaces import Divided
+from tokpar.kernel.memory import StretchMemory, memory_for
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.types import AddedToken, Facts
+from tokpar.types import AddedToken, Facts, Rows
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
@@ -150,6 +152,23 @@ class TiktokenTokenizer(EncodingAdapter):
             releases_gil=True,
             forbidden=self._disallowed,
         )
+
+    @cached_property
+    def _memory(self) -> StretchMemory | None:
+        return memory_for(self.facts, lambda: self._lengths)
+
+    @property
+    def remembers(self) -> bool:
+        """It has a memory for what lies between certified cuts."""
+        return self._memory is not None
+
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+        """The ids of texts that may be cut at every space, and for which that paid."""
+        assert self._memory is not None
+        return self._memory.encode(texts, self._each, workers)
+
+    def _each(self, texts: Sequence[str]) -> Rows:
+        return Rows.of(map(self.encode, texts))
 
     def check_text(self, text: str) -> None:
         """Raises the ValueError that `Encoding.encode` raises for a disallowed special token."""

@@ -193,7 +193,7 @@ def provenance(
     installed = {str(each.metadata["Name"]).lower() for each in metadata.distributions()}
     packages = [name for name in (*OURS, *OTHERS) if name in installed]
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": " ".join(command),
         "processor": processor(),
         "cores": {"logical": os.cpu_count(), "usable": cpu_count(), **physical},

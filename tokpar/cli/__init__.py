@@ -28,10 +28,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    from tokpar import __version__
+    from tokpar import __version__, kernel
 
     top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
-    top.add_argument("--version", action="version", version=f"tokpar {__version__}")
+    top.add_argument(
+        "--version", action="version", version=f"tokpar {__version__}, kernel: {kernel.NAME}"
+    )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for name in SUBCOMMANDS:
         module = import_module(f"tokpar.cli.{name}")

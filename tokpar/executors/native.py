@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import Pooled, blocks
-from tokpar.interfaces import Divided, EncodesMany, Remembers, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray
-from tokpar.limits import cpu_count
+from tokpar.executors.threads import Pooled, ThreadExecutor, blocks
+from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
+from tokpar.kernels import IntArray, copy_rows, offsets_of
+from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
 
 WAVE_CHARS_PER_WORKER = 262144
@@ -49,28 +51,64 @@ class NativeExecutor(Pooled):
         return Rows.joined(self.run(encode_wave, waves))
 
 
-class MemoExecutor(NativeExecutor):
+class MemoExecutor:
     """Texts that may be cut at every space go through the memory of a tokenizer that remembers what
-    lies between; all others, and those for which that does not pay, through its batch call."""
+    lies between; all others, and those for which that does not pay, through its batch call, or
+    through threads where it has none. A context manager that closes."""
 
     name = "memo"
-    undivided = NativeExecutor.name
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = worker_count(workers)
+        self._native, self._threads = NativeExecutor(workers), ThreadExecutor(workers)
+        self.undivided = self._native.name
+
+    def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
+        """One row per text. Raises EngineError; LookupError if there can be no spans."""
+        inner = self._native if isinstance(tokenizer, EncodesMany) else self._threads
+        self.undivided = inner.name
+        return inner.map(texts, tokenizer, spans)
 
     def divide(
-        self, texts: Sequence[str], divisible: Sequence[bool], tokenizer: TokenizerAdapter
+        self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
     ) -> Divided:
         """One row per text, and which of them were divided. Raises as `map` does."""
-        found: dict[int, IdArray] = {}
-        if isinstance(tokenizer, Remembers) and tokenizer.remembers:
-            numbers = [k for k, may in enumerate(divisible) if may]
-            known = tokenizer.remembered([texts[k] for k in numbers], self._workers)
-            found = {k: ids for k, ids in zip(numbers, known, strict=True) if ids is not None}
-        left = [k for k in range(len(texts)) if k not in found]
-        if left:
-            rest = self.map([texts[k] for k in left], tokenizer, False)
-            others = {k: rest[n] for n, k in enumerate(left)}
-        rows = Rows.of(found[k] if k in found else others[k] for k in range(len(texts)))
-        return rows, [k in found for k in range(len(texts))]
+        may = np.asarray(divisible, dtype=np.bool_)
+        if not (isinstance(tokenizer, Remembers) and tokenizer.remembers and may.any()):
+            return self.map(texts, tokenizer, False), np.zeros(len(texts), dtype=np.bool_)
+        own = texts if may.all() else [texts[k] for k in np.flatnonzero(may).tolist()]
+        known, flags = tokenizer.remembered(own, self._workers)
+        divided = may.copy()
+        divided[may] = flags
+        if divided.all():
+            return known, divided
+        others = np.flatnonzero(~divided).tolist()
+        rest = self.map([texts[k] for k in others], tokenizer, False)
+        return _merged(known, np.flatnonzero(may), rest, np.flatnonzero(~divided)), divided
+
+    def close(self) -> None:
+        """Close both."""
+        self._native.close()
+        self._threads.close()
+
+    def __enter__(self) -> MemoExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _merged(known: Rows, own: IntArray, rest: Rows, others: IntArray) -> Rows:
+    """Rows `own` are those of `known`, of which those that are also among `others` are empty; these
+    are those of `rest`."""
+    lengths = np.zeros(max(own[-1], others[-1]) + 1, dtype=np.int64)
+    lengths[own] = np.diff(known.offsets)
+    lengths[others] += np.diff(rest.offsets)
+    offsets = offsets_of(lengths)
+    ids = np.empty(offsets[-1], dtype=np.uint32)
+    for rows, places in ((known, own), (rest, others)):
+        copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), ids, offsets[places])
+    return Rows(ids, offsets)
 
 
 def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: range) -> Rows:
@@ -93,7 +131,7 @@ def _guilty(
     for row in wave:
         try:
             only(engine.encode_many([texts[row]], spans))
-        except PASSING:  # noqa: PERF203  # one text after the other
+        except PASSING:  # one text after the other
             raise
         except BaseException as alone:
             return engine_error(alone, len(texts[row]), row)

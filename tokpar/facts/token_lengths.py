@@ -27,6 +27,8 @@ class TokenLengths:
         given, sizes = np.fromiter(ids, np.int64), np.fromiter(lengths, np.int64)
         self._ids, last = np.unique(given[::-1], return_index=True)
         self._sizes: IntArray = sizes[::-1][last]
+        same = sizes == self._sizes[np.searchsorted(self._ids, given)]
+        self._doubtful = np.unique(np.append(given[~same], list(shared or ())).astype(np.int64))
         self._shared = dict(shared or {})
         self._sizes[np.isin(self._ids, list(self._shared))] = 0
         self._table: IntArray | None = None
@@ -45,6 +47,13 @@ class TokenLengths:
         near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found: IntArray = np.where(self._ids[near] == ids, self._sizes[near], 0)
         return found
+
+    def certain(self, ids: IdArray) -> IntArray:
+        """The same, and 0 for ids of tokens of different lengths."""
+        lengths = self.of(ids)
+        if len(self._doubtful):
+            lengths[np.isin(ids, self._doubtful)] = 0
+        return lengths
 
     def spans(self, ids: IdArray, text: str) -> SpanArray:
         """Byte spans of tokens that tile `text`; LookupError if by their lengths they do not."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 from tokpar.cuts.finder import at_pair
 from tokpar.cuts.inside import Inside, Place, at, inside_of
@@ -25,6 +26,7 @@ class AutoSplitter:
     text): `cut`'s, and those too long divided inside pre-tokens. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
+    divides_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_sizes(self.chunk_chars)

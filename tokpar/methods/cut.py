@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
@@ -25,6 +26,7 @@ class CutSplitter:
     None: a size that suits the tokenizer and the text. Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
+    divides_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_sizes(self.chunk_chars)

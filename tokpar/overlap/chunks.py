@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tokpar.cuts.finder import finder_for
+import numpy as np
+
+from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.inside import Inside, Place, at, inside_of
-from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
+from tokpar.interfaces import Flags, Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
 FAR = 4096
+TOGETHER = 256  # texts
 SURROGATE = "the text holds a lone surrogate"
 
 
@@ -131,8 +134,8 @@ def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join
 def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
     """The split for whom a memory may divide further: chunks that stand apart, in which every space
     behind anything but white space is a certified cut, are marked."""
-    finder = finder_for(facts_of(tokenizer))
-    if finder.at_spaces is None or not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+    finder = dividing_finder(tokenizer)
+    if finder is None:
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
     marked = [
@@ -143,3 +146,28 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
         for i, chunk in enumerate(chunks)
     ]
     return replace(split, chunks=marked, licence=finder.at_spaces)
+
+
+def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
+    """The finder of a tokenizer that has a memory, and cuts before spaces; else None."""
+    if not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+        return None
+    finder = finder_for(facts_of(tokenizer))
+    return None if finder.at_spaces is None else finder
+
+
+def divisible_rows(texts: Sequence[str], tokenizer: TokenizerAdapter) -> tuple[Flags, Seam | None]:
+    """In which of whole texts every space behind anything but white space is a certified cut, and
+    what licenses these; many texts are looked through in one."""
+    flags = np.zeros(len(texts), dtype=np.bool_)
+    finder = dividing_finder(tokenizer)
+    if finder is None:
+        return flags, None
+    for first in range(0, len(texts), TOGETHER):
+        part = texts[first : first + TOGETHER]
+        together = "".join(part)
+        everywhere = finder.spaces_safe(together, 0, len(together))
+        flags[first : first + TOGETHER] = [
+            bool(text) and (everywhere or finder.spaces_safe(text, 0, len(text))) for text in part
+        ]
+    return flags, finder.at_spaces

@@ -127,7 +127,7 @@ def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("remembered", together=True)
 def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """of texts that may be cut at every space it gives the ids of encode, or None"""
+    """of texts that may be cut at every space it gives the ids of encode, or none and says so"""
     assert isinstance(tokenizer, Remembers)
     finder = finder_for(facts_of(tokenizer))
     usual = [
@@ -138,13 +138,14 @@ def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint |
         and not fails(ids_of, tokenizer, text)
     ]
     for workers in (1, 1, 2):  # the second time everything is known
-        found = tokenizer.remembered(usual, workers)
-        if len(found) != len(usual):
-            return Complaint("not one answer per text", str(len(usual)), str(len(found)))
-        for text, got in zip(usual, found, strict=True):
-            wrong = None if got is None else array_complaint(got, "remembered")
-            if got is not None and wrong is None:
-                wrong = ids_differ(ids_of(tokenizer, text), got, text, tokenizer)
+        found, flags = tokenizer.remembered(usual, workers)
+        wrong = rows_complaint(found, len(usual), "remembered")
+        if wrong is not None or len(flags) != len(usual):
+            said = "not one answer per text"
+            return wrong or Complaint(said, str(len(usual)), str(len(flags)))
+        for k in np.flatnonzero(flags).tolist():
+            expected = ids_of(tokenizer, usual[k])
+            wrong = ids_differ(expected, found[k], usual[k], tokenizer)
             if wrong is not None:
                 return wrong
     return None

@@ -1,0 +1,70 @@
+"""Compiles the kernel where that works. TOKPAR_BUILD=0: do not try; 1: fail if it does not."""
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+KERNEL = Path("tokpar", "kernel", "_stretches.py")
+STABLE = (
+    sys.implementation.name == "cpython"
+    and sys.version_info >= (3, 11)  # memoryviews are in the limited API from 3.11 on
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")  # which has no limited API up to 3.14
+)
+
+
+class Kernel(BuildHookInterface):
+    """Puts the compiled kernel into the wheel, beside its source."""
+
+    def initialize(self, version, build_data):
+        wanted = os.environ.get("TOKPAR_BUILD", "")
+        if wanted not in ("", "0", "1"):
+            raise ValueError(f"TOKPAR_BUILD must be 0 or 1, got {wanted!r}")
+        if wanted == "0" or (sys.implementation.name != "cpython" and wanted != "1"):
+            return
+        self.folder = TemporaryDirectory()
+        root = Path(self.root)
+        try:
+            library = compiled(root, root if version == "editable" else Path(self.folder.name))
+        except (Exception, SystemExit) as error:  # no compiler, no headers, a linker that fails
+            if wanted == "1":
+                raise
+            self.app.display_warning(f"the kernel was not compiled, engines are used: {error}")
+            return
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = not STABLE
+        if STABLE:
+            build_data["tag"] = f"cp311-abi3-{platform}"
+        build_data["force_include"][str(library)] = str(KERNEL.parent / library.name)
+
+    def finalize(self, version, build_data, artifact_path):
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+
+def compiled(root, folder):
+    """The library, made in the package's place below `folder`."""
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+
+    name = ".".join(KERNEL.with_suffix("").parts)
+    macros = [("Py_LIMITED_API", "0x030B0000")] if STABLE else []
+    extension = Extension(
+        name,
+        [str(root / KERNEL)],
+        include_dirs=[str(root / KERNEL.parent)],
+        define_macros=macros,
+        py_limited_api=STABLE,
+        extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
+    )
+    with TemporaryDirectory() as work:
+        modules = cythonize([extension], build_dir=work, language_level=3, quiet=True)
+        build = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
+        build.build_lib, build.build_temp = str(folder), work
+        build.ensure_finalized()
+        build.run()
+        return Path(build.get_outputs()[0])

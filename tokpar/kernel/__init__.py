@@ -1,0 +1,34 @@
+"""The compiled kernel, if there is one: a memory of stretches of text (docs/design.md).
+
+``TOKPAR_KERNEL=compiled`` makes it an error that there is none, ``TOKPAR_KERNEL=none`` does
+without; ids are the same. Raises ImportError for another value, or what a broken one raises."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
+
+_CHOICES = ("", "compiled", "none")
+
+
+def _chosen() -> ModuleType | None:
+    wanted = os.environ.get("TOKPAR_KERNEL", "")
+    if wanted not in _CHOICES:
+        raise ImportError(f"TOKPAR_KERNEL must be 'compiled' or 'none', got {wanted!r}")
+    if wanted == "none":
+        return None
+    spec = importlib.util.find_spec("tokpar.kernel._stretches")
+    built = spec is not None and str(spec.origin).endswith(tuple(EXTENSION_SUFFIXES))
+    if not built:
+        if wanted == "compiled":
+            raise ImportError("TOKPAR_KERNEL=compiled, but tokpar was installed without its kernel")
+        return None
+    return importlib.import_module("tokpar.kernel._stretches")
+
+
+STRETCHES = _chosen()
+"""The functions of `_stretches`, compiled; or None."""
+NAME = "none" if STRETCHES is None else "compiled"

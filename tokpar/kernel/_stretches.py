@@ -1,0 +1,609 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, freethreading_compatible=True
+"""A table of stretches of text and their ids: found, put in, made larger; and the few loops around
+it. Compiled by Cython; uncompiled it is the oracle of its own tests, given memoryviews.
+
+A stretch begins at the start of a row, or at an ASCII space behind a character other than white
+space (U1, theorem 20). A slot has four words: bytes 0 to 7 and 8 to 15 of the stretch; its ids if
+they are two at most, else where they begin among `ids`; its length, 16 bits, the number of its ids,
+16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. A slot whose last
+word is 0 is free. The whole stretch is compared, always. Arrays are the callers', who make them
+long enough; 16 bytes of `data` lie behind the last row. `seeds`: two words that nobody can guess,
+and which bits of a hash count (fewer in tests)."""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from tokpar.kernel import _notcython as cython
+
+if not cython.compiled:  # else from words.h
+    from tokpar.kernel._words import fetch, spaces_at, word_at
+
+COMPILED = cython.compiled
+BLOCK = 2048
+"""Stretches, and bytes, that are looked at together; `scratch` has four times as many words."""
+PROBES = 32
+"""Slots in a row that are looked at: what does not fit there is not kept."""
+INLINE = 16  # bytes of a stretch
+
+_BLOCK = cython.declare(cython.Py_ssize_t, 2048)
+_PROBES = cython.declare(cython.int, 32)
+_MASK = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+_LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+_FIRST = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+_SECOND = cython.declare(cython.ulonglong, 0xD6E8FEB86659FD93)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _part(p: cython.p_uchar, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.ulonglong:
+    """The first `n` of eight bytes, 0 <= n <= 8, without a branch."""
+    few: cython.ulonglong = n
+    one: cython.ulonglong = 1
+    kept: cython.ulonglong = ((one << (8 * (few & 7))) - 1) | ((0 - (few >> 3)) & _MASK)
+    return word_at(p, i) & kept
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _mixed(h: cython.ulonglong, word: cython.ulonglong) -> cython.ulonglong:
+    h = ((h ^ word) * _FIRST) & _MASK
+    return h ^ (h >> 32)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _hash(
+    p: cython.p_uchar,
+    i: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    k0: cython.ulonglong,
+    k1: cython.ulonglong,
+    seeds: cython.p_ulonglong,
+) -> cython.ulonglong:
+    """Of the stretch of `n` bytes at `i`, which begins with the words `k0` and `k1`."""
+    size: cython.ulonglong = n
+    done: cython.Py_ssize_t = 16
+    h: cython.ulonglong = _mixed(seeds[0], k0)
+    if n > 16:
+        while done < n:
+            h = _mixed(h, _part(p, i + done, n - done if n - done < 8 else 8))
+            done += 8
+    h = ((h + (k1 ^ seeds[1]) + size) * _SECOND) & _MASK
+    return (h >> 32) & seeds[2]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _same(
+    p: cython.p_uchar,
+    i: cython.Py_ssize_t,
+    q: cython.p_uchar,
+    j: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+) -> cython.bint:
+    """Whether `n` bytes at both places are equal; 8 bytes behind either may be read."""
+    done: cython.Py_ssize_t = 0
+    while done < n:
+        few: cython.Py_ssize_t = n - done if n - done < 8 else 8
+        if _part(p, i + done, few) != _part(q, j + done, few):
+            return False
+        done += 8
+    return True
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _find(
+    slots: cython.p_ulonglong,
+    last: cython.ulonglong,
+    keys: cython.p_uchar,
+    h: cython.ulonglong,
+    k0: cython.ulonglong,
+    k1: cython.ulonglong,
+    p: cython.p_uchar,
+    i: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Where among `slots` the stretch stands; -1 if it does not. `last`: the number of the last."""
+    slot: cython.ulonglong = h & last
+    tried: cython.int = 0
+    size: cython.ulonglong = n
+    while tried < _PROBES:
+        e: cython.Py_ssize_t = 4 * slot
+        about: cython.ulonglong = slots[e + 3]
+        alike: cython.bint = slots[e] == k0 and slots[e + 1] == k1 and (about & 0xFFFF) == size
+        if alike and (n <= 16 or _same(p, i, keys, about >> 32, n)):
+            return e
+        if about == 0:
+            return -1
+        slot = (slot + 1) & last
+        tried += 1
+    return -1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _white_before(p: cython.p_uchar, start: cython.Py_ssize_t, i: cython.Py_ssize_t) -> cython.bint:
+    r"""Whether the character that ends before byte `i`, and begins at `start` or later, is one of
+    the 25 of ``\s`` (`tokpar.kernels.SPACES`)."""
+    c: cython.int = p[i - 1]
+    if c < 0x80:
+        return c == 32 or 9 <= c <= 13
+    if i - start >= 2 and p[i - 2] == 0xC2:
+        return c == 0x85 or c == 0xA0
+    if i - start < 3:
+        return False
+    a: cython.int = p[i - 3]
+    b: cython.int = p[i - 2]
+    if a == 0xE2 and b == 0x80:
+        return c <= 0x8A or c == 0xA8 or c == 0xA9 or c == 0xAF
+    if a == 0xE1:
+        return b == 0x9A and c == 0x80
+    return (a == 0xE2 and b == 0x81 and c == 0x9F) or (a == 0xE3 and b == 0x80 and c == 0x80)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _cuts(
+    p: cython.p_uchar,
+    start: cython.Py_ssize_t,
+    lo: cython.Py_ssize_t,
+    hi: cython.Py_ssize_t,
+    found: cython.p_ulonglong,
+) -> cython.Py_ssize_t:
+    """Cuts in [lo, hi), of a row that begins at `start` < lo, to `found`; and how many."""
+    i: cython.Py_ssize_t
+    wide: cython.int[1] = [0]
+    count: cython.Py_ssize_t = spaces_at(p, lo, hi, found, wide)
+    if not wide[0]:
+        return count
+    kept: cython.Py_ssize_t = 0
+    for i in range(count):
+        found[kept] = found[i]
+        kept += not _white_before(p, start, found[i])
+    return kept
+
+
+def byte_places(
+    data: cython.uchar[::1], places: cython.longlong[::1], found: cython.longlong[::1]
+) -> None:
+    """Where in `data`, UTF-8, the code points of these ascending numbers begin."""
+    if found.shape[0] < places.shape[0]:
+        raise ValueError("arrays too short")
+    size: cython.Py_ssize_t = data.shape[0]
+    at: cython.Py_ssize_t = 0
+    passed: cython.Py_ssize_t = -1
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(places.shape[0]):
+            place: cython.Py_ssize_t = places[k]
+            while at < size:
+                passed += (data[at] & 0xC0) != 0x80
+                if passed == place:
+                    passed -= 1
+                    break
+                at += 1
+            found[k] = at
+
+
+def look_up(
+    data: cython.uchar[::1],
+    rows: cython.longlong[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    ids: cython.uint[::1],
+    older_slots: cython.ulonglong[::1],
+    older_keys: cython.uchar[::1],
+    older_ids: cython.uint[::1],
+    seeds: cython.ulonglong[::1],
+    scratch: cython.ulonglong[::1],
+    out: cython.uint[::1],
+    ends: cython.longlong[::1],
+    passed: cython.longlong[::1],
+    misses: cython.longlong[::1],
+) -> int:
+    """The ids of all stretches that two tables know, one behind the other, to `out`.
+
+    `rows`: where in `data` each row begins, and the end, bytes. For each row, to `ends`, how many
+    ids were written up to its end, and to `passed`, how many stretches were not known; for each of
+    these, to `misses`, first byte, length, and how many ids stand before it. How many stretches
+    there were goes to the last place of `passed`, which has one place more than there are rows.
+    Returns how many were not known, -1 if `out` is too short."""
+    if (
+        ends.shape[0] < rows.shape[0] - 1
+        or passed.shape[0] < rows.shape[0]
+        or scratch.shape[0] < 4 * BLOCK + 4
+        or data.shape[0] < rows[rows.shape[0] - 1] + 16
+        or rows[0] < 0
+    ):
+        raise ValueError("arrays too short")
+    result: cython.Py_ssize_t
+    count: cython.Py_ssize_t = rows.shape[0] - 1
+    room: cython.Py_ssize_t = out.shape[0]
+    spare: cython.Py_ssize_t = misses.shape[0] // 3
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    older_last: cython.ulonglong = older_slots.shape[0] // 4 - 1
+    if cython.compiled:
+        with cython.nogil:
+            result = _look_up(
+                cython.address(data[0]),
+                cython.address(rows[0]),
+                count,
+                cython.address(slots[0]),
+                last,
+                cython.address(keys[0]),
+                cython.address(ids[0]),
+                cython.address(older_slots[0]),
+                older_last,
+                cython.address(older_keys[0]),
+                cython.address(older_ids[0]),
+                cython.address(seeds[0]),
+                cython.address(scratch[0]),
+                cython.address(out[0]),
+                room,
+                cython.address(ends[0]),
+                cython.address(passed[0]),
+                cython.address(misses[0]),
+                spare,
+            )
+    else:
+        newer = (slots, last, keys, ids)
+        older = (older_slots, older_last, older_keys, older_ids)
+        tables = (*newer, *older, seeds, scratch)
+        result = _look_up(data, rows, count, *tables, out, room, ends, passed, misses, spare)
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _look_up(
+    p: cython.p_uchar,
+    rows: cython.p_longlong,
+    count: cython.Py_ssize_t,
+    slots: cython.p_ulonglong,
+    last: cython.ulonglong,
+    keys: cython.p_uchar,
+    ids: cython.p_uint,
+    older_slots: cython.p_ulonglong,
+    older_last: cython.ulonglong,
+    older_keys: cython.p_uchar,
+    older_ids: cython.p_uint,
+    seeds: cython.p_ulonglong,
+    scratch: cython.p_ulonglong,
+    out: cython.p_uint,
+    room: cython.Py_ssize_t,
+    ends: cython.p_longlong,
+    passed: cython.p_longlong,
+    misses: cython.p_longlong,
+    spare: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    written: cython.Py_ssize_t = 0
+    missed: cython.Py_ssize_t = 0
+    stretches: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    wide: cython.Py_ssize_t = 2048
+    for row in range(count):
+        start: cython.Py_ssize_t = rows[row]
+        stop: cython.Py_ssize_t = rows[row + 1]
+        begin: cython.Py_ssize_t = start
+        done: cython.Py_ssize_t = start + 1
+        while begin < stop:
+            hi: cython.Py_ssize_t = done + wide if done + wide < stop else stop
+            cuts: cython.Py_ssize_t = _cuts(p, start, done, hi, scratch)
+            done = hi
+            if hi >= stop:
+                scratch[cuts] = stop
+                cuts += 1
+            stretches += cuts
+            at: cython.Py_ssize_t = begin
+            # all hashes and first slots, then all comparisons: the processor fetches ahead
+            for k in range(cuts):
+                end: cython.Py_ssize_t = scratch[k]
+                n: cython.Py_ssize_t = end - at
+                k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
+                k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
+                h: cython.ulonglong = _hash(p, at, n, k0, k1, seeds)
+                scratch[_BLOCK + 4 + k] = h
+                scratch[2 * _BLOCK + 4 + k] = k0
+                scratch[3 * _BLOCK + 4 + k] = k1
+                fetch(slots, 4 * (h & last))
+                at = end
+            for k in range(cuts):
+                end = scratch[k]
+                n = end - begin
+                h = scratch[_BLOCK + 4 + k]
+                table: cython.p_ulonglong = slots
+                many: cython.p_uint = ids
+                k0 = scratch[2 * _BLOCK + 4 + k]
+                k1 = scratch[3 * _BLOCK + 4 + k]
+                e: cython.Py_ssize_t = _find(slots, last, keys, h, k0, k1, p, begin, n)
+                if e < 0:
+                    table, many = older_slots, older_ids
+                    e = _find(older_slots, older_last, older_keys, h, k0, k1, p, begin, n)
+                if e < 0:
+                    if missed >= spare:
+                        return -1
+                    misses[3 * missed] = begin
+                    misses[3 * missed + 1] = n
+                    misses[3 * missed + 2] = written
+                    missed += 1
+                    begin = end
+                    continue
+                given: cython.Py_ssize_t = (table[e + 3] >> 16) & 0xFFFF
+                if written + given + 2 > room:
+                    return -1
+                value: cython.ulonglong = table[e + 2]
+                if given <= 2:
+                    out[written] = value & _LOW
+                    out[written + 1] = value >> 32
+                else:
+                    first: cython.Py_ssize_t = value
+                    i: cython.Py_ssize_t
+                    for i in range(given):
+                        out[written + i] = many[first + i]
+                written += given
+                begin = end
+        ends[row] = written
+        passed[row] = missed
+    passed[count] = stretches
+    return missed
+
+
+def distinct(
+    data: cython.uchar[::1],
+    misses: cython.longlong[::1],
+    count: cython.Py_ssize_t,
+    seeds: cython.ulonglong[::1],
+    table: cython.longlong[::1],
+    which: cython.longlong[::1],
+    firsts: cython.longlong[::1],
+    kinds: cython.uchar[::1],
+) -> int:
+    """How many different stretches there are among the first `count` of `misses`.
+
+    Their numbers go to `which`; the first miss of each to `firsts`; to `kinds`, 1 if it does not
+    begin with a space, plus 2 if it ends in white space. `table`: a power of two of places, at
+    least twice as many as misses, all -1."""
+    if which.shape[0] < count or firsts.shape[0] < count or kinds.shape[0] < count:
+        raise ValueError("arrays too short")
+    if table.shape[0] < 2 * count or misses.shape[0] < 3 * count:
+        raise ValueError("arrays too short")
+    found: cython.Py_ssize_t = 0
+    last: cython.ulonglong = table.shape[0] - 1
+    k: cython.Py_ssize_t
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    if cython.compiled:
+        if count == 0:
+            return 0
+        p = cython.address(data[0])
+        s = cython.address(seeds[0])
+    else:
+        p, s = data, seeds
+    with cython.nogil:
+        for k in range(count):
+            at: cython.Py_ssize_t = misses[3 * k]
+            n: cython.Py_ssize_t = misses[3 * k + 1]
+            k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
+            k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
+            slot: cython.ulonglong = _hash(p, at, n, k0, k1, s) & last
+            while table[slot] >= 0:
+                other: cython.Py_ssize_t = firsts[table[slot]]
+                if misses[3 * other + 1] == n and _same(p, at, p, misses[3 * other], n):
+                    break
+                slot = (slot + 1) & last
+            if table[slot] < 0:
+                table[slot] = found
+                firsts[found] = k
+                kinds[found] = (p[at] != 32) + 2 * _white_before(p, at, at + n)
+                found += 1
+            which[k] = table[slot]
+    return found
+
+
+def put(
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    ids: cython.uint[::1],
+    used: cython.longlong[::1],
+    seeds: cython.ulonglong[::1],
+    data: cython.uchar[::1],
+    starts: cython.longlong[::1],
+    lengths: cython.longlong[::1],
+    given: cython.uint[::1],
+    firsts: cython.longlong[::1],
+    stops: cython.longlong[::1],
+    first: cython.Py_ssize_t,
+    most: cython.Py_ssize_t,
+) -> int:
+    """Puts stretches `first` and on, those of `most` bytes and ids at most, below 65536, into a
+    table; returns how many of all are done with: fewer than there are if one of `slots` (three
+    eighths are left free), `keys` and `ids` is full. `used` counts entries, bytes of `keys`, places
+    of `ids`. The ids of stretch k are given[firsts[k] : stops[k]]; 8 bytes behind the last key are
+    left free."""
+    total: cython.Py_ssize_t = lengths.shape[0]
+    if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
+        raise ValueError("arrays too short")
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    p: cython.p_uchar
+    q: cython.p_uchar
+    s: cython.p_ulonglong
+    t: cython.p_ulonglong
+    if cython.compiled:
+        p = cython.address(data[0])
+        q = cython.address(keys[0])
+        s = cython.address(seeds[0])
+        t = cython.address(slots[0])
+    else:
+        p, q, s, t = data, keys, seeds, slots
+    done: cython.Py_ssize_t = total
+    with cython.nogil:
+        for k in range(first, total):
+            at: cython.Py_ssize_t = starts[k]
+            n: cython.Py_ssize_t = lengths[k]
+            many: cython.Py_ssize_t = stops[k] - firsts[k]
+            if n > most or many > most:
+                continue
+            if (
+                8 * (used[0] + 1) > 5 * (slots.shape[0] // 4)
+                or (n > 16 and used[1] + n + 8 > keys.shape[0])
+                or (many > 2 and used[2] + many > ids.shape[0])
+            ):
+                done = k
+                break
+            k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
+            k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
+            h: cython.ulonglong = _hash(p, at, n, k0, k1, s)
+            if _find(t, last, q, h, k0, k1, p, at, n) >= 0:
+                continue
+            e: cython.Py_ssize_t = _free(t, last, h)
+            if e < 0:
+                continue
+            place: cython.ulonglong = 0
+            value: cython.ulonglong = 0
+            if n > 16:
+                place = used[1]
+                for i in range(n):
+                    q[used[1] + i] = p[at + i]
+                used[1] += n
+            if many > 2:
+                value = used[2]
+                for i in range(many):
+                    ids[used[2] + i] = given[firsts[k] + i]
+                used[2] += many
+            else:
+                for i in range(many):
+                    value |= cython.cast(cython.ulonglong, given[firsts[k] + i]) << (32 * i)
+            t[e] = k0
+            t[e + 1] = k1
+            t[e + 2] = value
+            t[e + 3] = (
+                cython.cast(cython.ulonglong, n)
+                | cython.cast(cython.ulonglong, many) << 16
+                | place << 32
+            )
+            used[0] += 1
+    return done
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _free(
+    slots: cython.p_ulonglong, last: cython.ulonglong, h: cython.ulonglong
+) -> cython.Py_ssize_t:
+    slot: cython.ulonglong = h & last
+    tried: cython.int = 0
+    while tried < _PROBES:
+        if slots[4 * slot + 3] == 0:
+            return 4 * slot
+        slot = (slot + 1) & last
+        tried += 1
+    return -1
+
+
+def moved(
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    larger: cython.ulonglong[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """Puts all entries of `slots` into `larger`; how many found a place."""
+    last: cython.ulonglong = larger.shape[0] // 4 - 1
+    count: cython.Py_ssize_t = slots.shape[0] // 4
+    k: cython.Py_ssize_t
+    found: cython.Py_ssize_t = 0
+    q: cython.p_uchar
+    s: cython.p_ulonglong
+    t: cython.p_ulonglong
+    if cython.compiled:
+        q = cython.address(keys[0])
+        s = cython.address(seeds[0])
+        t = cython.address(larger[0])
+    else:
+        q, s, t = keys, seeds, larger
+    with cython.nogil:
+        for k in range(count):
+            about: cython.ulonglong = slots[4 * k + 3]
+            if about == 0:
+                continue
+            n: cython.Py_ssize_t = about & 0xFFFF
+            h: cython.ulonglong = _hash(q, about >> 32, n, slots[4 * k], slots[4 * k + 1], s)
+            e: cython.Py_ssize_t = _free(t, last, h)
+            if e >= 0:
+                t[e] = slots[4 * k]
+                t[e + 1] = slots[4 * k + 1]
+                t[e + 2] = slots[4 * k + 2]
+                t[e + 3] = about
+                found += 1
+    return found
+
+
+def gather(
+    data: cython.uchar[::1],
+    starts: cython.longlong[::1],
+    lengths: cython.longlong[::1],
+    target: cython.uchar[::1],
+    places: cython.longlong[::1],
+) -> None:
+    """data[starts[k] : starts[k] + lengths[k]] to target[places[k] : ...], for all k."""
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    if starts.shape[0] < lengths.shape[0] or places.shape[0] < lengths.shape[0]:
+        raise ValueError("arrays too short")
+    with cython.nogil:
+        for k in range(lengths.shape[0]):
+            for i in range(lengths[k]):
+                target[places[k] + i] = data[starts[k] + i]
+
+
+def splice(
+    known: cython.uint[::1],
+    count: cython.Py_ssize_t,
+    misses: cython.longlong[::1],
+    which: cython.longlong[::1],
+    starts: cython.longlong[::1],
+    stops: cython.longlong[::1],
+    fresh: cython.uint[::1],
+    target: cython.uint[::1],
+) -> None:
+    """The first `count` ids of `known`, and where each miss was, its own to `target`: those of miss
+    k are fresh[starts[w] : stops[w]], w = which[k]."""
+    done: cython.Py_ssize_t = 0
+    at: cython.Py_ssize_t = 0
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(which.shape[0]):
+            for i in range(done, misses[3 * k + 2]):
+                target[at] = known[i]
+                at += 1
+            done = misses[3 * k + 2]
+            for i in range(starts[which[k]], stops[which[k]]):
+                target[at] = fresh[i]
+                at += 1
+        for i in range(done, count):
+            target[at] = known[i]
+            at += 1

@@ -1,0 +1,384 @@
+"""A memory of stretches of text: what lies between two certified cuts before a space has its ids
+whatever stands around it (theorem 27), so that each different one is encoded once.
+
+Two generations of a table; the older one is forgotten when the newer is full. What is looked up is
+frozen: what was not known is put in when nobody reads, else into a copy, and then published."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar import kernel
+from tokpar.errors import OptionError
+from tokpar.facts.token_lengths import TokenLengths
+from tokpar.interfaces import Divided
+from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
+from tokpar.kernel.pace import LARGEST_WAVE, Pace
+from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
+from tokpar.types import Facts, Rows
+
+MEMORY_BYTES = 64 << 20
+"""What a memory takes at most, beside what is growing."""
+LEAST_BYTES = 1 << 16
+LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
+LEAST_PART = 1 << 17  # bytes for a thread
+_PAD = "\0" * 16
+_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generation:
+    """A table: see `_stretches`. `used`: entries, bytes of `keys`, places of `ids`."""
+
+    slots: NDArray[np.uint64]
+    keys: NDArray[np.uint8]
+    ids: IdArray
+    used: IntArray
+
+    @classmethod
+    def empty(cls, slots: int) -> Generation:
+        return cls(
+            np.zeros(4 * slots, dtype=np.uint64),
+            np.zeros(8 * slots, dtype=np.uint8),
+            np.zeros(2 * slots, dtype=np.uint32),
+            np.zeros(3, dtype=np.int64),
+        )
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        return self.slots, self.keys, self.ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """What was found in some rows: `ids`; for each row, how many of them stand before its end, and
+    how many stretches were missed before that; of each miss, first byte, length, ids before it."""
+
+    ids: IdArray
+    ends: IntArray
+    passed: IntArray
+    misses: IntArray
+    stretches: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
+
+    out: IdArray
+    misses: IntArray
+    scratch: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, size: int, rows: int, block: int) -> Room:
+        """For so many bytes in so many rows: a stretch has one byte at least, but for the first of
+        a row two."""
+        return cls(
+            np.empty(size + 2, dtype=np.uint32),
+            np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
+            np.empty(4 * block + 8, dtype=np.uint64),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """What belongs to one process."""
+
+    newer: Generation
+    older: Generation
+    pid: int = field(default_factory=os.getpid)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    readers: int = 0
+
+
+_making = threading.Lock()
+os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))
+
+
+class StretchMemory:
+    """For one tokenizer as it is now; may be used by several threads, and after a fork.
+
+    `memory_bytes`: OptionError below LEAST_BYTES. `functions`: `_stretches`, compiled."""
+
+    def __init__(
+        self,
+        apart: Callable[[], Apart],
+        memory_bytes: int = MEMORY_BYTES,
+        functions: Any = kernel.STRETCHES,
+    ) -> None:
+        if memory_bytes < LEAST_BYTES:
+            raise OptionError(
+                f"memory_bytes must be 0, or {LEAST_BYTES:,} or more, got {memory_bytes:,}"
+            )
+        self._apart_for = apart
+        self._functions = functions
+        self._half = memory_bytes // 2
+        self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
+        self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
+        self._state: _State | None = None
+        self._rooms: list[Room] = []
+        self.pace = Pace()
+
+    def encode(self, texts: Sequence[str], encode_many: EncodeMany, workers: int) -> Divided:
+        """The ids of texts, each cut at every certified space, and which were: none of a wave in
+        which too much is new, or one stretch fails; their rows are empty."""
+        parts: list[IdArray] = []
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        divided = np.zeros(len(texts), dtype=np.bool_)
+        sizes = offsets_of(map(len, texts))
+        first = 0
+        while first < len(texts):
+            stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave))
+            stop = max(first + 1, min(stop, len(texts)))
+            found = self._wave(texts[first:stop], sizes[first : stop + 1], encode_many, workers)
+            if found is not None:
+                ids, ends = found
+                parts += ids
+                lengths[first:stop] = np.diff(ends, prepend=0)
+                divided[first:stop] = True
+            first = stop
+        return Rows(concatenate_ids(parts), offsets_of(lengths)), divided
+
+    def _wave(
+        self, texts: Sequence[str], sizes: IntArray, encode_many: EncodeMany, workers: int
+    ) -> tuple[list[IdArray], IntArray] | None:
+        """Ids in several arrays, and where those of each text end."""
+        self.pace, straight = self.pace.next(int(sizes[-1] - sizes[0]))
+        if straight:
+            return None
+        try:
+            data, rows = _utf8(texts, sizes - sizes[0], self._functions)
+        except UnicodeEncodeError:
+            return None
+        looked = self._looked(data, rows, workers)
+        if looked is None:
+            return None
+        misses = np.concatenate([part.misses for part in looked])
+        fresh: Fresh | None = None
+        which = misses[:0]
+        new = 0
+        if len(misses):
+            stretches, which = self._distinct(data, misses)
+            new = int(stretches.lengths.sum())
+        total = sum(part.stretches for part in looked)
+        size = int(rows[-1])
+        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3)
+        if not pays:
+            return None
+        if len(misses):
+            try:
+                fresh = stretches.encoded(self._apart, encode_many, self._functions)
+            except _PASSING:
+                raise
+            except BaseException:  # encoding the texts as they are tells which one it is
+                return None
+            if fresh is None:
+                return None
+            self._keep(stretches, fresh)
+        return self._spliced(looked, which, fresh)
+
+    def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
+        threads = max(1, min(workers, int(rows[-1]) // LEAST_PART, len(rows) - 1))
+        inner = np.searchsorted(rows, rows[-1] * np.arange(1, threads) // threads)
+        edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
+        found: list[Looked | BaseException | None] = [None] * (len(edges) - 1)
+
+        def work(k: int, first: int, stop: int) -> None:
+            try:  # each reads for itself: an interrupt may leave this thread behind
+                with self._reading() as generations:
+                    found[k] = self._part(data, rows[first : stop + 1], generations)
+            except BaseException as error:
+                found[k] = error
+
+        jobs = [
+            threading.Thread(target=work, args=(k, *ends)) for k, ends in enumerate(pairwise(edges))
+        ]
+        for job in jobs[1:]:
+            job.start()
+        work(0, edges[0], edges[1])
+        for job in jobs[1:]:
+            job.join()
+        looked: list[Looked] = []
+        for each in found:
+            if isinstance(each, BaseException):
+                raise each
+            if each is None:
+                return None
+            looked.append(each)
+        return looked
+
+    def _part(
+        self, data: NDArray[np.uint8], rows: IntArray, generations: Sequence[Generation]
+    ) -> Looked | None:
+        """None if there are more ids than bytes."""
+        size, count = int(rows[-1] - rows[0]), len(rows) - 1
+        ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
+        room = self._room()
+        if len(room.out) < size + 2 or len(room.misses) < 3 * (size // 2 + count + 1):
+            room = Room.of(size, count, self._functions.BLOCK)
+        tables = [array for generation in generations for array in generation.arrays]
+        missed = self._functions.look_up(
+            data, rows, *tables, self.seeds, room.scratch, room.out, ends, passed, room.misses
+        )
+        if missed < 0:
+            return None
+        ids, misses = room.out[: int(ends[-1])].copy(), room.misses[: 3 * missed].copy()
+        if size <= 2 * LARGEST_WAVE:
+            self._rooms.append(room)
+        return Looked(ids, ends, passed[:-1], misses, int(passed[-1]))
+
+    def _room(self) -> Room:
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return Room.of(0, 0, self._functions.BLOCK)
+
+    def _distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Stretches, IntArray]:
+        """The different ones, and which of them each miss is."""
+        count = len(misses) // 3
+        table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
+        which, firsts = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        kinds = np.empty(count, dtype=np.uint8)
+        found = self._functions.distinct(
+            data, misses, count, self.seeds, table, which, firsts, kinds
+        )
+        places = misses.reshape(-1, 3)[firsts[:found]]
+        starts, lengths = places[:, 0].copy(), places[:, 1].copy()
+        return Stretches(data, starts, lengths, kinds[:found]), which
+
+    def _spliced(
+        self, looked: Sequence[Looked], which: IntArray, fresh: Fresh | None
+    ) -> tuple[list[IdArray], IntArray]:
+        if fresh is None:
+            counts = [part.ends for part in looked]
+            parts = [part.ids for part in looked]
+        else:
+            counts, parts, first = [], [], 0
+            sizes = fresh.stops - fresh.firsts
+            for part in looked:
+                own = which[first : first + len(part.misses) // 3]
+                first += len(own)
+                before = offsets_of(sizes[own])
+                target = np.empty(len(part.ids) + before[-1], dtype=np.uint32)
+                rest = part.misses, own, fresh.firsts, fresh.stops, fresh.ids, target
+                self._functions.splice(part.ids, len(part.ids), *rest)
+                counts.append(part.ends + before[part.passed])
+                parts.append(target)
+        starts = offsets_of(int(ends[-1]) for ends in counts)
+        return parts, np.concatenate([c + s for c, s in zip(counts, starts[:-1], strict=True)])
+
+    def _keep(self, new: Stretches, fresh: Fresh) -> None:
+        """Puts them in, and publishes."""
+        state = self._own_state()
+        with state.lock:
+            newer, older = state.newer, state.older
+            if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
+                newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
+            done = 0
+            while (done := self._put(newer, new, fresh, done)) < len(new.lengths):
+                larger = self._larger(newer)
+                if larger is None:
+                    newer, older = Generation.empty(self._smallest), newer
+                else:
+                    newer = larger
+            state.newer, state.older = newer, older
+
+    def _larger(self, full: Generation) -> Generation | None:
+        """The same entries with twice the room for what is short of it; None beyond the budget."""
+        entries, key_bytes, places = full.used.tolist()
+        slots, keys, ids = full.arrays
+        more_slots = 1 + (8 * (entries + 1) > 5 * (len(slots) // 4))
+        more_keys = 1 + (key_bytes + LONGEST_KEPT + 8 > len(keys))
+        more_ids = 1 + (places + LONGEST_KEPT > len(ids))
+        size = more_slots * slots.nbytes + more_keys * keys.nbytes + more_ids * ids.nbytes
+        if size > self._half:
+            return None
+        used = full.used.copy()
+        if more_slots > 1:
+            slots = np.zeros(2 * len(slots), dtype=np.uint64)
+            used[0] = self._functions.moved(full.slots, keys, slots, self.seeds)
+        if more_keys > 1:
+            keys = np.concatenate([keys, np.zeros_like(keys)])
+        if more_ids > 1:
+            ids = np.concatenate([ids, np.zeros_like(ids)])
+        return Generation(slots, keys, ids, used)
+
+    def _put(self, into: Generation, new: Stretches, fresh: Fresh, first: int) -> int:
+        return int(
+            self._functions.put(
+                *into.arrays,
+                into.used,
+                self.seeds,
+                new.data,
+                new.starts,
+                new.lengths,
+                fresh.ids,
+                fresh.firsts,
+                fresh.stops,
+                first,
+                LONGEST_KEPT,
+            )
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Generation, Generation]]:
+        """The generations, which nobody changes meanwhile."""
+        state = self._own_state()
+        with state.lock:
+            state.readers += 1
+            generations = state.newer, state.older
+        try:
+            yield generations
+        finally:
+            with state.lock:
+                state.readers -= 1
+
+    def _own_state(self) -> _State:
+        """This process's; after a fork, in which another thread may have been putting something in,
+        an empty one."""
+        state = self._state
+        if state is None or state.pid != os.getpid():
+            with _making:
+                if self._state is state:
+                    size = self._smallest
+                    self._state = _State(Generation.empty(size), Generation.empty(size))
+                assert self._state is not None
+                state = self._state
+        return state
+
+    @cached_property
+    def _apart(self) -> Apart:
+        return self._apart_for()
+
+
+def memory_for(facts: Facts, lengths: Callable[[], TokenLengths | None]) -> StretchMemory | None:
+    """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
+    `lengths`: of tokens that tile the text."""
+    proved = facts.unprovable is None and facts.scheme in ("regex", "bert")
+    if kernel.STRETCHES is None or not proved or facts.prefix_space:
+        return None
+    return StretchMemory(lambda: apart_for(facts, lengths()))
+
+
+def _utf8(
+    texts: Sequence[str], sizes: IntArray, functions: Any
+) -> tuple[NDArray[np.uint8], IntArray]:
+    """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
+    ends, bytes. `sizes`: the same in code points. UnicodeEncodeError for lone surrogates."""
+    data = np.frombuffer(bytearray("".join([*texts, _PAD]).encode()), dtype=np.uint8)
+    if len(data) == sizes[-1] + len(_PAD):
+        return data, sizes
+    rows = np.empty_like(sizes)
+    functions.byte_places(data, sizes, rows)
+    return data, rows
