@@ -67,7 +67,8 @@ regex.DEFAULT_VERSION = regex.VERSION1
 assert not regex.fullmatch("[a||b]", "|")
 
 from tokpar.certificate import region as certificate
-from tokpar.cuts import online, scan
+from tokpar.cuts import scan
+from tokpar.facts.members import matched, members
 from tokpar.pure.patterns import compile_pattern
 from tokpar.types import Facts
 
@@ -75,8 +76,8 @@ facts = Facts("fancy-regex", "BPE", scheme="regex", patterns=("[a||b]+",))
 for scanner in (scan.Scanner(facts), certificate.Scanner(facts)):
     assert scanner.edges("a|b").tolist() == [0, 3], scanner
 assert compile_pattern("[a||b]", "oniguruma").search("|")
-class_of, members = online._classes(["[a||b]"])
-assert str(class_of[ord("|")]) in members["[a||b]"]
+assert (ord("|"), ord("|")) in members(["[a||b]"], "regex")["[a||b]"]
+assert matched("[a||b]", "regex", "b|").tolist() == [True, True]
 """
 
 

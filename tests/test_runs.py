@@ -11,6 +11,7 @@ import pytest
 import tokpar
 from tests.seams import part, serial
 from tests.test_inside import N, encoded, rules
+from tokpar.cuts.finder import at_pair
 from tokpar.cuts.inside import inside_of
 from tokpar.cuts.scan import Run, run_of, scanner_for, token_edges
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -31,13 +32,15 @@ def test_a_pre_token_that_only_begins_and_ends_like_a_run_is_none(name: str, mid
 
 @pytest.mark.parametrize("before", ["!!", "12!!", "é!\n!!"])
 def test_no_run_is_taken_behind_what_is_no_certified_cut(before: str) -> None:
-    """It is a pre-token of its own, but no K1 cut is before: "!a" alone would be one."""
+    """It is a pre-token of its own, but no pair certifies the cut: "!a" alone would be one."""
     adapter, text = tokpar.load(part("cl100k_part")), before + "a" * N
     inside = inside_of(adapter)
     region = inside.region(text, 0, len(text))
     assert region is not None
     assert region.piece(len(before)) == (len(before), len(text))
-    assert inside.finder.certify(text, len(before)) is None
+    cut = inside.finder.certify(text, len(before))
+    assert cut is not None
+    assert not at_pair(cut)
     encoding = encoded(part("cl100k_part"), text, 64)
     assert encoding.ids.tolist() == serial(part("cl100k_part"), text)
     assert "K6" not in rules(encoding)
