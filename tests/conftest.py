@@ -152,6 +152,14 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
 
 
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories of stretches look at every text, whatever other tests of the process gave them."""
+    from tokpar.kernel.pace import Pace
+
+    monkeypatch.setattr(Pace, "next", lambda pace, size: (pace, False))
+
+
 @pytest.fixture(scope="session")
 def full_vocab() -> Callable[[str], Path]:
     """`full_vocab("bert.json")` is the path of a full vocabulary, or skips the test."""

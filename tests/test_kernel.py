@@ -284,6 +284,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
 
 
 @needs_kernel
+@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
 def test_many_small_texts_are_divided(name: str) -> None:
     tokenizer = named(name)
