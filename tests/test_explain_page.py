@@ -242,7 +242,7 @@ def test_the_fragment_chooses_and_a_wrong_one_does_no_harm(opened: Opened) -> No
 
 
 def test_the_bar_has_a_mark_of_its_kind_for_every_seam(opened: Opened) -> None:
-    text = PROSE + "\n\n then" * 4 + PROSE + "a" + " " * 60 + PROSE
+    text = PROSE + "x\n \n then" * 4 + PROSE + "a" + " " * 60 + PROSE
     traced = trace(text, strategy="delimiter", chunk_chars=15, allow_approximate=True)
     ranks = [traced.rank(n) for n in range(len(traced.seams))]
     assert set(ranks) == {0, 1, 2}

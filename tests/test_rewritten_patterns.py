@@ -16,7 +16,7 @@ import tokpar
 from tests.windows_brute import ask, asked
 from tokpar.certificate.checker import check
 from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader
+from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.errors import OptionError
 from tokpar.facts import decided, splits, tried
 from tokpar.facts.expression import UnsupportedPatternError
@@ -73,15 +73,15 @@ def test_other_engines_keep_them(pattern: str, engine: str) -> None:
 
 @pytest.mark.parametrize("pattern", [*CHANGED, *KEPT])
 def test_planner_and_checker_refuse_the_same(pattern: str) -> None:
-    reader = PatternReader(pattern, "fancy-regex")
+    tree = PatternReader(pattern, "fancy-regex").tree(_symbols(pattern), 9)
     if pattern in KEPT:
         decide_windows([SplitStage(pattern, "fancy-regex")])
-        reader.tree(_symbols(pattern), 9)
+        require_kept(tree)
         return
     with pytest.raises(UnsupportedPatternError, match="fancy-regex may take"):
         decide_windows([SplitStage(pattern, "fancy-regex")])
     with pytest.raises(RefusedProofError, match="fancy-regex may take"):
-        reader.tree(_symbols(pattern), 9)
+        require_kept(tree)
 
 
 def _symbols(pattern: str) -> Callable[[str], list[int]]:

@@ -17,7 +17,7 @@ from tokpar.certificate.normalizers import KEEP_NON_SPACES, is_fixed
 from tokpar.certificate.tables import SPACES, load_tables, load_windows
 from tokpar.certificate.window_classes import POINTS, require_class
 from tokpar.certificate.window_machine import RefusedProofError
-from tokpar.certificate.window_pattern import PatternReader
+from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.certificate.window_rows import RowChecker
 from tokpar.certificate.windows import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.types import Seam
@@ -56,6 +56,8 @@ class Proved:
                 raise RefusedProofError(f"nothing is said of one of {[*reader.sources]}")
             if reader.tree(classes.__getitem__, self.size) != stage["tree"]:
                 raise RefusedProofError("its tree is not that of the pattern")
+            if reader.engine == "fancy-regex":
+                require_kept(stage["tree"])
 
     def behind(self, text: str, here: int = ANYWHERE) -> int | None:
         """The number of the items behind a text, from those of `here`; None if a character is in no

@@ -52,10 +52,7 @@ class PatternReader:
 
     def tree(self, symbols: Symbols, size: int) -> Any:
         """The tree as a proof spells it; `size` is the end of the text."""
-        tree = _over(self._tree, symbols, size)
-        if self.engine == "fancy-regex":
-            _require_kept(tree)
-        return tree
+        return _over(self._tree, symbols, size)
 
     def _choice(self, fold: bool, depth: int) -> Any:
         if depth > _DEEPEST:
@@ -172,15 +169,16 @@ def _folded(node: Any, end: int) -> set[str]:
     return found
 
 
-def _require_kept(node: Any) -> None:
-    """fancy-regex 0.19 takes `X+Y?X+` for `X+(?:YX+)?`, and `(?:X+(?:YX*)?)+` for `X+(?:YX*)*`:
-    nothing endless is there twice with something optional between or around the second."""
+def require_kept(node: Any) -> None:
+    """RefusedProofError for a tree that fancy-regex 0.19 may change: it takes `X+Y?X+` for
+    `X+(?:YX+)?`, and `(?:X+(?:YX*)?)+` for `X+(?:YX*)*`. So nothing endless is there twice with
+    something optional between, or around the second."""
     kind, *parts = node
     if kind in ("set", "look"):
         return
     inside = [parts[0]] if kind == "repeat" else parts[0]
     for each in inside:
-        _require_kept(each)
+        require_kept(each)
     row = _flat(parts[0]) if kind == "repeat" and parts[2] is None else []
     twice = len(row) > 1 and row[-1][0] == "repeat" and _same(row[0], _flat(row[-1][1])[-1])
     for first, between, second in zip(row := _flat(node), row[1:], row[2:], strict=False):
