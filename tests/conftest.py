@@ -152,12 +152,14 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
 
 
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memories of stretches look at every text, whatever other tests of the process gave them."""
+@pytest.fixture(autouse=True)
+def no_pauses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories of stretches look at every text, whatever other tests of the process gave them; but
+    for tests marked `pauses`."""
     from tokpar.kernel.pace import Pace
 
-    monkeypatch.setattr(Pace, "next", lambda pace, size: (pace, False))
+    if request.node.get_closest_marker("pauses") is None:
+        monkeypatch.setattr(Pace, "next", lambda pace, size: (pace, False))
 
 
 @pytest.fixture(scope="session")

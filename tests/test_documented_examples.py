@@ -84,7 +84,6 @@ def run_console(block: Block, page: Path) -> None:
         )
 
 
-@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -284,7 +284,6 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
 
 
 @needs_kernel
-@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("name", ["default", "bert_part", "deepseek_part"])
 def test_many_small_texts_are_divided(name: str) -> None:
     tokenizer = named(name)
@@ -442,6 +441,7 @@ done.set(); thread.join()
 # ------------------------------------------------------------------------- joining, deciding
 
 
+@pytest.mark.pauses
 @given(
     st.lists(st.tuples(st.integers(0, 100_000), st.floats(0, 1)), max_size=40),
 )
@@ -463,6 +463,7 @@ def test_what_is_new_all_the_time_goes_straight_and_the_pause_is_bounded(
         assert pace.straight == 0
 
 
+@pytest.mark.pauses
 def test_random_text_is_looked_up_for_a_small_part_only() -> None:
     pace, looked = Pace(), 0
     for _ in range(10_000):
