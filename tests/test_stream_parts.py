@@ -15,7 +15,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import cases, is_quick
+import tokpar
+from tests.conftest import cases, drawn, is_quick
+from tests.seams import part
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
@@ -298,3 +300,17 @@ def test_added_tokens_are_found_leftmost_and_longest(
     longest_first = "|".join(map(regex.escape, sorted(contents, key=len, reverse=True)))
     parts = regex.split(f"({longest_first})", "".join(chunks))
     assert found == [contents.index(p) if n % 2 else p for n, p in enumerate(parts) if p]
+
+
+@pytest.mark.parametrize("name", ["cl100k_part", "o200k_part", "deepseek_part", "default"])
+def test_the_last_cut_is_the_one_that_is_found_place_by_place(name: str) -> None:
+    """However long the stretch without one is, which is looked through in blocks."""
+    finder = finder_for(facts_of(tokpar.load(part(name))))
+    unfinished, drawing = UnfinishedText(finder), random.Random(name)
+    words = [" ", "  ", "\n", "a", "bc", "1", "234", "!", "'s", "é", "中文", "x " * 3]
+    words += [char * drawing.randint(40, 90) for char in " 9a\n!"]
+    for _ in range(drawn(300)):
+        text = "".join(drawing.choice(words) for _ in range(drawing.randint(1, 60)))
+        last = min(len(text) - 1, unfinished.horizon(text))
+        expected = unfinished._last(text, 0, last, finder.certify_context)
+        assert unfinished.last_cut(text, 0, last) == expected

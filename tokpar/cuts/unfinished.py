@@ -30,6 +30,10 @@ class Beginnings:
         return len(text)
 
 
+_NEAR, _BLOCK = 64, 4096
+"""Places that are asked one by one, and of which those that are likely cuts are found together."""
+
+
 @dataclass(frozen=True, eq=False)
 class UnfinishedText:
     """The final cuts of texts whose end has not arrived, by one tokenizer's rules."""
@@ -50,7 +54,18 @@ class UnfinishedText:
 
     def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
         """The last certified cut in (after, horizon], places in code points."""
-        return self._last(text, after, horizon, self.finder.certify_context)
+        certify, windows = self.finder.certify_context, self.finder.windows
+        near = after if windows is None else max(after, horizon - _NEAR)
+        seam = self._last(text, near, horizon, certify)
+        if seam is not None or windows is None:
+            return seam
+        for stop in range(near + 1, after + 1, -_BLOCK):
+            likely = windows.likely(text, max(after + 1, stop - _BLOCK), stop)
+            found = (self._last(text, p - 1, p, certify) for p in sorted(likely, reverse=True))
+            seam = next(filter(None, found), None)
+            if seam is not None:
+                return seam
+        return None
 
     def last_pair(self, text: str, horizon: int) -> Seam | None:
         """The last cut behind the horizon that two characters license: they stay what they are."""

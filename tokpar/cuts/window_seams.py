@@ -109,6 +109,10 @@ class WindowSeams:
                     return seam
         return None
 
+    def likely(self, text: str, start: int, stop: int) -> set[int]:
+        """The places of [start, stop), 0 < start, that `at` may certify; not all of them do."""
+        return {p for p, _ in self._candidates(text, start, stop, None)}
+
     def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
         """Places of [start, stop) that a pair of characters most likely certifies: what normalizers
         make of them is not asked. For a few places this is quicker than by arrays."""
