@@ -69,7 +69,7 @@ def _row(line: bytes, field: str) -> str:
 
 def _words() -> list[str]:
     """Frequent words of English, the most frequent first; characters of Chinese; names of code."""
-    return (files("tokpar.bench") / "words.txt").read_text(encoding="utf-8").split("\n\n")
+    return (files("tokpar_bench") / "words.txt").read_text(encoding="utf-8").split("\n\n")
 
 
 def english(draw: random.Random) -> Iterator[str]:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import tokpar
 from tokpar import mending
 from tokpar.agreement.differing import first_difference
-from tokpar.bench.records import AnyRow, BenchResults
-from tokpar.bench.subjects import ComparedMethod, Opened, Subject
+from tokpar_bench.records import AnyRow, BenchResults
+from tokpar_bench.subjects import ComparedMethod, Opened, Subject
 from tokpar.errors import EngineError, TokparError
 from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
 from tokpar.kernels import IdArray

@@ -6,8 +6,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tokpar.bench.comparing import stage_means
-from tokpar.bench.measuring import (
+from tokpar_bench.comparing import stage_means
+from tokpar_bench.measuring import (
     Experiment,
     LongText,
     Sample,
@@ -16,8 +16,8 @@ from tokpar.bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar.bench.records import AnyRow, ProjectionRow, Spread, StageRow
-from tokpar.bench.subjects import SERIAL, suits
+from tokpar_bench.records import AnyRow, ProjectionRow, Spread, StageRow
+from tokpar_bench.subjects import SERIAL, suits
 from tokpar.interfaces import Executor
 from tokpar.limits import cpu_count
 from tokpar.sizes import fit_for

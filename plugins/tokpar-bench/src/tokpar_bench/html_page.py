@@ -5,9 +5,9 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from tokpar.bench.plots import Picture, in_xml
-from tokpar.bench.records import BenchResults
-from tokpar.bench.tables import Table, of_words
+from tokpar_bench.plots import Picture, in_xml
+from tokpar_bench.records import BenchResults
+from tokpar_bench.tables import Table, of_words
 
 LEFT = ' class="w"'
 SECTIONS = {
@@ -24,7 +24,7 @@ SECTIONS = {
 
 def page(results: BenchResults, tables: Sequence[Table], pictures: Sequence[Picture]) -> str:
     """The page; it is XML, too, so that a strict reader can check it."""
-    style = (resources.files("tokpar.bench") / "page.css").read_text(encoding="utf-8")
+    style = (resources.files("tokpar_bench") / "page.css").read_text(encoding="utf-8")
     parts = [part for part in SECTIONS if any(table.part == part for table in tables)]
     body = [
         "<h1>tokpar bench</h1>",

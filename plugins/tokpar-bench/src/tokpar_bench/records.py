@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.bench.datasets import Dataset
-from tokpar.bench.subjects import DEFAULT, Subject
+from tokpar_bench.datasets import Dataset
+from tokpar_bench.subjects import DEFAULT, Subject
 from tokpar.errors import FileFormatError
 from tokpar.limits import cpu_count
 

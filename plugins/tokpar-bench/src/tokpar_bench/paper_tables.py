@@ -4,9 +4,9 @@ read. A figure that was not read says so, and is never a guess."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tokpar.bench import tables as own
-from tokpar.bench.records import BenchResults, MethodRow, StageRow
-from tokpar.bench.stages import WORKERS
+from tokpar_bench import tables as own
+from tokpar_bench.records import BenchResults, MethodRow, StageRow
+from tokpar_bench.stages import WORKERS
 
 NOT_READ = "not read"
 PUBLISHED = {

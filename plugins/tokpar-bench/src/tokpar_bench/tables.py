@@ -11,10 +11,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from tokpar.bench.comparing import ANY
-from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
-from tokpar.bench.stages import WORKERS
-from tokpar.bench.subjects import SERIAL
+from tokpar_bench.comparing import ANY
+from tokpar_bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar_bench.stages import WORKERS
+from tokpar_bench.subjects import SERIAL
 
 WIDTH = 100
 STAGES = ("split", "tokenize", "match", "merge", "convert", "rest")

@@ -11,10 +11,10 @@ from importlib import import_module
 from itertools import cycle
 from typing import Any
 
-from tokpar.bench.comparing import ANY
-from tokpar.bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
-from tokpar.bench.subjects import SERIAL
-from tokpar.bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
+from tokpar_bench.comparing import ANY
+from tokpar_bench.records import BenchResults, MethodRow, ProjectionRow, StageRow, SweepRow
+from tokpar_bench.subjects import SERIAL
+from tokpar_bench.tables import STAGES, SWEPT, grouped, milliseconds, share, stages_of, varied
 
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 WIDTH, HEIGHT = 5.2, 3.6  # inches

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from string import ascii_letters
 
-from tokpar.bench.datasets import Dataset
-from tokpar.bench.measuring import (
+from tokpar_bench.datasets import Dataset
+from tokpar_bench.measuring import (
     Experiment,
     LongText,
     Sample,
@@ -19,8 +19,8 @@ from tokpar.bench.measuring import (
     encode_job,
     middle,
 )
-from tokpar.bench.records import AnyRow, MethodRow, Spread, SweepRow
-from tokpar.bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
+from tokpar_bench.records import AnyRow, MethodRow, Spread, SweepRow
+from tokpar_bench.subjects import SERIAL, ComparedMethod, Opened, Subject, suits
 
 NO_EXECUTOR = "none"  # of the tokenizer's own call
 ANY = 0  # the place of a method that does not depend on what is swept

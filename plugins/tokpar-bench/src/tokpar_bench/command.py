@@ -28,9 +28,9 @@ from tokpar.cli.options import declare_output, plural, print_json
 from tokpar.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
-    from tokpar.bench.datasets import Dataset
-    from tokpar.bench.records import BenchResults
-    from tokpar.bench.tables import Table
+    from tokpar_bench.datasets import Dataset
+    from tokpar_bench.records import BenchResults
+    from tokpar_bench.tables import Table
 
 QUICK_REPEATS, QUICK_LIMIT, QUICK_CHARS = 2, 8, 100_000
 SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, code points of each
@@ -66,9 +66,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.bench.paper_tables import tables_of
-    from tokpar.bench.records import to_json
-    from tokpar.bench.tables import text_of
+    from tokpar_bench.paper_tables import tables_of
+    from tokpar_bench.records import to_json
+    from tokpar_bench.tables import text_of
 
     _check(arguments)
     results = measured(arguments) if arguments.read is None else read_results(arguments.read)
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_results(path: Path) -> BenchResults:
     """Raises OSError, FileFormatError."""
-    from tokpar.bench.records import from_json
+    from tokpar_bench.records import from_json
 
     try:
         return from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -101,10 +101,10 @@ def read_results(path: Path) -> BenchResults:
 
 def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
-    from tokpar.bench.measuring import run as run_experiments
-    from tokpar.bench.records import BenchResults, provenance
-    from tokpar.bench.schedule import PARTS, Settings, experiments, unsuited
-    from tokpar.bench.subjects import Opened
+    from tokpar_bench.measuring import run as run_experiments
+    from tokpar_bench.records import BenchResults, provenance
+    from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited
+    from tokpar_bench.subjects import Opened
     from tokpar.cli.progress import bar_of
     from tokpar.limits import worker_count
 
@@ -138,7 +138,7 @@ def measured(arguments: argparse.Namespace) -> BenchResults:
 def datasets_of(arguments: argparse.Namespace) -> list[Dataset]:
     """The files as datasets, or drawn ones; says on stderr which lines are skipped. Raises OSError,
     FileFormatError."""
-    from tokpar.bench.datasets import read_dataset, synthetic
+    from tokpar_bench.datasets import read_dataset, synthetic
 
     if not arguments.files:
         texts, size = QUICK_SYNTHETIC if arguments.quick else SYNTHETIC
@@ -182,8 +182,8 @@ def _names(given: str | None) -> tuple[str, ...] | None:
 
 
 def _draw(out: Path, results: BenchResults, tables: list[Table]) -> None:
-    from tokpar.bench.html_page import page
-    from tokpar.bench.plots import pictures
+    from tokpar_bench.html_page import page
+    from tokpar_bench.plots import pictures
 
     drawn = pictures(results)
     for picture in drawn:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tokpar.bench.comparing import SWEEPS, comparison, repetitive, sweep
-from tokpar.bench.datasets import Dataset
-from tokpar.bench.measuring import Experiment, LongText
-from tokpar.bench.paper_tables import PAPER_METHODS
-from tokpar.bench.stages import stages
-from tokpar.bench.subjects import (
+from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
+from tokpar_bench.datasets import Dataset
+from tokpar_bench.measuring import Experiment, LongText
+from tokpar_bench.paper_tables import PAPER_METHODS
+from tokpar_bench.stages import stages
+from tokpar_bench.subjects import (
     SERIAL,
     ComparedMethod,
     Opened,
@@ -20,7 +20,7 @@ from tokpar.bench.subjects import (
     retried,
     suits,
 )
-from tokpar.bench.tables import grouped
+from tokpar_bench.tables import grouped
 from tokpar.errors import UnknownNameError
 
 PARTS = ("methods", "stages", "retries", *SWEEPS)

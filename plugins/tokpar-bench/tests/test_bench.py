@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import tokpar
 from tests.fakes import RaisesOn
 from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
-from tokpar.bench.comparing import comparison, places, repetitive, sweep
-from tokpar.bench.datasets import KINDS, Dataset, read_dataset, synthetic
-from tokpar.bench.measuring import (
+from tokpar_bench.comparing import comparison, places, repetitive, sweep
+from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
+from tokpar_bench.measuring import (
     Experiment,
     LongText,
     Sample,
@@ -33,9 +33,9 @@ from tokpar.bench.measuring import (
     middle,
     shared_ids,
 )
-from tokpar.bench.measuring import run as run_experiments
-from tokpar.bench.paper_tables import NOT_READ, paper_tables, published, tables_of
-from tokpar.bench.records import (
+from tokpar_bench.measuring import run as run_experiments
+from tokpar_bench.paper_tables import NOT_READ, paper_tables, published, tables_of
+from tokpar_bench.records import (
     BenchResults,
     MethodRow,
     ProjectionRow,
@@ -46,10 +46,10 @@ from tokpar.bench.records import (
     provenance,
     to_json,
 )
-from tokpar.bench.schedule import PARTS
-from tokpar.bench.stages import amdahl, bound, longest_first, makespan, projected, stages
-from tokpar.bench.subjects import ComparedMethod, Opened, chosen, compared
-from tokpar.bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
+from tokpar_bench.schedule import PARTS
+from tokpar_bench.stages import amdahl, bound, longest_first, makespan, projected, stages
+from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
+from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import hookimpl
@@ -238,7 +238,7 @@ def test_every_strategy_that_is_registered_is_compared() -> None:
 
 def test_a_strategy_of_a_plugin_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Registry.load([])
-    monkeypatch.setattr("tokpar.bench.subjects.registry", lambda: known)
+    monkeypatch.setattr("tokpar_bench.subjects.registry", lambda: known)
     names = [method.name for method in compared(1000, 100)]
 
     class Plugin:
@@ -739,7 +739,7 @@ def test_figures_are_rounded_so_that_they_can_be_read() -> None:
 
 def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
     pytest.importorskip("matplotlib")
-    from tokpar.bench.plots import pictures
+    from tokpar_bench.plots import pictures
 
     drawn = pictures(RESULTS)
     assert [picture.part for picture in drawn] == [
@@ -769,8 +769,8 @@ def hostile() -> BenchResults:
 
 def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
     pytest.importorskip("matplotlib")
-    from tokpar.bench.html_page import page
-    from tokpar.bench.plots import pictures
+    from tokpar_bench.html_page import page
+    from tokpar_bench.plots import pictures
 
     for results in (RESULTS, replace(hostile(), complete=False)):
         html = page(results, tables(results), pictures(results))

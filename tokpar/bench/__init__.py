@@ -1,1 +1,0 @@
-"""The laboratory, `tokpar bench`; nothing here is imported by the library."""
