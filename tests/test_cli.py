@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,16 @@ import numpy as np
 import pytest
 
 import tokpar
-from tokpar import kernel
+import tokpar.registry as registry_module
+from tokpar import builtins, kernel
+from tokpar.builtins import COMMANDS
 from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.cli import SUBCOMMANDS, main
+from tokpar.cli import main
 from tokpar.cli.options import _value, visible
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
+from tokpar.hooks import Command, hookimpl, load_plugin
+from tokpar.registry import Registry
 from tokpar.seams import Seams
 from tokpar.types import Report, Rows, Seam
 
@@ -504,10 +510,96 @@ def test_no_command_is_an_error(run: Run) -> None:
     assert "COMMAND" in run().error
 
 
+class Commands:
+    """A plugin with good commands and bad ones."""
+
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [
+            Command("greet", Greet),
+            Command("raising", lambda: import_module("no_such_module")),
+            Command("exiting", lambda: sys.exit("needs 100% of a GPU")),
+            Command("nothing", object),
+        ]
+
+
+class Greet:
+    """Greet NAME in 100% of the cases."""
+
+    def declare(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name")
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        if arguments.name == "nobody":
+            raise tokpar.OptionError("there is nobody")
+        print("Hello", arguments.name)
+        return 7
+
+
+class ShadowsEncode:
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [Command("encode", Greet)]
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = load_plugin("builtins", "tokpar", "", lambda: builtins)
+    good = load_plugin("commands", "of-commands", "", Commands)
+    shadow = load_plugin("shadow", "of-shadow", "", ShadowsEncode)
+    broken = load_plugin("broken", "of-broken", "", lambda: import_module("no_such_module"))
+    monkeypatch.setattr(registry_module, "_registry", [Registry(own, [good, shadow, broken])])
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_plugin_adds_a_command_with_its_help_errors_and_exit_code(run: Run) -> None:
+    assert run("greet", "you") == Outcome(7, "Hello you\n", "")
+    assert run("greet", "nobody").error == "there is nobody"
+    assert "the following arguments are required: name" in run("greet").error
+    assert "Greet NAME in 100% of the cases." in run("greet", "--help").out
+
+
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("raising", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("exiting", "SystemExit: needs 100% of a GPU"),
+        ("nothing", "AttributeError: 'object' object has no attribute 'declare'"),
+    ],
+)
+def test_a_command_that_cannot_be_loaded_is_an_error_of_its_own(
+    run: Run, command: str, problem: str
+) -> None:
+    assert run(command, "x").error == f"the command {command!r} cannot be loaded: {problem}"
+    assert run("count", "--text", "a", "--quiet").code == 0
+    help_of_all = run("--help")
+    assert help_of_all.code == 0
+    assert "Greet NAME in 100% of the cases" in help_of_all.out
+    assert f"the command {command!r} cannot be loaded" in " ".join(help_of_all.out.split())
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_name_of_tokpar_stays_its_own_and_a_broken_plugin_is_named(run: Run) -> None:
+    assert ids_of(run("encode", "--text", "a", "--quiet").out) == serial_ids("a")
+    claimed = "the command name 'encode' is claimed by plugin 'builtins' of tokpar and by plugin "
+    assert claimed + "'shadow' of of-shadow" in run("plugins").out
+    assert run("broken").error.startswith("plugin 'broken' of of-broken: ModuleNotFoundError")
+
+
+def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> None:
+    assert run("encoed").error.startswith("unknown command 'encoed'; known: check, conform, count")
+
+
+def test_the_laboratory_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
+    assert run("bench", "a.txt", "--out", "x").error.endswith("pip install tokpar-bench")
+
+
 def test_help_and_version_end_well(run: Run) -> None:
     assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {kernel.NAME}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
-    for command in SUBCOMMANDS:
+    for command in COMMANDS:
         assert run(command, "--help").code == 0
 
 

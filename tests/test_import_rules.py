@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"combining", "loading"}),
     frozenset({"encoder"}),
     frozenset({"", "plugin"}),  # "" is tokpar/__init__.py
-    frozenset({"bench", "explain", "testing"}),
+    frozenset({"explain", "testing"}),
     frozenset({"cli", "__main__"}),
 )
 """Each layer may import the layers before it, and a part may import itself."""
@@ -187,7 +187,7 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
             "class A:\n    def f(self):\n        from pluggy import HookspecMarker",
         ),
         ("tokpar.builtins", "from tokpar.encoder import Encoder"),
-        ("tokpar.bench.run", "from tokpar.cli import main"),
+        ("tokpar.testing.run", "from tokpar.cli import main"),
         ("tokpar.data.recipe", "import tokpar"),
     ],
 )

@@ -33,6 +33,20 @@ from tokpar.testing import (
 
 ROOT = Path(__file__).parent.parent
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
+LABORATORY = ROOT / "plugins" / "tokpar-bench"
+OF_PARTS = [path for path in PLUGINS if path != LABORATORY]
+"""One module each; the laboratory is a command of many modules."""
+PUBLIC = {"tokpar", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"}
+INNER = {
+    "tokpar.agreement.differing",
+    "tokpar.cli",
+    "tokpar.cli.options",
+    "tokpar.cli.progress",
+    "tokpar.limits",
+    "tokpar.mending",
+    "tokpar.sizes",
+}
+"""What the laboratory measures, and what it shares with the commands of tokpar."""
 HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
 MOST_LINES = 10
@@ -51,7 +65,8 @@ def code_lines(source: str) -> list[str]:
 def imports_of_tokpar(source: str) -> list[str]:
     """The modules of tokpar that a module imports from."""
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
-    return [node.module for node in nodes if (node.module or "").startswith("tokpar")]
+    found = [node.module or "" for node in nodes]
+    return [module for module in found if module.partition(".")[0] == "tokpar"]
 
 
 def modules_of(plugin: Path) -> list[Path]:
@@ -63,19 +78,29 @@ def test_there_are_plugins() -> None:
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
-def test_a_plugin_is_one_module_that_its_pyproject_announces(plugin: Path) -> None:
+def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None:
     said = (plugin / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(r'^name = "(.*)"$', said, re.MULTILINE)[1] == plugin.name  # type: ignore[index]
     table = said.partition("[project.entry-points.tokpar]\n")[2].partition("\n[")[0]
     module = plugin.name.replace("-", "_")
     assert re.findall(r'^[\w-]+ = "(.*)"$', table, re.MULTILINE) == [module]
-    assert modules_of(plugin) == [plugin / "src" / module / "__init__.py"]
+    package = plugin / "src" / module
+    assert package / "__init__.py" in modules_of(plugin)
+    assert {path.parent for path in modules_of(plugin)} == {package}
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
 def test_a_plugin_imports_of_tokpar_what_is_for_plugins_in_one_line(plugin: Path) -> None:
     (module,) = modules_of(plugin)
     assert imports_of_tokpar(module.read_text(encoding="utf-8")) == ["tokpar.plugin"]
+
+
+def test_the_laboratory_imports_few_inner_modules_of_tokpar_and_its_readme_names_them() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in modules_of(LABORATORY)]
+    found = {module for source in sources for module in imports_of_tokpar(source)} - PUBLIC
+    assert found == INNER
+    said = (LABORATORY / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(tokpar\.[\w.]+)`", said)) == (PUBLIC | INNER) - {"tokpar"}
 
 
 @pytest.mark.parametrize("page", [TUTORIAL, *HOOK_PAGES], ids=lambda page: page.stem)
@@ -90,7 +115,7 @@ def test_a_plugin_says_what_it_is_and_is_listed(plugin: Path) -> None:
     assert f"`{plugin.name}`" in (ROOT / "plugins" / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+@pytest.mark.parametrize("plugin", OF_PARTS, ids=lambda plugin: plugin.name)
 def test_ten_lines_test_that_a_plugin_conforms(plugin: Path) -> None:
     sources = [path.read_text(encoding="utf-8") for path in (plugin / "tests").glob("test_*.py")]
     lengths = [len(code_lines(source)) for source in sources if "check_tokenizer(" in source]
@@ -132,6 +157,7 @@ def test_the_example_offers_one_of_each(example: ModuleType) -> None:
     (record,) = [each for each in tokpar.plugins() if each.name == "example"]
     assert record.problem is None
     assert record.provides == (
+        "command lines",
         "executor pool",
         "merger edges",
         "splitter lines",
@@ -234,6 +260,17 @@ def test_the_command_line_runs_with_the_example(
     assert said["ids"] == tokpar.encode(TEXT, name, strategy="serial").ids.tolist()
     assert said["lossless"] is True
     assert bool(said["seams"]) is (tokenizer == "default")
+
+
+def test_the_command_of_the_example_is_a_command_of_tokpar(
+    example: ModuleType, text_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lines", text_file]) == 0
+    assert capsys.readouterr().out == f"{TEXT.count(chr(10)) - TEXT.count(chr(10) * 2) - 1}\n"
+    assert main(["lines", "--help"]) == 0
+    assert "Count the ends of lines at which a text may be cut." in capsys.readouterr().out
+    assert main(["--help"]) == 0
+    assert "lines " in capsys.readouterr().out
 
 
 def test_tokpar_plugins_shows_the_example(

@@ -16,7 +16,7 @@ import pytest
 import tokpar.registry as registry_module
 from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.executors.serial import SerialExecutor
-from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 from tokpar.methods.cut import CutMerger
 from tokpar.methods.serial import OneChunk
@@ -61,6 +61,10 @@ class Good:
     @hookimpl
     def tokpar_tokenizers(self) -> list[TokenizerSource]:
         return [TokenizerSource("a good one", lambda source: None)]
+
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [Command("good", object)]
 
 
 class Raising:
@@ -108,6 +112,12 @@ class ShadowsCut:
         return [strategy("cut"), strategy("besides")]
 
 
+class ShadowsEncode:
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [Command("encode", object), Command("besides", object)]
+
+
 class ClaimsX:
     @hookimpl
     def tokpar_executors(self) -> list[ExecutorKind]:
@@ -115,6 +125,16 @@ class ClaimsX:
 
 
 class ClaimsXToo(ClaimsX):
+    pass
+
+
+class ClaimsY:
+    @hookimpl
+    def tokpar_commands(self) -> list[Command]:
+        return [Command("y", object)]
+
+
+class ClaimsYToo(ClaimsY):
     pass
 
 
@@ -136,7 +156,7 @@ PLUGINS = {
     kind.__name__: kind()
     for kind in (
         Good, Raising, Misspelt, WithArgument, NotAList, WrongShape, Forgetful, ShadowsCut,
-        ClaimsX, ClaimsXToo, Twice, Empty,
+        ShadowsEncode, ClaimsX, ClaimsXToo, ClaimsY, ClaimsYToo, Twice, Empty,
     )
 }  # fmt: skip
 PROBLEMS = [
@@ -148,6 +168,8 @@ PROBLEMS = [
     ("Forgetful", "it has no hooks; decorate"),
     ("ShadowsCut", "the strategy name 'cut' is claimed by plugin 'builtins' of tokpar and by "
      "plugin 'shadowscut' of owner-of-shadowscut"),
+    ("ShadowsEncode", "the command name 'encode' is claimed by plugin 'builtins' of tokpar and by "
+     "plugin 'shadowsencode' of owner-of-shadowsencode"),
     ("Twice", "the strategy name 'same' is claimed by plugin 'twice' of owner-of-twice and by"),
 ]  # fmt: skip
 
@@ -192,6 +214,7 @@ def test_what_tokpar_offers_comes_through_the_same_hooks() -> None:
     (own,) = found.plugins()
     assert (own.owner, own.problem) == ("tokpar", None)
     assert "executor native" in own.provides
+    assert "command encode" in own.provides
 
 
 def test_each_executor_suits_tokenizers_with_the_ability_it_needs() -> None:
@@ -211,12 +234,14 @@ def test_a_good_plugin_adds_to_every_table() -> None:
     assert found.executor_kind("good").name == "good"
     assert found.splitter_kind("good").build is OneChunk
     assert found.merger_kind("good").build is CutMerger
+    assert found.command("good").load is object
     assert [each.name for each in found.tokenizer_sources()][-1] == "a good one"
     assert record(found, "good") == PluginRecord(
         "good",
         "owner-of-good",
         "1.2",
         (
+            "command good",
             "executor good",
             "merger good",
             "splitter good",
@@ -276,6 +301,19 @@ def test_a_name_that_two_third_parties_claim_belongs_to_neither() -> None:
     assert record(found, "claimsx").problem == str(caught.value)
 
 
+def test_a_command_that_two_third_parties_claim_belongs_to_neither() -> None:
+    found = loaded(of("ClaimsY"), of("ClaimsYToo"), of("Good"))
+    with pytest.raises(PluginError) as caught:
+        found.command("y")
+    assert str(caught.value) == (
+        "the command name 'y' is claimed by plugin 'claimsy' of owner-of-claimsy and by "
+        "plugin 'claimsytoo' of owner-of-claimsytoo"
+    )
+    names = [command.name for command in found.commands()]
+    assert "y" not in names
+    assert "good" in names
+
+
 def test_two_plugins_of_one_name_are_both_reported() -> None:
     value = f"{__name__}:GOOD_PLUGIN"
     found = loaded(point("p", value, "one"), point("p", f"{__name__}:EMPTY_PLUGIN", "two"))
@@ -314,10 +352,10 @@ def test_tokpar_plugins_naming_what_is_not_there_is_reported(
     assert problem == "TOKPAR_PLUGINS names it, but it is not installed"
 
 
-@pytest.mark.parametrize("kind", ["strategy", "executor", "splitter", "merger"])
+@pytest.mark.parametrize("kind", ["strategy", "executor", "splitter", "merger", "command"])
 def test_unknown_names_list_what_exists(kind: str) -> None:
     found = loaded(of("Good"))
-    find = getattr(found, kind if kind == "strategy" else f"{kind}_kind")
+    find = getattr(found, kind if kind in ("strategy", "command") else f"{kind}_kind")
     with pytest.raises(UnknownNameError, match=f"unknown {kind} 'nope'; known: .*good"):
         find("nope")
 

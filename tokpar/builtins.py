@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from tokpar.executors.serial import SerialExecutor
-from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
     HasSpec,
@@ -33,6 +33,10 @@ from tokpar.overlap.common_runs import RunMerger
 from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
+COMMANDS = (
+    *("check", "conform", "count", "decode", "encode", "explain", "plan", "plugins"),
+    *("strategies", "stream", "tokentree", "train"),
+)
 # that of Hugging Face's asks which tokenizers is installed
 ADAPTERS = {"huggingface": "hf_lines"} | {
     name: name for name in ("incremental", "pure", "tiktoken", "tokentree")
@@ -126,6 +130,11 @@ def tokpar_mergers() -> list[MergerKind]:
 @hookimpl
 def tokpar_strategies() -> list[Strategy]:
     return [import_module(f"tokpar.methods.{name}").STRATEGY for name in METHODS]
+
+
+@hookimpl
+def tokpar_commands() -> list[Command]:
+    return [Command(name, partial(import_module, f"tokpar.cli.{name}")) for name in COMMANDS]
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:

@@ -60,6 +60,17 @@ class MergerKind:
     build: Callable[..., Merger]
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand of the command line, `tokpar NAME`. `load` gives a module or an object with
+    `declare(parser)`, which adds arguments to an `argparse.ArgumentParser`, `run(arguments)`, which
+    returns the exit code, and a docstring, which is the help. It is called when the command is run,
+    or its help is shown."""
+
+    name: str
+    load: Callable[[], Any]
+
+
 @hookspec
 def tokpar_tokenizers() -> list[TokenizerSource]:
     """Ways to get an adapter."""
@@ -90,8 +101,15 @@ def tokpar_strategies() -> list[Strategy]:
     return []
 
 
+@hookspec
+def tokpar_commands() -> list[Command]:
+    """Subcommands of `tokpar`."""
+    return []
+
+
 # What each hook's list holds, and what one such object is called in messages.
 OFFERS: dict[str, tuple[type, str]] = {
+    "tokpar_commands": (Command, "command"),
     "tokpar_executors": (ExecutorKind, "executor"),
     "tokpar_mergers": (MergerKind, "merger"),
     "tokpar_splitters": (SplitterKind, "splitter"),

@@ -19,7 +19,7 @@ from tokpar.errors import (
     WorkerError,
 )
 from tokpar.executors.serial import check_spans, encode_piece, encode_rows
-from tokpar.hooks import ExecutorKind, MergerKind, SplitterKind, hookimpl
+from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     Executor,
     Merger,
@@ -73,6 +73,7 @@ __all__ = [
     "AddedToken",
     "Calls",
     "Chunk",
+    "Command",
     "CutFinder",
     "Engine",
     "EngineError",

@@ -1,4 +1,4 @@
-"""Which strategies, executors and tokenizer sources there are: tokpar's own and those of plugins,
+"""Which strategies, executors, tokenizer sources and commands there are: of tokpar and of plugins,
 which are loaded one by one: a broken one is listed with its problem while the rest still load."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tokpar.errors import OptionError, PluginError, UnknownNameError
 from tokpar.hooks import (
     OFFERS,
     PROJECT,
+    Command,
     ExecutorKind,
     MergerKind,
     Plugin,
@@ -106,6 +107,14 @@ class Registry:
     def merger_kind(self, name: str) -> MergerKind:
         """Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("merger", MergerKind, name)
+
+    def command(self, name: str) -> Command:
+        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        return self._find("command", Command, name)
+
+    def commands(self) -> list[Command]:
+        """All subcommands, by name."""
+        return [command for command, _ in self._tables["command"].values()]
 
     def kinds_of(self, name: str) -> list[str]:
         """What is registered under a name: "splitter", "strategy" ..., by name."""

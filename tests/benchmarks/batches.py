@@ -38,10 +38,10 @@ import numpy as np
 
 import tokpar
 from tests.benchmarks.batches_tables import Checked, Imported, Row, line, markdown
+from tests.benchmarks.machine import provenance
 from tests.benchmarks.speed_engines import Own, Subject, subjects
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tests.benchmarks.turns import in_turns, spread, timed
-from tokpar.bench.records import provenance
 from tokpar.kernels import IdArray
 
 PARTS = ("batch", "long", "short", "check", "import")
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments(argv)
     english = read_texts(args.texts)
     works = [work for work in _works(english, args.megabytes) if work.part in args.parts]
-    about = provenance([], [], sys.argv) | {
+    about = provenance(sys.argv) | {
         "texts": {work.name: text_hash("".join(work.texts)) for work in works}
     }
     found: list[Result] = []

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tests.benchmarks.machine import processor
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tokpar.adapters.tiktoken import TiktokenTokenizer
-from tokpar.bench.records import processor
 from tokpar.interfaces import EncodesWhole, TokenizerAdapter
 from tokpar.limits import worker_count
 

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 import tokpar
+from tests.benchmarks.machine import provenance
 from tests.benchmarks.speed_engines import Call, Subject, subjects
 from tests.benchmarks.speed_tables import Row, line, markdown
 from tests.benchmarks.texts import long_text, read_texts, standard_library, text_hash
 from tests.benchmarks.turns import Turn, in_turns, spread, timed
-from tokpar.bench.records import provenance
 from tokpar.types import Report
 
 SIZES = {
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--markdown", type=Path, help="the tables of docs/benchmarks.md")
     args = parser.parse_args(argv)
     samples = list(_samples(args))
-    about = provenance([], [], sys.argv) | {
+    about = provenance(sys.argv) | {
         "texts": {sample.label: text_hash(sample.text) for sample in samples}
     }
     print(json.dumps(about))

@@ -1,21 +1,23 @@
 """The command `tokpar`: one file per subcommand, each with a function that declares and one that
-acts.
+acts; plugins add others.
 
 Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files cannot be used.
 """
+
+from __future__ import annotations
 
 import argparse
 import io
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-SUBCOMMANDS = (
-    *("bench", "encode", "decode", "count", "check", "conform", "plan", "explain", "stream"),
-    *("train", "plugins", "strategies", "tokentree"),
-)
+if TYPE_CHECKING:
+    from tokpar.hooks import Command
+
+ELSEWHERE = {"bench": "tokpar-bench"}
+"""Commands of this project that are installed with other packages."""
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
@@ -27,33 +29,81 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"tokpar: error: {message} (see {self.prog} --help)\n")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Knows the subcommand that the words begin with, else all. Raises UnknownNameError,
+    OptionError, PluginError; in the help of all, a command that cannot be loaded is a line."""
     from tokpar import __version__, kernel
+    from tokpar.errors import PluginError
+    from tokpar.registry import registry
 
     top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
     top.add_argument(
         "--version", action="version", version=f"tokpar {__version__}, kernel: {kernel.NAME}"
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for name in SUBCOMMANDS:
-        module = import_module(f"tokpar.cli.{name}")
-        about = (module.__doc__ or "").splitlines()[0].rstrip(".:")
-        command = commands.add_parser(name, help=about, description=module.__doc__)
-        command.formatter_class = argparse.RawDescriptionHelpFormatter
-        module.declare(command)
-        command.set_defaults(run=module.run)
+    if words and not words[0].startswith("-"):
+        _add(_named(words[0]), commands)
+        return top
+    problems = []
+    for command in registry().commands():
+        try:
+            _add(command, commands)
+        except PluginError as error:
+            problems.append(str(error))
+    top.epilog = "; ".join(problems)
     return top
+
+
+def _named(name: str) -> Command:
+    """Plugins are loaded only for a name that is not tokpar's own."""
+    from tokpar.builtins import tokpar_commands
+    from tokpar.errors import OptionError, PluginError, UnknownNameError
+    from tokpar.registry import registry
+
+    own = {command.name: command for command in tokpar_commands()}
+    if name in own:
+        return own[name]
+    try:
+        return registry().command(name)
+    except UnknownNameError:
+        for plugin in registry().plugins():
+            if plugin.name == name and plugin.problem is not None:
+                raise PluginError(f"plugin {name!r} of {plugin.owner}: {plugin.problem}") from None
+        if name not in ELSEWHERE:
+            raise
+        raise OptionError(
+            f"`tokpar {name}` comes with the package {ELSEWHERE[name]}, which is not installed, or "
+            f"left out by TOKPAR_PLUGINS: pip install {ELSEWHERE[name]}"
+        ) from None
+
+
+def _add(command: Command, commands: Any) -> None:
+    """Raises PluginError for one that cannot be loaded."""
+    from tokpar.errors import PluginError
+
+    try:
+        module = command.load()
+        about = module.__doc__ or ""
+        summary = about.partition("\n")[0].rstrip(".:").replace("%", "%%")
+        own = commands.add_parser(command.name, help=summary, description=about)
+        own.formatter_class = argparse.RawDescriptionHelpFormatter
+        module.declare(own)
+        own.set_defaults(run=module.run)
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise PluginError(f"the command {command.name!r} cannot be loaded: {said}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from tokpar.errors import TokparError
 
+    words = sys.argv[1:] if argv is None else argv
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
             stream.reconfigure(errors="backslashreplace")
     try:
-        arguments = parser().parse_args(argv)
+        arguments = parser(words).parse_args(words)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as stop:

@@ -33,7 +33,7 @@ from tokpar.hooks import OFFERS
 from tokpar.loading import load
 from tokpar.registry import registry, require_options
 
-KINDS = sorted(kind for _, kind in OFFERS.values())
+KINDS = sorted({kind for _, kind in OFFERS.values()} - {"command"})
 USUAL_REFERENCE = "huggingface"
 WORKERS = 2
 
@@ -144,7 +144,8 @@ def corpus(name: str) -> Iterator[str]:
 def parts_of(arguments: argparse.Namespace) -> list[Part]:
     """All that WHAT names, of one kind if --kind says so. Raises OptionError, UnknownNameError."""
     what, kind = arguments.what, arguments.kind
-    named = [(each, what) for each in registry().kinds_of(what)] or _provided(what)
+    named = [(each, what) for each in registry().kinds_of(what) if each in KINDS]
+    named = named or _provided(what)
     named = [(each, name) for each, name in named if kind in (None, each)]
     if not named and kind not in (None, "tokenizer"):
         raise OptionError(f"{what!r} is no {kind} and no plugin with one (see `tokpar plugins`)")
@@ -163,7 +164,7 @@ def parts_of(arguments: argparse.Namespace) -> list[Part]:
 def _provided(plugin: str) -> list[tuple[str, str]]:
     found = [record for record in registry().plugins() if record.name == plugin]
     provided = [each.partition(" ") for record in found for each in record.provides]
-    return [(kind, name) for kind, _, name in provided]
+    return [(kind, name) for kind, _, name in provided if kind in KINDS]
 
 
 def _engine(name: str, arguments: argparse.Namespace) -> Part:

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
-
-import tokpar
-from tests.fakes import RaisesOn
-from tests.test_cli import BERT, DEEPSEEK, Run, run  # noqa: F401  # a fixture
 from tokpar_bench.comparing import comparison, places, repetitive, sweep
 from tokpar_bench.datasets import KINDS, Dataset, read_dataset, synthetic
+from tokpar_bench.html_page import page
 from tokpar_bench.measuring import (
     Experiment,
     LongText,
@@ -35,6 +33,7 @@ from tokpar_bench.measuring import (
 )
 from tokpar_bench.measuring import run as run_experiments
 from tokpar_bench.paper_tables import NOT_READ, paper_tables, published, tables_of
+from tokpar_bench.plots import pictures
 from tokpar_bench.records import (
     BenchResults,
     MethodRow,
@@ -50,11 +49,19 @@ from tokpar_bench.schedule import PARTS
 from tokpar_bench.stages import amdahl, bound, longest_first, makespan, projected, stages
 from tokpar_bench.subjects import ComparedMethod, Opened, chosen, compared
 from tokpar_bench.tables import WIDTH, Table, milliseconds, share, tables, text_of
-from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
+
+import tokpar
 from tokpar.executors.serial import SerialExecutor
-from tokpar.hooks import hookimpl
-from tokpar.interfaces import Strategy
 from tokpar.methods import cut
+from tokpar.plugin import (
+    EngineError,
+    FileFormatError,
+    IdArray,
+    OptionError,
+    Strategy,
+    UnknownNameError,
+    hookimpl,
+)
 from tokpar.registry import Registry
 from tokpar.types import Report
 
@@ -448,26 +455,24 @@ def test_a_row_counts_all_texts_and_there_is_none_for_a_method_that_failed_on_on
     assert (row.part, row.method, row.engine) == ("retries", "lopt", "huggingface")
 
 
-def test_a_stored_truncation_is_not_measured() -> None:
+def test_a_stored_truncation_is_not_measured(truncating: str) -> None:
     notes: list[str] = []
     with Opened() as opened:
-        [subject] = opened.subjects([BERT], ["auto"], notes)
-        assert len(tokpar.encode(TEXT * 50, BERT, strategy="serial").ids) == 128
+        [subject] = opened.subjects([truncating], ["auto"], notes)
+        assert len(tokpar.encode(TEXT * 50, truncating, strategy="serial").ids) == 128
         assert len(subject.own_ids(TEXT * 50)) > 500
-        assert (subject.tokenizer, subject.source, notes) == ("bert_part", BERT, [])
+        assert (subject.tokenizer, subject.source, notes) == ("truncating", truncating, [])
 
 
-def test_an_engine_that_cannot_load_a_tokenizer_becomes_a_note() -> None:
+def test_an_engine_that_cannot_load_a_tokenizer_becomes_a_note(deepseek: str) -> None:
     notes: list[str] = []
     with Opened() as opened:
-        found = opened.subjects([DEEPSEEK], ["tiktoken", "pure"], notes)
-        assert [(subject.tokenizer, subject.engine) for subject in found] == [
-            ("deepseek_part", "pure")
-        ]
+        found = opened.subjects([deepseek], ["tiktoken", "pure"], notes)
+        assert [(subject.tokenizer, subject.engine) for subject in found] == [("deepseek", "pure")]
         assert len(notes) == 1
         assert "engine tiktoken" in notes[0]
         with pytest.raises(OptionError, match="no tokenizer could be loaded"):
-            opened.subjects([DEEPSEEK], ["tiktoken"], [])
+            opened.subjects([deepseek], ["tiktoken"], [])
 
 
 def test_the_timing_executor_times_every_chunk_of_every_call() -> None:
@@ -502,10 +507,19 @@ def test_the_timing_executor_divides_where_the_other_does() -> None:
     assert undivided.report.executor == "native"
 
 
+class FailsOnThree:
+    name = "fails on three"
+
+    def encode(self, text: str) -> IdArray:
+        if text == "three":
+            raise ValueError("three")
+        return ids(1)
+
+
 def test_the_timing_executor_tells_which_chunk_failed() -> None:
     timing = TimingExecutor(SerialExecutor())
     with pytest.raises(EngineError) as caught:
-        timing.map(["one", "two", "thr\x07ee"], RaisesOn(), False)
+        timing.map(["one", "two", "three"], FailsOnThree(), False)
     assert (caught.value.row, timing.calls) == (2, [])
 
 
@@ -738,9 +752,6 @@ def test_figures_are_rounded_so_that_they_can_be_read() -> None:
 
 
 def test_pictures_are_png_and_svg_with_nothing_from_elsewhere() -> None:
-    pytest.importorskip("matplotlib")
-    from tokpar_bench.plots import pictures
-
     drawn = pictures(RESULTS)
     assert [picture.part for picture in drawn] == [
         "methods",
@@ -768,10 +779,6 @@ def hostile() -> BenchResults:
 
 
 def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
-    pytest.importorskip("matplotlib")
-    from tokpar_bench.html_page import page
-    from tokpar_bench.plots import pictures
-
     for results in (RESULTS, replace(hostile(), complete=False)):
         html = page(results, tables(results), pictures(results))
         root = ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
@@ -798,12 +805,13 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_the_command_writes_results_with_their_provenance(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     tmp_path: Path,
+    deepseek: str,
 ) -> None:
     out = tmp_path / "new" / "out"
-    options = ("--out", out, "--no-plots", "--methods", "lopt,auto", "--tokenizer", DEEPSEEK)
+    options = ("--out", out, "--no-plots", "--methods", "lopt,auto", "--tokenizer", deepseek)
     outcome = run("bench", rows_file, *SMALL, *options, "--json", "--seed", 7)
     assert outcome.code == 0
     assert sorted(path.name for path in out.iterdir()) == ["results.json", "tables.txt"]
@@ -832,7 +840,7 @@ def test_the_command_writes_results_with_their_provenance(
     assert (texts["texts"], texts["code_points"]) == (3, sum(map(len, rows)))
     assert texts["bytes"] == sum(len(row.encode()) for row in rows)
     [tokenizer] = about["tokenizers"]
-    assert tokenizer["sha256"] == hashlib.sha256(Path(DEEPSEEK).read_bytes()).hexdigest()
+    assert tokenizer["sha256"] == hashlib.sha256(Path(deepseek).read_bytes()).hexdigest()
     assert results.settings["seed"] == 7
     assert results.settings["parts"] == list(PARTS)
 
@@ -846,7 +854,7 @@ def test_the_bundled_tokenizer_has_a_hash_too() -> None:
 
 
 def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     tmp_path: Path,
 ) -> None:
@@ -864,12 +872,10 @@ def test_the_command_prints_tables_and_a_written_run_can_be_read_again(
 
 
 def test_all_pictures_and_the_page_are_written(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     tmp_path: Path,
 ) -> None:
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("psutil")
     out = tmp_path / "out"
     arguments = ("--methods", "auto", "--only", "methods,length", "--out", out)
     outcome = run("bench", rows_file, *SMALL, *arguments)
@@ -882,7 +888,7 @@ def test_all_pictures_and_the_page_are_written(
 
 @pytest.mark.parametrize("package", ["matplotlib", "psutil"])
 def test_a_missing_package_is_an_error_before_anything_is_measured(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -892,7 +898,7 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
     out = tmp_path / "out"
     error = run("bench", rows_file, "--out", out).error
     assert package in error
-    assert "pip install 'tokpar[bench]'" in error
+    assert "pip install tokpar-bench" in error
     assert not out.exists()
     tables_only = (*SMALL, "--only", "methods", "--methods", "cut", "--no-plots")
     assert run("bench", rows_file, "--out", out, *tables_only).code == 0
@@ -900,7 +906,7 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
 
 
 def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -930,7 +936,7 @@ def test_an_interrupt_prints_and_writes_what_was_measured_and_ends_with_130(
 
 
 def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
 ) -> None:
     rows_file.write_bytes(rows_file.read_bytes() + b"nonsense\n{}\n")
@@ -959,7 +965,7 @@ def test_bad_lines_stop_the_command_or_are_counted_on_stderr(
     ],
 )
 def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
-    run: Run,  # noqa: F811
+    run: Run,
     rows_file: Path,
     arguments: tuple[str, ...],
     named: str,
@@ -967,12 +973,12 @@ def test_what_cannot_be_used_is_an_error_that_says_what_there_is(
     assert named in run("bench", rows_file, *arguments).error
 
 
-def test_the_papers_experiments_need_files(run: Run) -> None:  # noqa: F811
+def test_the_papers_experiments_need_files(run: Run) -> None:
     assert "--paper" in run("bench", "--paper").error
 
 
-def test_the_papers_tables_are_printed(run: Run, rows_file: Path) -> None:  # noqa: F811
-    options = ("--paper", "--tokenizer", DEEPSEEK, "--only", "methods,stages,retries")
+def test_the_papers_tables_are_printed(run: Run, rows_file: Path, deepseek: str) -> None:
+    options = ("--paper", "--tokenizer", deepseek, "--only", "methods,stages,retries")
     outcome = run("bench", rows_file, *SMALL, *options)
     assert outcome.code == 0
     assert [f"Table {n}" in outcome.out for n in (1, 2, 3)] == [True] * 3
@@ -981,7 +987,7 @@ def test_the_papers_tables_are_printed(run: Run, rows_file: Path) -> None:  # no
     assert "recursive" not in outcome.out
 
 
-def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -> None:  # noqa: F811
+def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -> None:
     only = ("--only", "methods", "--methods", "cut", "--repeats", 1, "--limit", 1)
     outcome = run(
         "bench", "--quick", *only, "--executor", "serial", "--executor", "native", "--progress"
@@ -993,7 +999,7 @@ def test_without_files_texts_are_drawn_and_a_bar_shows_how_far_it_is(run: Run) -
     assert "executor" in outcome.out
 
 
-def test_results_that_are_none_are_refused_by_name(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_results_that_are_none_are_refused_by_name(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     assert str(path) in run("bench", "--read", path).error
     path.write_text("{", encoding="utf-8")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
 from tokpar.cli.options import declare_output, plural, print_json
-from tokpar.errors import FileFormatError, OptionError
+from tokpar.plugin import FileFormatError, OptionError
 
 if TYPE_CHECKING:
     from tokpar_bench.datasets import Dataset
@@ -101,12 +101,12 @@ def read_results(path: Path) -> BenchResults:
 
 def measured(arguments: argparse.Namespace) -> BenchResults:
     """Everything that was asked for, or as much of it as an interrupt allows."""
+    from tokpar.cli.progress import bar_of
+    from tokpar.limits import worker_count
     from tokpar_bench.measuring import run as run_experiments
     from tokpar_bench.records import BenchResults, provenance
     from tokpar_bench.schedule import PARTS, Settings, experiments, unsuited
     from tokpar_bench.subjects import Opened
-    from tokpar.cli.progress import bar_of
-    from tokpar.limits import worker_count
 
     settings = Settings(
         parts=_names(arguments.only) or PARTS,
@@ -171,7 +171,7 @@ def _check(arguments: argparse.Namespace) -> None:
                 import_module(package)
         except ImportError as error:
             raise OptionError(
-                f"--out needs matplotlib and psutil ({error}): pip install 'tokpar[bench]' (or "
+                f"--out needs matplotlib and psutil ({error}): pip install tokpar-bench (or "
                 "--no-plots, for tables and JSON only)"
             ) from error
         arguments.out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import repeat
 from pathlib import Path
 
-from tokpar.errors import FileFormatError
+from tokpar.plugin import FileFormatError
 
 ROWS = (".jsonl", ".ndjson")
 

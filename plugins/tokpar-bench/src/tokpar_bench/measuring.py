@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar import mending
 from tokpar.agreement.differing import first_difference
+from tokpar.interfaces import Divided, Divides
+from tokpar.mending import run as run_chunks
+from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
+from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults
 from tokpar_bench.subjects import ComparedMethod, Opened, Subject
-from tokpar.errors import EngineError, TokparError
-from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
-from tokpar.kernels import IdArray
-from tokpar.types import Report, Rows
 
 WINDOW = 1024
 RUN = 4  # ids in a row that must be equal for two sequences to count as in step again
@@ -146,7 +145,7 @@ class TimingExecutor:
         for k, (text, may) in enumerate(zip(texts, divisible, strict=True)):
             start = time.perf_counter()
             try:
-                row, flags = mending.run(self._inner, [text], [may], tokenizer, spans)
+                row, flags = run_chunks(self._inner, [text], [may], tokenizer, spans)
             except EngineError as error:
                 error.row = k
                 raise

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tokpar.limits import cpu_count
+from tokpar.plugin import FileFormatError
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.subjects import DEFAULT, Subject
-from tokpar.errors import FileFormatError
-from tokpar.limits import cpu_count
 
 FORMAT, VERSION = "tokpar bench", 1
 

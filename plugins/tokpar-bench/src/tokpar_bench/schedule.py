@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tokpar.plugin import UnknownNameError
 from tokpar_bench.comparing import SWEEPS, comparison, repetitive, sweep
 from tokpar_bench.datasets import Dataset
 from tokpar_bench.measuring import Experiment, LongText
@@ -21,7 +22,6 @@ from tokpar_bench.subjects import (
     suits,
 )
 from tokpar_bench.tables import grouped
-from tokpar.errors import UnknownNameError
 
 PARTS = ("methods", "stages", "retries", *SWEEPS)
 FEW = ("lopt-paper", "lopt", "auto")

@@ -6,6 +6,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tokpar.limits import cpu_count
+from tokpar.plugin import Executor
+from tokpar.sizes import fit_for
 from tokpar_bench.comparing import stage_means
 from tokpar_bench.measuring import (
     Experiment,
@@ -18,9 +21,6 @@ from tokpar_bench.measuring import (
 )
 from tokpar_bench.records import AnyRow, ProjectionRow, Spread, StageRow
 from tokpar_bench.subjects import SERIAL, suits
-from tokpar.interfaces import Executor
-from tokpar.limits import cpu_count
-from tokpar.sizes import fit_for
 
 BY_CHUNK = ("native", "threads", "processes")
 """Executors that give the engine one chunk after another and keep nothing of it. For "auto" the

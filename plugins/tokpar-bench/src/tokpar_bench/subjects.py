@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
-from tokpar.errors import OptionError, TokparError, UnknownNameError
-from tokpar.interfaces import Executor, TokenizerAdapter
-from tokpar.kernels import IdArray
-from tokpar.registry import registry
+from tokpar.plugin import (
+    Executor,
+    IdArray,
+    OptionError,
+    TokenizerAdapter,
+    TokparError,
+    UnknownNameError,
+    registry,
+)
 from tokpar.sizes import fitting_executor
 
 DEFAULT = "default"

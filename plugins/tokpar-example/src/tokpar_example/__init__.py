@@ -1,8 +1,9 @@
-"""One of each: a tokenizer, a splitter, a merger, an executor and a strategy, as small as they can
-be and still be right. docs/plugins.md builds them up; copy from here."""
+"""One of each: a tokenizer, a splitter, a merger, an executor, a strategy and a command, as small
+as they can be and still be right. docs/plugins.md builds them up; copy from here."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+import tokpar
 from tokpar.plugin import (
     Chunk,
+    Command,
     ExecutorKind,
     FileFormatError,
     IdArray,
@@ -146,6 +149,18 @@ LINES = Strategy(
 )
 
 
+class Lines:
+    """Count the ends of lines at which a text may be cut."""
+
+    def declare(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def run(self, arguments: Namespace) -> int:
+        text = arguments.file.read_text(encoding="utf-8")
+        print(len(LineSplitter(1).split(text, tokpar.load("default"), 0).chunks) - 1)
+        return 0
+
+
 @hookimpl
 def tokpar_tokenizers() -> list[TokenizerSource]:
     return [TokenizerSource("letters", load)]
@@ -169,3 +184,8 @@ def tokpar_mergers() -> list[MergerKind]:
 @hookimpl
 def tokpar_strategies() -> list[Strategy]:
     return [LINES]
+
+
+@hookimpl
+def tokpar_commands() -> list[Command]:
+    return [Command("lines", Lines)]
