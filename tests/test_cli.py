@@ -591,9 +591,12 @@ def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> 
     assert run("encoed").error.startswith("unknown command 'encoed'; known: check, conform, count")
 
 
-def test_the_laboratory_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["bench", "tokentree"])
+def test_the_laboratory_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
-    assert run("bench", "a.txt", "--out", "x").error.endswith("pip install tokpar-bench")
+    assert run(command, "a.txt", "--out", "x").error.endswith("pip install tokpar-bench")
 
 
 def test_help_and_version_end_well(run: Run) -> None:

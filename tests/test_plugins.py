@@ -36,8 +36,11 @@ PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 LABORATORY = ROOT / "plugins" / "tokpar-bench"
 OF_PARTS = [path for path in PLUGINS if path != LABORATORY]
 """One module each; the laboratory is a command of many modules."""
-PUBLIC = {"tokpar", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"}
+PUBLIC = {"tokpar", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"} | {
+    f"tokpar.pure.{module}" for module in ("tokenizer", "tokentree", "vocabulary")
+}
 INNER = {
+    "tokpar.adapters.tokentree",
     "tokpar.agreement.differing",
     "tokpar.cli",
     "tokpar.cli.options",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -42,10 +43,11 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """`run("bench", "a.txt")`."""
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run("bench", "a.txt", stdin=b"...")`."""
 
-    def run_main(*arguments: object) -> Outcome:
+    def run_main(*arguments: object, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)

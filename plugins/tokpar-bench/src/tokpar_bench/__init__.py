@@ -1,7 +1,8 @@
-"""The laboratory of tokpar: the command ``tokpar bench``."""
+"""The laboratory of tokpar: the commands ``tokpar bench`` and ``tokpar tokentree``."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 
 from tokpar.plugin import Command, hookimpl
@@ -9,4 +10,7 @@ from tokpar.plugin import Command, hookimpl
 
 @hookimpl
 def tokpar_commands() -> list[Command]:
-    return [Command("bench", lambda: import_module("tokpar_bench.command"))]
+    return [
+        Command("bench", partial(import_module, "tokpar_bench.command")),
+        Command("tokentree", partial(import_module, "tokpar_bench.tokentree_command")),
+    ]

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import tokpar
 from tokpar.cli import options
 from tokpar.cli.options import Source, plural, print_json, print_table
-from tokpar.errors import OptionError
+from tokpar.plugin import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.pure.tokentree import Difference
+    from tokpar_bench.tokentree import Difference
 
 SHOWN = 20
 HEADER = ("text", "BPE tokens", "TokenTree tokens", "tokens differ", "speed", "model alone")
@@ -40,10 +41,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.adapters.tokentree import TreeTokenizer
     from tokpar.cli.progress import bar_of
-    from tokpar.loading import load
-    from tokpar.pure.tokentree import Comparison, Difference
+    from tokpar_bench.tokentree import Comparison, Difference
 
-    adapter = load(arguments.vocabulary, engine="tokentree", **options.rank_settings(arguments))
+    adapter = tokpar.load(
+        arguments.vocabulary, engine="tokentree", **options.rank_settings(arguments)
+    )
     assert isinstance(adapter, TreeTokenizer)
     vocabulary, every = adapter.vocabulary, list(texts(arguments))
     if not every:

@@ -1,0 +1,176 @@
+"""TokenTree beside true BPE: what `Comparison` counts, and `tokpar tokentree`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+from conftest import DEFAULT, Run
+from hypothesis import given
+from tokpar_bench.tokentree import Comparison, Difference
+
+from tokpar.adapters.pure import PureTokenizer
+from tokpar.adapters.tokentree import TreeTokenizer
+from tokpar.pure.formats import read_tokenizer_json
+from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
+from tokpar.testing.texts import texts
+
+ENDOFTEXT = "<|endoftext|>"
+DIFFERS = " astronauts"
+"""Longest match and BPE of the bundled vocabulary cut it in different ways."""
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def vocabulary_of(drawn: list[bytes], pattern: str) -> Vocabulary:
+    ranks = BYTES | {token: 256 + i for i, token in enumerate(drawn)}
+    return rank_vocabulary("drawn", ranks, pattern, {"<s>": 9000})
+
+
+# The comparison
+
+
+def test_shared_tokens_have_the_same_bytes_at_the_same_place() -> None:
+    """BPE: a bc | a bc | ab | <s>; TokenTree: ab c | ab c | ab | <s>."""
+    comparison = Comparison(vocabulary_of([b"bc", b"ab"], pattern="[a-c]+"))
+    found = comparison.of("abc.abc.ab<s>")
+    assert (found.bpe_tokens, found.tree_tokens, found.shared_tokens) == (6, 6, 2)
+    assert found.token_share == pytest.approx(1 - 2 * 2 / 12)
+    assert (found.texts, found.texts_differing, found.text_share) == (1, 1, 1.0)
+    both = found + comparison.of("ab")
+    assert (both.texts, both.texts_differing, both.text_share) == (2, 1, 0.5)
+    assert (both.bpe_tokens, both.shared_tokens) == (7, 3)
+
+
+def test_where_nothing_is_compared_nothing_differs() -> None:
+    empty = Difference()
+    assert (empty.text_share, empty.token_share) == (0.0, 0.0)
+    assert (empty.speedup, empty.model_speedup) == (1.0, 1.0)
+
+
+def test_speed_counts_splitting_for_both() -> None:
+    found = Difference(split_seconds=1.0, bpe_seconds=3.0, tree_seconds=1.0)
+    assert (found.speedup, found.model_speedup) == (2.0, 3.0)
+
+
+@given(texts(added=("<|endoftext|>",), max_size=200))
+def test_the_comparison_counts_what_the_adapters_give(text: str) -> None:
+    vocabulary = read_tokenizer_json(DEFAULT)
+    exact, longest = PureTokenizer(vocabulary), TreeTokenizer(vocabulary)
+    bpe, cut = exact.encode(text), longest.encode(text)
+    shared = set(map(tuple, exact.locate(bpe, text).tolist())) & set(
+        map(tuple, longest.locate(cut, text).tolist())
+    )
+    found = Comparison(vocabulary).of(text)
+    assert found.bpe_tokens == len(bpe)
+    assert found.tree_tokens == len(cut)
+    assert found.shared_tokens == len(shared)
+    assert found.texts_differing == (bpe.tolist() != cut.tolist())
+
+
+# The command
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "same.txt", tmp_path / "other.txt"]
+    paths[0].write_text("the", encoding="utf-8")
+    paths[1].write_text(f"the{DIFFERS}", encoding="utf-8")
+    return paths
+
+
+def test_the_command_says_how_much_differs(run: Run, files: list[Path]) -> None:
+    outcome = run("tokentree", "default", *files)
+    header, *rows, last = outcome.out.splitlines()
+    assert outcome.code == 0
+    assert header.startswith("text ")
+    assert header.endswith("BPE tokens  TokenTree tokens  tokens differ  speed  model alone")
+    assert [row.split()[0] for row in rows] == [str(path) for path in files]
+    assert "0.000%" in rows[0]
+    assert last.startswith("1 of 2 texts (50.00%) and ")
+    assert "times as fast as BPE" in last
+
+
+def test_the_command_in_json(run: Run, files: list[Path]) -> None:
+    found = json.loads(run("tokentree", "default", *files, "--json").out)
+    assert [row["text"] for row in found["texts"]] == [str(path) for path in files]
+    same, other = found["texts"]
+    assert same["token_share"] == same["texts_differing"] == 0
+    assert other["token_share"] > 0
+    total = found["total"]
+    assert (total["texts"], total["texts_differing"], total["text_share"]) == (2, 1, 0.5)
+    for name in ("bpe_tokens", "tree_tokens", "shared_tokens", "split_seconds"):
+        assert total[name] == pytest.approx(same[name] + other[name])
+    assert found["vocabulary"] == "default"
+
+
+def test_each_line_can_be_a_text(run: Run) -> None:
+    found = json.loads(run("tokentree", "default", "--lines", "--json", stdin=b"a b\n\nc").out)
+    assert [row["text"] for row in found["texts"]] == ["-:1", "-:2", "-:3"]
+    assert sum(row["bpe_tokens"] for row in found["texts"]) == found["total"]["bpe_tokens"]
+
+
+def test_only_the_first_texts_are_shown_unless_all_are_asked_for(run: Run) -> None:
+    lines = b"a\n" * 30
+    assert (
+        "and 10 more (--all shows them)" in run("tokentree", "default", "--lines", stdin=lines).out
+    )
+    assert len(run("tokentree", "default", "--lines", "--all", stdin=lines).out.splitlines()) == 32
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Path:
+    """The 256 bytes, under a name that is no encoding's."""
+    path = tmp_path / "own.tiktoken"
+    rows = (f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in BYTES.items())
+    path.write_text("".join(rows))
+    return path
+
+
+def test_a_tiktoken_file_takes_its_pattern_and_special_tokens(run: Run, ranks: Path) -> None:
+    arguments = (ranks, "--pat-str", r"\s+|\S+", "--special", f"{ENDOFTEXT}=300000", "--json")
+    found = json.loads(run("tokentree", *arguments, "--text", f"a{ENDOFTEXT}").out)
+    assert found["total"]["bpe_tokens"] == found["total"]["shared_tokens"] == 2
+
+
+def test_a_bar_is_shown_on_request_only(run: Run, files: list[Path]) -> None:
+    assert run("tokentree", "default", *files).err == ""
+    assert "ch" in run("tokentree", "default", *files, "--progress").err
+    assert run("tokentree", "default", *files, "--progress", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: VOCAB"),
+        (("no-such-name", "--text", "a"), "unknown tokenizer 'no-such-name'"),
+        (("none.json", "--text", "a"), "none.json"),
+        (("default", "--pat-str", "a", "--text", "a"), "unknown setting"),
+        (("default", "no-such-file.txt"), "no-such-file.txt"),
+        (("default", "a.txt", "--text", "a"), "either files or --text"),
+        (("default", "--lines", "--text", ""), "no line to compare"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(
+    run: Run, arguments: tuple[object, ...], message: str
+) -> None:
+    outcome = run("tokentree", *arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("tokpar: error: ")
+    assert outcome.err.count("\n") == 1
+    assert message in outcome.err
+
+
+def test_text_that_is_not_utf_8_is_refused(run: Run) -> None:
+    outcome = run("tokentree", "default", stdin=b"a\xff")
+    assert outcome.code == 2
+    assert "standard input: expected UTF-8" in outcome.err
+
+
+def test_a_file_of_another_kind_is_refused(run: Run, ranks: Path, tmp_path: Path) -> None:
+    assert "does not hold its regex" in run("tokentree", ranks, "--text", "a").error
+    words = tmp_path / "words.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    assert "words.txt" in run("tokentree", words, "--text", "a").error
