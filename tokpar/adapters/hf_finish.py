@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokpar.errors import FileFormatError
 from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
-from tokpar.pure.parts import Json, stages
+from tokpar.pure.parts import Json
+from tokpar.pure.postprocess import Around, read_around
 from tokpar.types import Facts, Rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Around = tuple[tuple[int, ...], tuple[int, ...]]  # ids before and after a text
 OTHER_IDS = "these ids are not those of the text"
 
 
@@ -211,27 +212,7 @@ def finish_from(
 
 def around_of(post: Json | None) -> Around | str:
     """Ids put before and after a text, or the reason why it is not that simple."""
-    found = stages(post, "post-processor", "processors")
-    inserting = [stage for stage in found if stage["type"] != "ByteLevel"]
-    if not inserting:
-        return (), ()
-    if len(inserting) > 1:
-        return "several post-processors insert special tokens"
-    (stage,) = inserting
-    if stage["type"] in ("BertProcessing", "RobertaProcessing"):
-        return (stage["cls"][1],), (stage["sep"][1],)
-    if stage["type"] == "TemplateProcessing":
-        return _template(stage)
-    return f"nothing is known of the post-processor {stage['type']}"
-
-
-def _template(stage: Json) -> Around | str:
-    pieces: list[Json] = stage["single"]
-    places = [i for i, piece in enumerate(pieces) if "Sequence" in piece]
-    if len(places) != 1 or pieces[places[0]]["Sequence"]["id"] != "A":
-        return "the post-processor's template does not hold the text exactly once"
-    before, after = (
-        tuple(id_ for p in part for id_ in stage["special_tokens"][p["SpecialToken"]["id"]]["ids"])
-        for part in (pieces[: places[0]], pieces[places[0] + 1 :])
-    )
-    return before, after
+    try:
+        return read_around(post)
+    except FileFormatError as error:
+        return str(error)

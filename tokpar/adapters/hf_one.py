@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_finish import Around, Finish, FinishingAdapter, around_of, finish_from
+from tokpar.adapters.hf_finish import Finish, FinishingAdapter, around_of, finish_from
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of, raise_panic, refusing
 from tokpar.errors import EngineError, FileFormatError
@@ -27,6 +27,7 @@ from tokpar.interfaces import Divided
 from tokpar.kernel.memory import StretchMemory, memory_for
 from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
+from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
 from tokpar.types import Facts, Rows
 

@@ -50,7 +50,7 @@ def read_finish(
 ) -> Finish:
     """From a whole ``tokenizer.json``: what its post-processor, its truncation and its padding do,
     as far as asked for. FileFormatError names the part that is not supported."""
-    around = _around(config.get("post_processor"))
+    around = read_around(config.get("post_processor"))
     finish = Finish(*around) if add_special_tokens else Finish()
     parts = (("truncation", truncation, _with_truncation), ("padding", padding, _with_padding))
     for key, wanted, applied in parts:
@@ -95,10 +95,12 @@ def _with_padding(finish: Finish, settings: Json) -> Finish:
 
 
 Around = tuple[tuple[int, ...], tuple[int, ...]]
+"""Ids before and after a text."""
 
 
-def _around(config: Json | None) -> Around:
-    """Ids put before and after a text."""
+def read_around(config: Json | None) -> Around:
+    """Ids that a "post_processor" puts before and after a text. FileFormatError for others than
+    those that do just that."""
     every = stages(config, "post-processor", "processors")
     found = [stage for stage in every if kind(stage) != "ByteLevel"]
     if not found:
@@ -134,7 +136,7 @@ def _template(stage: Json, where: str) -> Around:
             case {"SpecialToken": {"id": str(name)}}:
                 (before if after is None else after).extend(_special_ids(stage, name, where))
             case other:
-                raise FileFormatError(f"{where}: {other!r} is not supported here")
+                raise FileFormatError(f"{where}: {other!r} is not supported in its template here")
     if after is None:
         raise FileFormatError(f"{where}: the text is not in its template")
     return tuple(before), tuple(after)
