@@ -16,7 +16,6 @@ from tokpar.certificate.tables import load_pictographs
 from tokpar.kernels import IdArray, IntArray
 from tokpar.types import Facts, NormalizerStage
 
-Keeps = Callable[[str], bool]
 _HANGUL = range(0xAC00, 0xD7A4)
 
 

@@ -10,7 +10,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Knows the subcommand that the words begin with, else all. Raises UnknownNameError,
-    OptionError, PluginError; in the help of all, a command that cannot be loaded is a line."""
+    """Knows the subcommand that the words begin with, or if they ask for help all there are.
+    Raises UnknownNameError, OptionError, PluginError."""
     from tokpar import __version__, kernel
-    from tokpar.errors import PluginError
-    from tokpar.registry import registry
 
     top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
     top.add_argument(
@@ -43,15 +41,21 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):
         _add(_named(words[0]), commands)
-        return top
-    problems = []
+    elif not {"-h", "--help"}.isdisjoint(words):
+        top.epilog = "; ".join(_added(commands))
+    return top
+
+
+def _added(commands: Any) -> Iterator[str]:
+    """Adds all there are; says which cannot be loaded."""
+    from tokpar.errors import PluginError
+    from tokpar.registry import registry
+
     for command in registry().commands():
         try:
             _add(command, commands)
         except PluginError as error:
-            problems.append(str(error))
-    top.epilog = "; ".join(problems)
-    return top
+            yield str(error)
 
 
 def _named(name: str) -> Command:
