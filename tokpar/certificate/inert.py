@@ -4,7 +4,7 @@ of all characters: one that is its own form, and stands behind another in none, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np

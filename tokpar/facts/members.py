@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.tables import Ranges
+from tokpar.facts.tables import Ranges, merged
 
 CODE_POINTS = 0x110000
 SURROGATES = (0xD800, 0xDFFF)
@@ -105,7 +105,7 @@ def _with_regex(sources: Sequence[str]) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     for source in sources:
         pattern = regex.compile(f"(?:{source})+", regex.VERSION0)
-        found[source] = _joined(
+        found[source] = merged(
             (low + match.start(), low + match.end() - 1)
             for low, text in _blocks()
             for match in pattern.finditer(text)
@@ -126,7 +126,7 @@ def _with_fancy(sources: Sequence[str]) -> dict[str, Ranges]:
                 spans.append((low, low + len(text) - 1))
             elif ids:
                 spans += _runs(_points(bytes(ids).decode()))
-        found[source] = _joined(spans)
+        found[source] = merged(spans)
     return found
 
 
@@ -159,7 +159,7 @@ def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
     found: dict[str, Ranges] = {}
     for source in sources:
         inside = _matched_by_oniguruma(source, sample)
-        found[source] = _joined(pieces[i] for i in np.flatnonzero(inside).tolist())
+        found[source] = merged(pieces[i] for i in np.flatnonzero(inside).tolist())
     return found
 
 
@@ -169,17 +169,6 @@ def _runs(points: PointArray) -> list[tuple[int, int]]:
     lows = points[np.concatenate(([0], ends + 1))]
     highs = points[np.concatenate((ends, [len(points) - 1]))]
     return list(zip(lows.tolist(), highs.tolist(), strict=True))
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> Ranges:
-    """Ascending ranges, those that touch made one."""
-    joined: list[tuple[int, int]] = []
-    for low, high in spans:
-        if joined and joined[-1][1] + 1 == low:
-            joined[-1] = (joined[-1][0], high)
-        else:
-            joined.append((low, high))
-    return tuple(joined)
 
 
 _EVERYWHERE: dict[str, Callable[[Sequence[str]], dict[str, Ranges]]] = {
