@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,17 +57,27 @@ def test_speed_counts_splitting_for_both() -> None:
 
 @given(texts(added=("<|endoftext|>",), max_size=200))
 def test_the_comparison_counts_what_the_adapters_give(text: str) -> None:
-    vocabulary = read_tokenizer_json(DEFAULT)
+    vocabulary = bundled()
     exact, longest = PureTokenizer(vocabulary), TreeTokenizer(vocabulary)
     bpe, cut = exact.encode(text), longest.encode(text)
     shared = set(map(tuple, exact.locate(bpe, text).tolist())) & set(
         map(tuple, longest.locate(cut, text).tolist())
     )
-    found = Comparison(vocabulary).of(text)
+    found = bundled_comparison().of(text)
     assert found.bpe_tokens == len(bpe)
     assert found.tree_tokens == len(cut)
     assert found.shared_tokens == len(shared)
     assert found.texts_differing == (bpe.tolist() != cut.tolist())
+
+
+@cache
+def bundled() -> Vocabulary:
+    return read_tokenizer_json(DEFAULT)
+
+
+@cache
+def bundled_comparison() -> Comparison:
+    return Comparison(bundled())
 
 
 # The command
