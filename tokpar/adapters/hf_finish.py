@@ -7,11 +7,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokpar.errors import FileFormatError
+from tokpar.interfaces import Divided
+from tokpar.kernel.memory import StretchMemory
 from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
@@ -127,14 +130,20 @@ class Finish:
 
 
 class FinishingAdapter(ABC):
-    """An adapter whose `_finish` is applied to the ids of whole texts."""
+    """An adapter whose `_finish` is applied to the ids of whole texts, and which may have a memory
+    for what lies between certified cuts."""
 
     facts: Facts
     _finish: Finish
+    _memory: StretchMemory | None = None
 
     @abstractmethod
     def encode(self, text: str) -> IdArray:
         """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
+
+    @abstractmethod
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
 
     @abstractmethod
     def encode_whole(self, text: str) -> IdArray:
@@ -143,6 +152,16 @@ class FinishingAdapter(ABC):
     @abstractmethod
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         """The caller's own call on several texts. Raises as `encode_whole` does."""
+
+    @property
+    def remembers(self) -> bool:
+        """It has a memory for what lies between certified cuts."""
+        return self._memory is not None
+
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+        """The ids of texts that may be cut at every space, and for which that paid."""
+        assert self._memory is not None
+        return self._memory.encode(texts, partial(self.encode_many, spans=False), workers)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Divided
-from tokpar.kernel.memory import StretchMemory, memory_for
+from tokpar.kernel.memory import memory_for
 from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.postprocess import Around
@@ -86,19 +85,8 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self.facts = self._known.facts
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
-        self._memory: StretchMemory | None = None
         if self.facts.model != "BPE":  # which has a memory of its own, as fast on long texts
             self._memory = memory_for(self.facts, lambda: self._known.lengths)
-
-    @property
-    def remembers(self) -> bool:
-        """It has a memory for what lies between certified cuts."""
-        return self._memory is not None
-
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
-        """The ids of texts that may be cut at every space, and for which that paid."""
-        assert self._memory is not None
-        return self._memory.encode(texts, partial(self._batch, settings=_BARE), workers)
 
     def encode(self, text: str) -> IdArray:
         try:

@@ -8,7 +8,6 @@ import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -21,8 +20,7 @@ from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.settings import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
-from tokpar.interfaces import Divided
-from tokpar.kernel.memory import StretchMemory, memory_for
+from tokpar.kernel.memory import memory_for
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
 
@@ -67,7 +65,6 @@ class HuggingFaceTokenizer(FinishingAdapter):
         self._chunks.encode_special_tokens = caller.encode_special_tokens
         self.facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
         lengths = self._lengths
-        self._memory: StretchMemory | None = None
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if not caller.encode_special_tokens:
             self._memory = memory_for(self.facts, lambda: lengths)
@@ -120,16 +117,6 @@ class HuggingFaceTokenizer(FinishingAdapter):
             )
             pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
-
-    @property
-    def remembers(self) -> bool:
-        """It has a memory for what lies between certified cuts."""
-        return self._memory is not None
-
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
-        """The ids of texts that may be cut at every space, and for which that paid."""
-        assert self._memory is not None
-        return self._memory.encode(texts, partial(self.encode_many, spans=False), workers)
 
     def encode_whole(self, text: str) -> IdArray:
         """The caller's own call, unless that cuts or pads where it should not."""
