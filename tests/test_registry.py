@@ -101,6 +101,12 @@ class WrongShape:
         return [SerialExecutor()]
 
 
+class Numbered:
+    @hookimpl
+    def tokpar_commands(self) -> Any:
+        return [Command(3, object)]  # type: ignore[arg-type]
+
+
 class Forgetful:
     def tokpar_strategies(self) -> list[Strategy]:
         return [strategy("undecorated")]
@@ -155,8 +161,8 @@ class Empty:
 PLUGINS = {
     kind.__name__: kind()
     for kind in (
-        Good, Raising, Misspelt, WithArgument, NotAList, WrongShape, Forgetful, ShadowsCut,
-        ShadowsEncode, ClaimsX, ClaimsXToo, ClaimsY, ClaimsYToo, Twice, Empty,
+        Good, Raising, Misspelt, WithArgument, NotAList, WrongShape, Numbered, Forgetful,
+        ShadowsCut, ShadowsEncode, ClaimsX, ClaimsXToo, ClaimsY, ClaimsYToo, Twice, Empty,
     )
 }  # fmt: skip
 PROBLEMS = [
@@ -165,6 +171,7 @@ PROBLEMS = [
     ("WithArgument", "config"),
     ("NotAList", "tokpar_strategies must return a list, got Strategy"),
     ("WrongShape", "tokpar_strategies must return Strategy objects, got SerialExecutor"),
+    ("Numbered", "tokpar_commands: a name must be a str, got 3"),
     ("Forgetful", "it has no hooks; decorate"),
     ("ShadowsCut", "the strategy name 'cut' is claimed by plugin 'builtins' of tokpar and by "
      "plugin 'shadowscut' of owner-of-shadowscut"),

@@ -108,7 +108,7 @@ def tokpar_commands() -> list[Command]:
 
 
 # What each hook's list holds, and what one such object is called in messages.
-OFFERS: dict[str, tuple[type, str]] = {
+OFFERS: dict[str, tuple[type[Any], str]] = {
     "tokpar_commands": (Command, "command"),
     "tokpar_executors": (ExecutorKind, "executor"),
     "tokpar_mergers": (MergerKind, "merger"),
@@ -194,4 +194,6 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
                     raise PluginError(
                         f"{hook} must return {shape.__name__} objects, got {type(each).__name__}"
                     )
+                if not isinstance(each.name, str):
+                    raise PluginError(f"{hook}: a name must be a str, got {each.name!r}")
                 yield kind, each
