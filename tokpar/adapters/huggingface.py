@@ -18,7 +18,15 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
-from tokpar.adapters.settings import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
+from tokpar.adapters.settings import (
+    FINISHING,
+    bert_file,
+    flags,
+    is_panic,
+    memory_budget,
+    path_of,
+    raise_panic,
+)
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.interfaces import Divided
@@ -34,13 +42,17 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """An adapter for releases below 1.0, see `hf_lines.load`."""
     path = path_of(source, ".txt")
     if path is not None:
+        memory_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
         config, finishing = bert_file(path, settings)
         own = Tokenizer.from_str(json.dumps(config))
-        return HuggingFaceTokenizer(Caller(own, fixed=True, **finishing))
-    caller = caller_of(source)
-    if caller is None:
+        caller = Caller(own, fixed=True, memory_bytes=memory_bytes, **finishing)
+        return HuggingFaceTokenizer(caller)
+    found = caller_of(source)
+    if found is None:
         return None
-    return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
+    memory_bytes, settings = memory_budget(settings, FINISHING)
+    finishing = flags(settings, FINISHING)
+    return HuggingFaceTokenizer(replace(found, memory_bytes=memory_bytes, **finishing))
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
@@ -70,7 +82,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         self._memory: StretchMemory | None = None
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if not caller.encode_special_tokens:
-            self._memory = memory_for(self.facts, lambda: lengths)
+            self._memory = memory_for(self.facts, lambda: lengths, caller.memory_bytes)
 
     @property
     def unfinishable(self) -> str | None:
@@ -125,6 +137,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def remembers(self) -> bool:
         """It has a memory for what lies between certified cuts."""
         return self._memory is not None
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the memory has seen."""
+        return {} if self._memory is None else self._memory.pace.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
@@ -185,7 +202,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self.caller, name) for name in FINISHING}
+        settings = {name: getattr(self.caller, name) for name in (*FINISHING, "memory_bytes")}
         return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:
