@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -564,6 +564,7 @@ class Remembering(Toy):
     """Honest: what lies between certain spaces, from a memory."""
 
     remembers = True
+    counters: ClassVar[dict[str, int]] = {}
 
     def remembered(self, texts: Sequence[str], workers: int) -> Any:
         flags = [len(text) % 2 > 0 for text in texts]

@@ -27,6 +27,7 @@ from tests.recipes.pattern import Atom, parse
 from tests.recipes.stored import Stored, load_stored, pair_pattern
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.tables import (
+    char_set,
     load_atoms,
     load_families,
     range_class,
@@ -445,6 +446,20 @@ def test_every_source_is_recognised_and_nothing_else() -> None:
 def test_range_class_is_a_class_of_its_ranges() -> None:
     ranges = [(0x5D, 0x5E), (0x2D, 0x2D), (0x4E00, 0x4E01)]
     assert re.findall(range_class(ranges), "a]^-一丂") == [*"]^-一"]
+
+
+RANGES = [(0x30, 0x39), (0x61, 0x7A), (0xD800, 0xDFFF), (0xE000, 0x10000), (0x1F600, 0x1F64F)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 5_000, 300_000])
+@pytest.mark.parametrize("odd", ["", "A", "\ud7ff", "\U00010001", "\U0001f650", "\U0010ffff"])
+@pytest.mark.parametrize("letters", ["a9", "\U0001f600", "z\U0001f64f\ud800\udfff\ue000"])
+def test_a_set_of_characters_holds_texts_of_them_alone(letters: str, odd: str, size: int) -> None:
+    text = (letters * size)[:size]
+    for place in (0, size // 2, size):
+        whole = text[:place] + odd + text[place:]
+        expected = all(any(low <= ord(c) <= high for low, high in RANGES) for c in set(whole))
+        assert char_set(RANGES).holds(whole) is expected is (not odd)
 
 
 # --- what the parser refuses ----------------------------------------------------------------

@@ -156,6 +156,10 @@ class Remembers(Protocol):
     def remembers(self) -> bool:
         """It can be used: nothing else stands between such stretches."""
 
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the memory has seen so far, by name: `Report.memory`."""
+
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
         space, and which of them were; an empty row for one for which that does not pay."""

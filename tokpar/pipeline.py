@@ -10,7 +10,7 @@ import numpy as np
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
-from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
+from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import TOO_SHORT, Divided, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, Split, tiles
@@ -202,6 +202,7 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
         redundant=sum(each.redundant for each in reports),
         seconds=job.clock.seconds,
         agreement=facts_of(tokenizer).agreement,
+        memory=tokenizer.counters if isinstance(tokenizer, Remembers) else {},
     )
     whys = {row: split.why for row, split in job.splits.items()}
     results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided)

@@ -59,11 +59,12 @@ class Results:
         seconds = {stage: spent * share for stage, spent in self.report.seconds.items()}
         row = self.rows.get(k)
         if row is not None:
-            return replace(row.report, seconds=seconds)
+            return replace(row.report, seconds=seconds, memory=self.report.memory)
         report = serial_report(self.report.strategy, self.whys.get(k, TOO_SHORT), self.tokenizer)
         if self.divided is not None and self.divided.flags[k]:
             report = replace(report, plan="divided at every space", why="no region is left")
-        return replace(report, executor=self.report.executor, seconds=seconds)
+        whole = self.report
+        return replace(report, executor=whole.executor, seconds=seconds, memory=whole.memory)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """`numbered(count)`, finished in the place of text `k`."""

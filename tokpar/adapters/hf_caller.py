@@ -12,6 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer, models
 
 from tokpar.adapters.settings import path_of, refusing
+from tokpar.kernel.memory import MEMORY_BYTES
 from tokpar.kernels import IdArray
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
@@ -26,7 +27,8 @@ _SPREAD, _LAST = 16, 32
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
-    from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied."""
+    from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
+    `memory_bytes`: for what is remembered of its texts."""
 
     own: Any
     wrapper: Any = None
@@ -34,6 +36,7 @@ class Caller:
     add_special_tokens: bool = True
     truncation: bool = True
     padding: bool = True
+    memory_bytes: int = MEMORY_BYTES
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -157,6 +157,11 @@ class FinishingAdapter(ABC):
     def remembers(self) -> bool:
         """It has a memory for what lies between certified cuts."""
         return self._memory is not None
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the memory has seen."""
+        return {} if self._memory is None else self._memory.pace.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""

@@ -18,12 +18,20 @@ from tokenizers import Tokenizer
 
 from tokpar.adapters.hf_finish import Finish, FinishingAdapter, around_of, finish_from
 from tokpar.adapters.pure import FileTokenizer
-from tokpar.adapters.settings import FINISHING, bert_file, flags, path_of, raise_panic, refusing
+from tokpar.adapters.settings import (
+    FINISHING,
+    bert_file,
+    flags,
+    memory_budget,
+    path_of,
+    raise_panic,
+    refusing,
+)
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernel.memory import memory_for
+from tokpar.kernel.memory import MEMORY_BYTES, memory_for
 from tokpar.kernels import IdArray, SpanArray, offsets_of
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.postprocess import Around
@@ -43,12 +51,14 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     """An adapter for releases from 1.0 on, see `hf_lines.load`."""
     path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
+        memory_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
         config, finishing = bert_file(path, settings)
-        return HuggingFaceOneTokenizer(_of_config(config), finishing)
+        return HuggingFaceOneTokenizer(_of_config(config), finishing, memory_bytes)
     if path is None and not isinstance(source, Tokenizer):
         return None
-    finishing = flags(settings, FINISHING)
-    return HuggingFaceOneTokenizer(source if path is None else _from_file(path), finishing)
+    memory_bytes, settings = memory_budget(settings, FINISHING)
+    own = source if path is None else _from_file(path)
+    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), memory_bytes)
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
@@ -76,7 +86,12 @@ def _of_config(config: Mapping[str, Any]) -> Any:
 class HuggingFaceOneTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
-    def __init__(self, own: Any, settings: Mapping[str, bool] = _DEFAULTS) -> None:
+    def __init__(
+        self,
+        own: Any,
+        settings: Mapping[str, bool] = _DEFAULTS,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
         self._own = own
         self._settings = {**_DEFAULTS, **settings}
         left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
@@ -86,7 +101,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
         if self.facts.model != "BPE":  # which has a memory of its own, as fast on long texts
-            self._memory = memory_for(self.facts, lambda: self._known.lengths)
+            self._memory = memory_for(self.facts, lambda: self._known.lengths, memory_bytes)
 
     def encode(self, text: str) -> IdArray:
         try:

@@ -17,7 +17,15 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
-from tokpar.adapters.settings import FINISHING, bert_file, flags, is_panic, path_of, raise_panic
+from tokpar.adapters.settings import (
+    FINISHING,
+    bert_file,
+    flags,
+    is_panic,
+    memory_budget,
+    path_of,
+    raise_panic,
+)
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.kernel.memory import memory_for
@@ -32,13 +40,17 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """An adapter for releases below 1.0, see `hf_lines.load`."""
     path = path_of(source, ".txt")
     if path is not None:
+        memory_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
         config, finishing = bert_file(path, settings)
         own = Tokenizer.from_str(json.dumps(config))
-        return HuggingFaceTokenizer(Caller(own, fixed=True, **finishing))
-    caller = caller_of(source)
-    if caller is None:
+        caller = Caller(own, fixed=True, memory_bytes=memory_bytes, **finishing)
+        return HuggingFaceTokenizer(caller)
+    found = caller_of(source)
+    if found is None:
         return None
-    return HuggingFaceTokenizer(replace(caller, **flags(settings, FINISHING)))
+    memory_bytes, settings = memory_budget(settings, FINISHING)
+    finishing = flags(settings, FINISHING)
+    return HuggingFaceTokenizer(replace(found, memory_bytes=memory_bytes, **finishing))
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
@@ -67,7 +79,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         lengths = self._lengths
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if not caller.encode_special_tokens:
-            self._memory = memory_for(self.facts, lambda: lengths)
+            self._memory = memory_for(self.facts, lambda: lengths, caller.memory_bytes)
 
     @property
     def unfinishable(self) -> str | None:
@@ -172,7 +184,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self.caller, name) for name in FINISHING}
+        settings = {name: getattr(self.caller, name) for name in (*FINISHING, "memory_bytes")}
         return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:

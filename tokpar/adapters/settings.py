@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.kernel.memory import MEMORY_BYTES, require_bytes
 from tokpar.pure.bert import bert_config
 
 FINISHING = ("add_special_tokens", "truncation", "padding")
@@ -28,6 +29,13 @@ def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
         if not isinstance(value, bool):
             raise OptionError(f"{name} must be True or False, got {value!r}")
     return dict(settings)
+
+
+def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """`memory_bytes`, and the other settings. OptionError for one that is not known."""
+    check_names(settings, (*known, "memory_bytes"))
+    others = dict(settings)
+    return require_bytes(others.pop("memory_bytes", MEMORY_BYTES)), others
 
 
 def path_of(source: object, *suffixes: str) -> Path | None:

@@ -26,7 +26,7 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
-from tokpar.kernel.memory import StretchMemory, memory_for
+from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
 from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -34,7 +34,10 @@ from tokpar.types import AddedToken, Facts, Rows
 
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
-_KNOWN_SETTINGS = ("allowed_special", "disallowed_special", "pat_str", "special_tokens", "name")
+_KNOWN_SETTINGS = (
+    *("allowed_special", "disallowed_special", "memory_bytes"),
+    *("pat_str", "special_tokens", "name"),
+)
 
 
 def load(
@@ -45,6 +48,7 @@ def load(
     pat_str: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
+    memory_bytes: int = MEMORY_BYTES,
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
@@ -62,15 +66,15 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    return _adapter(source, allowed_special, disallowed_special)
+    return _adapter(source, allowed_special, disallowed_special, require_bytes(memory_bytes))
 
 
 def _adapter(
-    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials
+    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials, memory_bytes: int
 ) -> TiktokenTokenizer | OwnEncoding:
     why = own_encode(encoding)
     if why is None:
-        return TiktokenTokenizer(encoding, allowed, disallowed)
+        return TiktokenTokenizer(encoding, allowed, disallowed, memory_bytes)
     settings: dict[str, Specials] = {}
     if allowed == "all" or _names("allowed_special", allowed, ()):
         settings["allowed_special"] = allowed
@@ -113,12 +117,17 @@ class TiktokenTokenizer(EncodingAdapter):
     """The adapter; see `load`."""
 
     def __init__(
-        self, encoding: tiktoken.Encoding, allowed_special: Specials, disallowed_special: Specials
+        self,
+        encoding: tiktoken.Encoding,
+        allowed_special: Specials,
+        disallowed_special: Specials,
+        memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
         self._encodings = ThreadEncodings(encoding)
+        self._memory_bytes = memory_bytes
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
 
@@ -155,12 +164,17 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @cached_property
     def _memory(self) -> StretchMemory | None:
-        return memory_for(self.facts, lambda: self._lengths)
+        return memory_for(self.facts, lambda: self._lengths, self._memory_bytes)
 
     @property
     def remembers(self) -> bool:
         """It has a memory for what lies between certified cuts."""
         return self._memory is not None
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the memory has seen."""
+        return {} if self._memory is None else self._memory.pace.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
@@ -222,7 +236,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """The adapter of the encoding again; another one if a call of that was replaced since."""
         assert isinstance(source, tiktoken.Encoding)
         if own_encode(source) is not None:
-            return _adapter(source, self._allowed, self._disallowed)
+            return _adapter(source, self._allowed, self._disallowed, self._memory_bytes)
         twin = copy(self)
         twin.encoding = source
         twin._encodings = ThreadEncodings(source)

@@ -6,7 +6,7 @@ and then the text behind an earlier cut, which tells all that stands before a pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -225,7 +225,7 @@ def settle(
 def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateArray:
     """The left sets behind each of these symbols, read from the set `held`."""
     states: list[int] = []
-    for symbol, size in _runs(symbols):
+    for symbol, size in _sized(symbols, _starts(symbols)):
         orbit, again = _orbit(finder, held, symbol, size)
         cycle = orbit[again:]
         orbit += (cycle * (size // len(cycle)))[: size - len(orbit)]
@@ -236,10 +236,10 @@ def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateA
 
 def behind_all(finder: WindowFinder, held: int, symbols: SymbolArray) -> int | None:
     """The last of these left sets; None if that takes long."""
-    runs = _runs(symbols)
-    if len(runs) > _MOST_RUNS:
+    starts = _starts(symbols)
+    if len(starts) > _MOST_RUNS:
         return None
-    for symbol, size in runs:
+    for symbol, size in _sized(symbols, starts):
         orbit, again = _orbit(finder, held, symbol, size)
         if size > len(orbit):
             again += (size - len(orbit) - 1) % (len(orbit) - again)
@@ -247,11 +247,15 @@ def behind_all(finder: WindowFinder, held: int, symbols: SymbolArray) -> int | N
     return held
 
 
-def _runs(symbols: SymbolArray) -> list[tuple[int, int]]:
-    """Symbols and how often each comes in a row: [4, 4, 7] -> [(4, 2), (7, 1)]."""
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))[: len(symbols)]
+def _starts(symbols: SymbolArray) -> IntArray:
+    """Where runs of one symbol begin: [4, 4, 7] -> [0, 2]."""
+    return np.concatenate(([0], np.flatnonzero(np.diff(symbols)) + 1))[: len(symbols)]
+
+
+def _sized(symbols: SymbolArray, starts: IntArray) -> Iterator[tuple[int, int]]:
+    """The symbol and the size of each run: [4, 4, 7] -> (4, 2), (7, 1)."""
     sizes = np.diff(starts, append=len(symbols))
-    return list(zip(symbols[starts].tolist(), sizes.tolist(), strict=True))
+    return zip(symbols[starts].tolist(), sizes.tolist(), strict=True)
 
 
 def _orbit(finder: WindowFinder, held: int, symbol: int, size: int) -> tuple[list[int], int]:

@@ -109,7 +109,7 @@ os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lo
 class StretchMemory:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
-    `memory_bytes`: OptionError below LEAST_BYTES. `functions`: `_stretches`, compiled."""
+    `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled."""
 
     def __init__(
         self,
@@ -117,10 +117,7 @@ class StretchMemory:
         memory_bytes: int = MEMORY_BYTES,
         functions: Any = kernel.STRETCHES,
     ) -> None:
-        if memory_bytes < LEAST_BYTES:
-            raise OptionError(
-                f"memory_bytes must be 0, or {LEAST_BYTES:,} or more, got {memory_bytes:,}"
-            )
+        require_bytes(memory_bytes)
         self._apart_for = apart
         self._functions = functions
         self._half = memory_bytes // 2
@@ -362,13 +359,24 @@ class StretchMemory:
         return self._apart_for()
 
 
-def memory_for(facts: Facts, lengths: Callable[[], TokenLengths | None]) -> StretchMemory | None:
+def require_bytes(memory_bytes: int) -> int:
+    """A budget that a memory can keep, or 0 for none. Raises OptionError."""
+    whole = isinstance(memory_bytes, int) and not isinstance(memory_bytes, bool)
+    if not whole or (memory_bytes != 0 and memory_bytes < LEAST_BYTES):
+        least = f"0, or {LEAST_BYTES:,} or more"
+        raise OptionError(f"memory_bytes must be {least}, got {memory_bytes!r}")
+    return memory_bytes
+
+
+def memory_for(
+    facts: Facts, lengths: Callable[[], TokenLengths | None], memory_bytes: int
+) -> StretchMemory | None:
     """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
-    `lengths`: of tokens that tile the text."""
+    `lengths`: of tokens that tile the text; `memory_bytes` 0: none."""
     proved = facts.unprovable is None and facts.scheme in ("regex", "bert")
-    if kernel.STRETCHES is None or not proved or facts.prefix_space:
+    if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
         return None
-    return StretchMemory(lambda: apart_for(facts, lengths()))
+    return StretchMemory(lambda: apart_for(facts, lengths()), memory_bytes)
 
 
 def _utf8(

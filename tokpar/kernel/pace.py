@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 
 MOST_NEW = 0.7
 """Share of a wave's bytes in new stretches above which a memory does not pay."""
@@ -29,6 +30,11 @@ class Pace:
     pause: int = SHORTEST_PAUSE
     left: int = 0
     wave: int = FIRST_WAVE
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """By name, for a report."""
+        return asdict(self)
 
     def next(self, size: int) -> tuple[Pace, bool]:
         """Whether a wave of so many code points goes straight to the engine."""

@@ -1,0 +1,87 @@
+"""Tests of the kernel under AddressSanitizer and UndefinedBehaviorSanitizer, by hand.
+
+    python -m tests.recipes.sanitized [ARGUMENTS OF PYTEST ...]
+
+Compiles the kernel with both into a copy of the checkout, and runs there what is asked for, or
+tests/test_kernel.py and tests/test_pace.py. Needs gcc or clang as `cc`, Cython, setuptools and
+hatchling. Ends with pytest's exit code; a finding aborts the run and is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+CHECKOUT = Path(__file__).parents[2]
+COPIED = ("tokpar", "tests", "docs", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
+FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
+COMPILE = "import pathlib, hatch_build; print(hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
+# the allocator of the sanitizer does not survive a fork while another thread allocates
+FORKS = "tests/test_kernel.py::test_a_child_has_the_ids_while_a_thread_of_its_parent_learns"
+TESTS = ("tests/test_kernel.py", "tests/test_pace.py", "--deselect", FORKS)
+RUN = ("-q", "-n", "0", "-p", "no:cacheprovider")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if argv is None else argv)
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "checkout")
+        _copied(copy)
+        library = compiled(copy)
+        print(f"compiled with {FLAGS}: {library.name}", flush=True)
+        # what Python itself leaks at its end is no finding; what is undefined ends the run
+        settings = {
+            "LD_PRELOAD": runtime("libasan.so"),
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+            "PYTHONPATH": str(copy),
+            "PYTHONMALLOC": "malloc",
+            "TOKPAR_KERNEL": "compiled",
+        }
+        command = [sys.executable, "-m", "pytest", *RUN, *(given or TESTS)]
+        return subprocess.run(command, cwd=copy, env=os.environ | settings).returncode
+
+
+def _copied(target: Path) -> None:
+    target.mkdir()
+    built = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    for name in COPIED:
+        source = CHECKOUT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=built)
+        else:
+            shutil.copy(source, target / name)
+
+
+def compiled(copy: Path) -> Path:
+    """The library, in its place in the copy. Raises SystemExit if it has no sanitizer in it."""
+    flags = {"CFLAGS": FLAGS, "LDFLAGS": "-fsanitize=address,undefined"}
+    command = [sys.executable, "-c", COMPILE]
+    made = subprocess.run(
+        command, cwd=copy, env=os.environ | flags, stdout=subprocess.PIPE, text=True
+    )
+    if made.returncode:
+        raise SystemExit("the kernel does not compile with the sanitizers, see above")
+    library = Path(made.stdout.strip().splitlines()[-1])
+    inside = library.read_bytes()
+    if b"__asan_report" not in inside or b"__ubsan_handle" not in inside:
+        raise SystemExit(f"{library.name} was compiled without the sanitizers: is `cc` gcc?")
+    return library
+
+
+def runtime(name: str) -> str:
+    """Where the compiler has a library of its own. Raises SystemExit."""
+    found = subprocess.run(["cc", f"-print-file-name={name}"], stdout=subprocess.PIPE, text=True)
+    path = found.stdout.strip()
+    if not Path(path).is_file():
+        raise SystemExit(f"the compiler has no {name}: install its sanitizers")
+    return path
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
