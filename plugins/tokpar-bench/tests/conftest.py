@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer
 
 import tokpar
 from tokpar.cli import main
+
+# a busy machine is no finding
+settings.register_profile("any machine", deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("any machine")
 
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 
