@@ -108,6 +108,7 @@ def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
 def together(pieces: Sequence[IdArray]) -> IdArray:
     """`concatenate_ids`; no id is copied where each piece stands in memory behind the one before,
     in the same array."""
+    pieces = [piece for piece in pieces if len(piece)]
     if len(pieces) < 2 or not _in_a_row(pieces):
         return concatenate_ids(pieces)
     base, size = pieces[0].base, sum(map(len, pieces))
@@ -126,7 +127,7 @@ def _in_a_row(pieces: Sequence[IdArray]) -> bool:
     end = _address(pieces[0])
     for piece in pieces:
         same = piece.base is base and piece.flags.c_contiguous and piece.dtype == np.uint32
-        if not same or (len(piece) and _address(piece) != end):
+        if not same or _address(piece) != end:
             return False
         end += piece.nbytes
     return True
