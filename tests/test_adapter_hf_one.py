@@ -314,6 +314,22 @@ def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:
     assert list(encoding) == ids(own("default"), text)
 
 
+@pytest.mark.parametrize("name", ["default", "deepseek_part"])
+@pytest.mark.parametrize(("short", "executor"), [(40, "threads"), (400, "native")])
+def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
+    name: str, short: int, executor: str
+) -> None:
+    """Its own batch call does not divide a text; of short ones it makes rows sooner."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    long = text * (1 + 200_000 // len(text))
+    rows = [*([text[:1000]] * (short // 2)), long, "", *([text[:1000]] * (short // 2))]
+    with tokpar.Encoder(own(name), workers=2) as encoder:
+        batch = encoder.encode_batch(rows)
+    assert batch.report.executor == executor
+    assert batch[short // 2].report.chunks > 2
+    assert [encoding.ids.tolist() for encoding in batch] == [ids(own(name), row) for row in rows]
+
+
 def test_a_view_of_transformers_is_refused() -> None:
     with pytest.raises(OptionError, match=r"below 1\.0"):
         tokpar.Encoder(own("default")).as_hf()

@@ -23,6 +23,7 @@ from tokpar.executors.native import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import together
 from tokpar.results import Results
 from tokpar.types import Rows
 
@@ -85,19 +86,51 @@ def test_a_batch_of_long_and_short_texts(name: str) -> None:
     assert found[2].report.chunks > 1
 
 
-def test_the_chunks_of_the_longest_text_go_first_and_all_in_one_row() -> None:
+def test_chunks_stand_in_the_place_of_their_text_and_all_in_one_row() -> None:
     executor = Records()
     adapter = tokpar.load()
     with tokpar.Encoder(adapter, executor=executor, chunk_chars=2000) as encoder:
         found = encoder.encode_batch(ROWS)
     (row,) = executor.rows
-    cut = [text for text in ROWS if len(text) > 2000]
-    assert "".join(row) == "".join(sorted(cut, key=len, reverse=True)) + "".join(
-        text for text in ROWS if text not in cut
-    )
+    assert len(row) > len(ROWS)
+    assert "".join(row) == "".join(ROWS)
     assert [encoding.ids.tolist() for encoding in found] == [
         adapter.encode(text).tolist() for text in ROWS
     ]
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_ids_of_chunks_are_copied_once(executor: str) -> None:
+    """What an executor gave is what a text has, where the pieces were all kept."""
+    adapter = tokpar.load()
+    rows = ["a", WORDS * 300, "", WORDS * 200, WORDS * 100]
+    with tokpar.Encoder(adapter, executor=executor, chunk_chars=1000) as encoder:
+        found = encoder.encode_batch(rows)
+    cut = [encoding.ids for encoding in found if encoding.report.chunks > 1]
+    assert len(cut) == 3
+    assert all(np.shares_memory(ids, found.ids) for ids in cut)
+    assert [encoding.ids.tolist() for encoding in found] == [
+        adapter.encode(text).tolist() for text in rows
+    ]
+
+
+@given(st.data())
+def test_arrays_in_a_row_are_one_without_copying(data: st.DataObject) -> None:
+    whole = np.arange(20, dtype=np.uint32)
+    start = data.draw(st.integers(0, 20))
+    edges = sorted(data.draw(st.lists(st.integers(start, 20), min_size=2)))
+    pieces = [whole[a:b] for a, b in pairwise(edges)]
+    found = together(pieces)
+    assert found.tolist() == np.concatenate(pieces).tolist()
+    assert np.shares_memory(found, whole) == (edges[0] < edges[-1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from((1, 2, -1)))))
+def test_any_other_arrays_are_concatenated(parts: list[tuple[int, int, int]]) -> None:
+    whole = np.arange(9, dtype=np.uint32)
+    pieces = [whole[first:stop:step] for first, stop, step in parts]
+    pieces += [np.arange(3, dtype=np.uint32)] * (len(parts) % 2)
+    assert together(pieces).tolist() == [each for piece in pieces for each in piece.tolist()]
 
 
 def test_the_error_is_that_of_the_first_text_which_cannot_be_encoded() -> None:

@@ -391,6 +391,63 @@ def test_work_not_begun_when_an_error_shows_is_never_begun() -> None:
     assert len(begun) < 100
 
 
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_shared_work_is_done_once_and_its_results_are_in_order(workers: int) -> None:
+    begun: list[int] = []
+
+    def job(number: int) -> int:
+        begun.append(number)
+        return number * 2
+
+    with Pooled(workers) as pool:
+        assert pool.share(job, []) == []
+        assert pool.share(job, range(300)) == list(range(0, 600, 2))
+    assert sorted(begun) == list(range(300))
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError, Panic])
+def test_the_first_error_of_shared_work_is_raised_and_nothing_begins_after_it(
+    error: type[BaseException],
+) -> None:
+    begun: list[int] = []
+    late = threading.Event()
+
+    def job(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            assert late.wait(60)
+            raise error("first")
+        if number == 1:
+            late.set()
+            raise error("second")
+
+    with Pooled(2) as pool:
+        with pytest.raises(error, match="first"):
+            pool.share(job, range(100))
+        assert len(begun) < 100
+        assert pool.share(abs, [1, -2]) == [1, 2]
+
+
+def test_shared_work_ends_when_whoever_waits_is_interrupted() -> None:
+    begun: list[int] = []
+
+    def job(number: int) -> None:
+        begun.append(number)
+        time.sleep(0.02)
+
+    class Interrupted(Pooled):
+        def run(self, job: Callable[[Any], Any], work: Any) -> list[Any]:
+            self._submitted(job, 0)
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+
+    pool = Interrupted(2)
+    with pytest.raises(KeyboardInterrupt):
+        pool.share(job, range(100))
+    pool.close()
+    assert len(begun) < 100
+
+
 class ClosedMeanwhile(Pooled):
     """Somebody closes it each time that a pool is about to be used."""
 

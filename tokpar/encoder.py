@@ -95,13 +95,14 @@ class Encoder:
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        executor = self._executor_for(tokenizer, int(lengths.sum()), len(texts))
-        method = Method(self._splitter, executor, self._merger, self._strategy)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(tokenizer, smallest)
-        long = np.flatnonzero(lengths >= smallest).tolist()
-        return pipeline.encode_batch(texts, tokenizer, method, long=long, finish=finish)
+        long = np.flatnonzero(lengths >= smallest)
+        sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
+        executor = self._executor_for(tokenizer, *sizes)
+        method = Method(self._splitter, executor, self._merger, self._strategy)
+        return pipeline.encode_batch(texts, tokenizer, method, long=long.tolist(), finish=finish)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
@@ -174,12 +175,12 @@ class Encoder:
     def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
         return self._encode_batch([text], tokenizer, finish)[0]
 
-    def _executor_for(self, tokenizer: TokenizerAdapter, length: int, texts: int) -> Executor:
+    def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
         name = self._executor
         if not isinstance(name, str):
             return name
         if name == "auto":
-            name = fitting_executor(tokenizer, length, self._workers, texts)
+            name = fitting_executor(tokenizer, length, self._workers, long)
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)

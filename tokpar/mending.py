@@ -25,7 +25,7 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import NO_INTS, IntArray, concatenate_ids, offsets_of, spaces_behind_text
+from tokpar.kernels import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
 from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import (
     Chunk,
@@ -201,7 +201,7 @@ class Work:
         first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
         last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
         kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
-        ids = concatenate_ids([piece.ids[start:stop] for piece, start, stop in kept])
+        ids = together([piece.ids[start:stop] for piece, start, stop in kept])
         before = offsets_of(last - first)
         placed_seams = (
             replace(join.seam, token=token)

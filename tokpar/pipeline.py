@@ -2,18 +2,19 @@
 
 Works on plain objects; nothing here knows about plugins, names or defaults."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import TOO_SHORT, Divided, Results, in_one_call, serial_report
-from tokpar.types import Report, Rows, Split, tiles
+from tokpar.types import Chunk, Report, Rows, Seam, Split, tiles
 
 
 @dataclass
@@ -59,17 +60,17 @@ def encode_batch(
         job.rows[0] = joined
         return _finished(job, Rows.of([joined.ids]), finish)
     try:
-        plain = _encoded(job)
+        parts = _encoded(job)
         for row in job.works:
             job.rows[row] = _by_itself(job, row)
     except WorkerError:
         raise
     except EngineError:  # encoding them one by one tells which one it is, and where
-        plain, job.divided = Rows.of([]), None
+        parts, job.divided = [Rows.of([])] * (len(texts) + 1), None
         _split(job, may_cut)  # works that are as if nothing had been tried
         for row in range(len(texts)):
             job.rows[row] = _by_itself(job, row)
-    return _finished(job, _in_order(job, plain), finish)
+    return _finished(job, _in_order(job, parts), finish)
 
 
 def _split(job: Job, long: Sequence[int]) -> None:
@@ -93,41 +94,67 @@ def _split(job: Job, long: Sequence[int]) -> None:
         job.clock.lap("split")
 
 
-def _encoded(job: Job) -> Rows:
-    """One call of the executor for all chunks, the longest text's first, and for all texts that are
-    not cut, whose rows this returns. Where pieces need spans, works encode their own chunks."""
-    works = sorted(job.works.values(), key=lambda work: -len(work.text))
-    opened = []
-    if works and not job.method.spans(job.tokenizer):
-        opened = [(work, work.open_chunks(work.split.chunks)) for work in works]
-    slices: Sequence[str]
-    slices = [work.text[chunk.start : chunk.stop] for work, own in opened for chunk in own]
-    cut = [chunk.divisible for _, own in opened for chunk in own]
-    plain, short = job.texts, np.ones(len(job.texts), dtype=np.bool_)
-    short[list(job.splits)] = False
-    if works:
-        plain = [text for row, text in enumerate(job.texts) if row not in job.works]
-        short = np.delete(short, list(job.works))
-    may, licence = np.zeros(len(plain), dtype=np.bool_), None
-    if job.method.divides_rows and short.any():
-        from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
-
-        allowed, licence = divisible_rows(plain, job.tokenizer)
-        may = short & allowed
-    slices = [*slices, *plain] if slices else plain  # not copied: many small texts are a long list
-    divisible = np.concatenate([np.array(cut, dtype=np.bool_), may])
+def _encoded(job: Job) -> list[Rows]:
+    """One call of the executor for all chunks and all texts that are not cut, in the order of the
+    texts; the rows of the latter before, between and behind those that are cut. Where pieces need
+    spans, works encode their own chunks."""
+    opened: dict[int, list[Chunk]] = {row: [] for row in sorted(job.works)}
+    if job.works and not job.method.spans(job.tokenizer):
+        opened = {row: job.works[row].open_chunks(job.works[row].split.chunks) for row in opened}
+    may, licence = _divisible(job)
+    slices, divisible = job.texts, may  # not copied: many small texts are a long list
+    if opened:
+        slices, divisible = _with_chunks(job, opened, may)
     rows, divided = run(job.method.executor, slices, divisible, job.tokenizer)
+    parts, flags = [], np.zeros(len(job.texts), dtype=np.bool_)
+    first = done = 0
+    for row, own in opened.items():
+        stop = first + row - done
+        parts.append(rows.part(first, stop))
+        flags[done:row] = divided[first:stop]
+        first, done = stop + len(own), row + 1
+        job.works[row].take(own, rows.part(stop, first), divided[stop:first])
+    parts.append(rows.part(first, len(rows)))
+    flags[done:] = divided[first:]
     if licence is not None:
-        flags = np.zeros(len(job.texts), dtype=np.bool_)
-        flags[np.delete(np.arange(len(job.texts)), list(job.works))] = divided[len(cut) :]
         job.divided = Divided(licence, flags, seams_of_whole)
-    first = 0
-    for work, own in opened:
-        stop = first + len(own)
-        work.take(own, rows.part(first, stop), divided[first:stop])
-        first = stop
     job.clock.lap("tokenize")
-    return rows.part(first, len(rows))
+    return parts
+
+
+def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
+    """Which texts may be divided as they are, of those that the splitter was not asked about, and
+    what licenses that."""
+    short = np.ones(len(job.texts), dtype=np.bool_)
+    short[list(job.splits)] = False
+    if not job.method.divides_rows or not short.any():
+        return np.zeros_like(short), None
+    from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
+
+    plain = [text for row, text in enumerate(job.texts) if row not in job.works]
+    uncut = np.ones_like(short)
+    uncut[list(job.works)] = False
+    allowed, licence = divisible_rows(plain if job.works else job.texts, job.tokenizer)
+    short[uncut] &= allowed
+    return short, licence
+
+
+def _with_chunks(
+    job: Job, opened: Mapping[int, Sequence[Chunk]], may: NDArray[np.bool_]
+) -> tuple[list[str], NDArray[np.bool_]]:
+    """The texts, chunks in the place of those that are cut, and which of these and those may be
+    divided."""
+    slices: list[str] = []
+    flags: list[NDArray[np.bool_]] = []
+    done = 0
+    for row, own in opened.items():
+        text = job.texts[row]
+        slices += job.texts[done:row]
+        slices += [text[chunk.start : chunk.stop] for chunk in own]
+        flags += [may[done:row], np.array([chunk.divisible for chunk in own], dtype=np.bool_)]
+        done = row + 1
+    slices += job.texts[done:]
+    return slices, np.concatenate([*flags, may[done:]])
 
 
 def _by_itself(job: Job, row: int) -> Encoding:
@@ -172,16 +199,12 @@ def _number(error: Exception, row: int, texts: Sequence[str]) -> None:
         error.row = row
 
 
-def _in_order(job: Job, plain: Rows) -> Rows:
-    """The ids of all texts before finishing: those in `job.rows`, and `plain` for the others."""
-    if not job.rows:
-        return plain
-    parts = []
-    done = 0
-    for before, row in enumerate(sorted(job.rows)):
-        parts += [plain.part(done, row - before), Rows.of([job.rows[row].ids])]
-        done = row - before
-    return Rows.joined([*parts, plain.part(done, len(plain))])
+def _in_order(job: Job, parts: Sequence[Rows]) -> Rows:
+    """The ids of all texts before finishing: those in `job.rows`, and `parts` between them."""
+    rows = [parts[0]]
+    for row, part in zip(sorted(job.rows), parts[1:], strict=True):
+        rows += [Rows.of([job.rows[row].ids]), part]
+    return Rows.joined(rows)
 
 
 def _finished(job: Job, own: Rows, finish: bool) -> Batch:

@@ -22,7 +22,7 @@ class Fit:
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
-FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=262144, parts=16)
+FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
 PROCESSES = Fit(
     "processes", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8
@@ -45,11 +45,15 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
 
 
-def fitting_executor(tokenizer: TokenizerAdapter, length: int, workers: int, texts: int = 1) -> str:
-    """The executor that `auto` takes for so many texts, of `length` code points together."""
+def fitting_executor(
+    tokenizer: TokenizerAdapter, length: int, workers: int, long: int | None = None
+) -> str:
+    """The executor that `auto` takes for texts of `length` code points together, `long` of them in
+    texts that may be cut (None: all)."""
     fit = fit_for(tokenizer)
-    if fit is FLAT and texts == 1 and facts_of(tokenizer).releases_gil:
-        return THREADS.executor  # a call for each large chunk is a little faster than one for all
+    mostly_long = long is None or 2 * long >= length
+    if fit is FLAT and mostly_long and facts_of(tokenizer).releases_gil:
+        return THREADS.executor  # a call for each chunk is faster than one for all
     if fit is PROCESSES and length < fit.smallest_split:
         return SERIAL.executor
     return fit.executor

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of
+from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
 
 _Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
@@ -183,7 +183,7 @@ class Rows:
         lengths = [np.diff(part.offsets) for part in parts]
         spans = [part.spans for part in parts if part.spans is not None]
         return cls(
-            concatenate_ids([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
+            together([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts]),
             offsets_of(np.concatenate(lengths) if lengths else ()),
             np.concatenate(spans) if spans else None,
         )
