@@ -17,7 +17,7 @@ import sys
 import typing
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -150,6 +150,20 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     failure_of = checks.failure_of
     monkeypatch.setattr(checks, "failure_of", lambda check, texts: failure_of(check, texts[::12]))
+
+
+@pytest.fixture
+def thirds_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In quick each check of the conformance kit looks at every third text, the next check at the
+    texts beside those."""
+    if not is_quick():
+        return
+    from tokpar.testing import checks
+
+    failure_of, turn = checks.failure_of, cycle(range(3))
+    monkeypatch.setattr(
+        checks, "failure_of", lambda check, texts: failure_of(check, texts[next(turn) :: 3])
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import tokpar
 from tests.tokenizers_drawn import named_tokenizers, plain_copy
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.interfaces import TokenizerAdapter, facts_of
+from tokpar.types import Seam
 
 
 @functools.cache
@@ -81,13 +82,21 @@ def assert_adapter_lossless(
     adapter: TokenizerAdapter, expected: list[int], text: str, sizes: tuple[int, ...]
 ) -> None:
     """The same of an adapter, given the ids that its serial call should make."""
+    checked, mended = set[tuple[Seam, ...]](), dict[str, bool]()
     for strategy, options in different(sizes, len(text)):
+        plan = str({**options, "on_failure": None})
+        if options.get("on_failure") == "restart" and not mended[plan]:
+            continue  # nothing failed, so it would be the same again
         with tokpar.Encoder(adapter, strategy=strategy, executor="serial", **options) as encoder:
             encoding = encoder.encode(text)
         assert encoding.ids.tolist() == expected, (strategy, options, text)
         assert encoding.lossless
-        report = tokpar.check(encoding, text, adapter)
-        assert report.ok, (report.findings, strategy, options, text)
+        mended[plan] = encoding.report.repairs > 0 or encoding.report.retries > 0
+        seams = tuple(encoding.seams)
+        if seams not in checked:
+            checked.add(seams)
+            report = tokpar.check(encoding, text, adapter)
+            assert report.ok, (report.findings, strategy, options, text)
 
 
 def plain_settings(tokenizer: Any) -> dict[str, Any]:

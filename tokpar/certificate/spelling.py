@@ -17,6 +17,8 @@ _WORD = 8
 _BLOCK = 1 << 15
 """Ids that are looked at together: the columns of so many stay in the processor's cache."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
+_SPARSE = 4
+"""Few ids, compared with the highest of them, are numbered anew: tables are short then."""
 _NO_BYTE = 0xFF  # of no UTF-8
 _MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still small
 
@@ -31,12 +33,15 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
     most = int(ids.max())
     if most >= _MOST_IDS or not (edges[1:] > edges[:-1]).all():
         return False
-    where = np.full(most + 1, -1, dtype=np.int64)
+    numbers = ids
+    if most > _SPARSE * len(ids):
+        numbers = np.unique(ids, return_inverse=True)[1].astype(np.uint32)
+    where = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
     for first in range(0, len(ids), _BLOCK):
-        block = ids[first : first + _BLOCK]
+        block = numbers[first : first + _BLOCK]
         where[block] = np.arange(first, first + len(block))
     examples = where[where >= 0]
-    if not _alike(ids, edges, examples, codes):
+    if not _alike(numbers, edges, examples, codes):
         return False
     return _Examples(ids, edges, codes, tokenizer).decode(examples)
 

@@ -42,6 +42,8 @@ _FEW, _MOST = 1 << 6, 1 << 12
 
 Anchored = tuple[int, int]
 """Where what is known of the text before a place is read from, and the left set there."""
+Candidate = tuple[int, Anchored | None]
+"""A place that may be a seam, and the anchor before it that may tell."""
 Stretch = tuple[int, SymbolArray, SymbolArray]
 """Where it begins in the text, its symbols, and what the pairs of them tell."""
 
@@ -86,6 +88,8 @@ class WindowSeams:
         known = None
         if after is not None and after.theorem == "44":
             known = int(dict(after.witness)["anchor"])
+        if stop - start <= _FEW and not self.facts.normalizers:
+            return self._first(text, self._near_candidates(text, start, stop, known))
         for p in self._next_pairs(text, start, min(start + _FEW, stop)):
             seam = self.at(text, p)
             if seam is not None:
@@ -93,12 +97,15 @@ class WindowSeams:
         size = 4 * _FEW
         while start < stop:
             end, size = min(start + size, stop), min(4 * size, _MOST)
-            for p, anchored in self._candidates(text, start, end, known):
-                seam = self.at(text, p, anchored=anchored)
-                if seam is not None:
-                    return seam
+            seam = self._first(text, self._candidates(text, start, end, known))
+            if seam is not None:
+                return seam
             start = end
         return None
+
+    def _first(self, text: str, candidates: Iterator[Candidate]) -> Seam | None:
+        seams = (self.at(text, p, anchored=anchored) for p, anchored in candidates)
+        return next((seam for seam in seams if seam is not None), None)
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
         """The first seam in [start, stop), code points, that two characters license."""
@@ -122,9 +129,36 @@ class WindowSeams:
             if pairs[left + 256 * right] == SURE:
                 yield p
 
+    def _near_candidates(
+        self, text: str, start: int, stop: int, known: int | None
+    ) -> Iterator[Candidate]:
+        """The same as `_candidates` without normalizers; for a few places it is quicker."""
+        first = max(0, start - LEFT)
+        symbols = self.finder.few_symbols(text[first : stop + self.ahead])
+        pairs, rows = self.finder.pair_bytes, self.finder.left_rows
+        sides = pairwise(symbols[start - 1 - first : stop - first])
+        told = [pairs[left + 256 * right] for left, right in sides]
+        yield from ((p, None) for p, status in enumerate(told, start) if status == SURE)
+        places = [p for p, status in enumerate(told, start) if status == OPEN]
+        behind = {p: symbols[p - first : p - first + self.ahead] for p in places}
+        for p in places:
+            held = EVERYWHERE
+            for c in symbols[max(0, p - LEFT - first) : p - first]:
+                held = rows[held][c]
+            if self.finder.needed(held, behind[p]):
+                yield p, None
+        anchored = self._anchored_from(text, start, known) if places else None
+        if anchored is None:
+            return
+        place, held = anchored
+        for p in range(start, places[-1] + 1):
+            if p in behind and self.finder.needed(held, behind[p]):
+                yield p, (place, held)
+            held = rows[held][symbols[p - first]]
+
     def _candidates(
         self, text: str, start: int, stop: int, known: int | None
-    ) -> Iterator[tuple[int, Anchored | None]]:
+    ) -> Iterator[Candidate]:
         """Places that a pair of characters certifies, then wider windows, then an anchor, added
         tokens apart; `known`: an anchor, if there is none nearer."""
         stretches = list(self._stretches(text, start, stop))
