@@ -55,7 +55,7 @@ def __getattr__(name: str) -> object:
         try:
             from tokpar_train.trainer import train
         except ModuleNotFoundError as error:
-            if error.name != "tokpar_train":
+            if not (error.name or "").startswith("tokpar_train"):
                 raise
             message = "tokpar.train needs the package tokpar-train: pip install tokpar-train"
             raise ImportError(message) from error

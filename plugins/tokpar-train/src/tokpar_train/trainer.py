@@ -198,10 +198,9 @@ def covers(pattern: str) -> bool:
 
 
 def _named_patterns() -> dict[str, str]:
-    from tokpar.facts import families as known
+    from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 
-    regexes = (known.CL100K, known.GPT2, known.QWEN2, known.O200K, known.TEKKEN)
-    return dict(zip(PATTERNS, regexes, strict=True))
+    return dict(zip(PATTERNS, (CL100K, GPT2, QWEN2, O200K, TEKKEN), strict=True))
 
 
 def _check(
