@@ -6,7 +6,7 @@ import io
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -88,7 +88,13 @@ def corpus() -> Callable[..., list[str]]:
         files = sorted(directory("TOKPAR_CORPORA").glob("*.jsonl"))
         if not files:
             pytest.skip("TOKPAR_CORPORA holds no *.jsonl")
-        rows = (islice(path.open(encoding="utf-8"), limit) for path in files)
-        return [json.loads(line)["text"] for lines in rows for line in lines]
+        return [text for path in files for text in islice(rows(path), limit)]
 
     return read
+
+
+def rows(path: Path) -> Iterator[str]:
+    """The texts of a *.jsonl file, in order."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)["text"]
