@@ -26,6 +26,7 @@ from tokpar import agreement, errors, explain, hooks, interfaces, plugin, pure, 
 
 ROOT = Path(__file__).parent.parent
 API = ROOT / "docs" / "api"
+SOURCES_OF_PACKAGES = (ROOT, ROOT / "plugins" / "tokpar-train" / "src")
 DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n)*)", re.MULTILINE)
 ALIASES = {
     "tokpar.hooks.hookimpl",
@@ -50,11 +51,12 @@ class Definition:
 
 @cache
 def parsed(module: str) -> ast.Module | None:
-    """The source of a module or package of tokpar, or None if there is none of that name."""
-    path = ROOT.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return ast.parse(file.read_text(encoding="utf-8"))
+    """The source of a module or package, or None if there is none of that name."""
+    for source in SOURCES_OF_PACKAGES:
+        path = source.joinpath(*module.split("."))
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return ast.parse(file.read_text(encoding="utf-8"))
     return None
 
 
@@ -139,6 +141,7 @@ def public() -> Iterator[str]:
         yield f"tokpar.hooks.{hook}"
         yield f"tokpar.hooks.{record.__name__}"
     yield from ("tokpar.registry.StrategyRecord", "tokpar.registry.PluginRecord")
+    yield "tokpar.train"
     yield from ("tokpar.views.hf.HfView", "tokpar.views.tiktoken.TiktokenView")
     yield from ALIASES
 
@@ -156,7 +159,8 @@ def test_every_class_and_reader_of_the_pure_tokenizers_is_in_the_api_reference()
 def imported(source: str) -> Iterator[str]:
     """What an example imports of tokpar: "from tokpar.types import Chunk" -> tokpar.types.Chunk."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tokpar":
+        package = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.ImportFrom) and package in ("tokpar", "tokpar_train"):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 

@@ -591,12 +591,15 @@ def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> 
     assert run("encoed").error.startswith("unknown command 'encoed'; known: check, conform, count")
 
 
-@pytest.mark.parametrize("command", ["bench", "tokentree"])
-def test_the_laboratory_says_what_to_install(
-    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [("bench", "tokpar-bench"), ("tokentree", "tokpar-bench"), ("train", "tokpar-train")],
+)
+def test_a_command_of_another_package_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str
 ) -> None:
     monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
-    assert run(command, "a.txt", "--out", "x").error.endswith("pip install tokpar-bench")
+    assert run(command, "a.txt", "--out", "x").error.endswith(f"pip install {package}")
 
 
 def test_help_and_version_end_well(run: Run) -> None:

@@ -8,14 +8,18 @@ import itertools
 import json
 import math
 import os
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tokpar
+import tokpar.registry as registry_module
 from tests.conftest import below_one
 from tests.recipes import train_default
+from tokpar.cli import main
+from tokpar.registry import Registry
 
 DATA = Path(tokpar.__file__).parent / "data"
 FILE = DATA / "default.json"
@@ -162,12 +166,33 @@ def test_another_archive_is_refused_with_both_hashes(tmp_path: Path) -> None:
     assert hashlib.sha256(b"something else").hexdigest() in str(caught.value)
 
 
-@pytest.mark.skipif(
+needs_sdist = pytest.mark.skipif(
     SDIST_VARIABLE not in os.environ,
     reason=f"set {SDIST_VARIABLE} to the file {train_default.SDIST_NAME} to rebuild",
 )
+
+
+@needs_sdist
 @pytest.mark.parametrize("trainer", ["train", "train_with_huggingface"])
 def test_the_recipe_rebuilds_the_same_bytes(trainer: str) -> None:
     below_one()
     texts = train_default.training_texts(Path(os.environ[SDIST_VARIABLE]))
     assert getattr(train_default, trainer)(texts) == FILE.read_bytes()
+
+
+@needs_sdist
+def test_the_command_rebuilds_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = [EntryPoint("train", "tokpar_train", "tokpar")]
+    monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
+    monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
+    end = train_default.END_OF_TEXT
+    texts = train_default.training_texts(Path(os.environ[SDIST_VARIABLE]))
+    corpus, out = tmp_path / "corpus.txt", tmp_path / "default.json"
+    corpus.write_bytes(end.join(texts).encode())
+    options = ["--vocab-size", train_default.VOCAB_SIZE, "--special", end, "--min-frequency", 2]
+    options += ["--max-token-length", train_default.MAX_TOKEN_LENGTH]
+    assert main(["train", *map(str, [corpus, *options, "-o", out])]) == 0
+    assert json.loads(out.read_bytes()) == data()
+    assert out.read_bytes() == FILE.read_bytes()

@@ -33,6 +33,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
+COMMANDS = {"bench.md": "bench", "train.md": "train"}
+"""Pages on commands that are packages of their own."""
 INNER = {
     "incremental_dictionary",
     "incremental_search",
@@ -94,8 +96,11 @@ def test_the_examples_of_a_page_run_in_order(
     if page.name == "conformance.md":  # of parts that test_conformance.py looks at
         request.getfixturevalue("few_texts")
     # a page may register plugins, and those that are installed here may have the same names
-    monkeypatch.syspath_prepend(ROOT / "plugins" / "tokpar-bench" / "src")
-    installed = [EntryPoint("bench", "tokpar_bench", "tokpar")] if page.name == "bench.md" else []
+    installed = []
+    if page.name in COMMANDS:
+        name = COMMANDS[page.name]
+        monkeypatch.syspath_prepend(ROOT / "plugins" / f"tokpar-{name}" / "src")
+        installed = [EntryPoint(name, f"tokpar_{name}", "tokpar")]
     monkeypatch.setattr(registry_module, "_registry", [Registry.load(installed)])
     monkeypatch.delenv("TOKPAR_PLUGINS", raising=False)
     for name in ("README.md", "LICENSE"):

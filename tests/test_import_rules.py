@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"pure", "facts", "cuts", "certificate", "kernel"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"mending", "results"}),
-    frozenset({"pipeline", "streaming", "training", "views"}),
+    frozenset({"pipeline", "streaming", "views"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),
     frozenset({"encoder"}),
@@ -277,6 +277,21 @@ def test_tokpar_plugin_gives_what_it_lists_and_no_more() -> None:
     assert plugin.__all__ == by_kind
     with pytest.raises(AttributeError, match="no attribute 'engines'"):
         plugin.engines  # noqa: B018
+
+
+def test_the_trainer_is_imported_when_it_is_asked_for() -> None:
+    loaded = run("import sys, tokpar; print(*sys.modules)").split()
+    assert not [name for name in loaded if name.startswith("tokpar_train")]
+    without = "import sys; sys.modules['tokpar_train'] = None\n"
+    asked = """
+from tokpar import *
+try:
+    from tokpar import train
+except ImportError as error:
+    print(error)
+"""
+    said = "tokpar.train needs the package tokpar-train: pip install tokpar-train\n"
+    assert run(without + asked) == said
 
 
 @needs_package

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import tokpar
 from tests.test_adapter_engine import ENGINE
 from tokpar.adapters.engine import load_engine
-from tokpar.cli import main
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -52,16 +51,6 @@ def test_no_ranks_are_written_for_such_special_tokens(tmp_path: Path) -> None:
     ids = {token.content: token.id for token in trained.added}
     for engine in ("huggingface", "pure"):
         assert tokpar.load(tmp_path / "mine.json", engine=engine).encode("<a>b") == [ids["<a>b"]]
-
-
-def test_the_command_refuses_before_it_trains(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    corpus, out = tmp_path / "corpus.txt", tmp_path / "mine.tiktoken"
-    corpus.write_text("a b " * 9, encoding="utf-8")
-    arguments = ["train", str(corpus), "--vocab-size", "260", "--out", str(out)]
-    assert main([*arguments, "--special", "<a>", "--special", "<a>b"]) != 0
-    assert "begins with '<a>'" in capsys.readouterr().err
 
 
 @given(specials=st.sets(st.text("<a>", min_size=1, max_size=3), min_size=1, max_size=5))

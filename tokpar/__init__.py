@@ -19,7 +19,7 @@ from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
 if typing.TYPE_CHECKING:
-    from tokpar.training import train
+    from tokpar_train.trainer import train as train
 
 __version__ = "0.1.0"
 
@@ -46,15 +46,19 @@ __all__ = [
     "plugins",
     "strategies",
     "stream",
-    "train",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """The trainer, which few need, is imported when it is asked for."""
+    """The trainer is a package of its own, imported when it is asked for."""
     if name == "train":
-        from tokpar.training import train
-
+        try:
+            from tokpar_train.trainer import train
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("tokpar_train"):
+                raise
+            message = "tokpar.train needs the package tokpar-train: pip install tokpar-train"
+            raise ImportError(message) from error
         return train
     raise AttributeError(f"module 'tokpar' has no attribute {name!r}")
 

@@ -35,7 +35,7 @@ from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
     *("check", "conform", "count", "decode", "encode", "explain", "plan", "plugins"),
-    *("strategies", "stream", "train"),
+    *("strategies", "stream"),
 )
 # that of Hugging Face's asks which tokenizers is installed
 ADAPTERS = {"huggingface": "hf_lines"} | {

@@ -1,5 +1,6 @@
 """Time of training: `tokpar.train`, a plain scanning trainer and Hugging Face's, in one run.
 
+    pip install ./plugins/tokpar-train
     python -m tests.benchmarks.train --texts FILE.jsonl ... [--megabytes 50] [--vocab-size 10000]
 
 The text is built as for the other benchmarks and divided into documents by a special token. Each
@@ -22,12 +23,13 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from tokpar_train.merges import Ties
+
 import tokpar
 from tests.benchmarks.texts import long_text, read_texts, text_hash
 from tests.benchmarks.train_by_scanning import train_by_scanning
 from tests.recipes.train_default import END_OF_TEXT, PATTERN
 from tokpar.limits import worker_count
-from tokpar.training.merges import Ties
 
 MIN_FREQUENCY = 2
 DOCUMENT_PARAGRAPHS = 40

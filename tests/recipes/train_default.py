@@ -1,8 +1,9 @@
 """Train the bundled default tokenizer: python -m tests.recipes.train_default SDIST --out FILE.
 
 The text comes from one hash-pinned source distribution (Django, BSD-3-Clause). `training_texts`
-gives it in the order and form the trainer reads it. `train` is `tokpar.train`; `--check` holds it
-against Hugging Face's trainer, which made the file first.
+gives it in the order and form the trainer reads it. `train` is `tokpar.train`, of the
+package tokpar-train; `--check` holds it against Hugging Face's trainer, which
+made the file first.
 
 Rules of the trainer, frozen (they are those of `tokenizers.trainers.BpeTrainer`):
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from tokpar.hooks import Command
 
-ELSEWHERE = {"bench": "tokpar-bench", "tokentree": "tokpar-bench"}
+ELSEWHERE = {"bench": "tokpar-bench", "tokentree": "tokpar-bench", "train": "tokpar-train"}
 """Commands of this project that are installed with other packages."""
 OK, FAILED, USAGE = 0, 1, 2
 INTERRUPTED, PIPE_CLOSED = 130, 141

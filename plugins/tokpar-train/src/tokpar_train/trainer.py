@@ -17,9 +17,9 @@ from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.limits import worker_count
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, letters_of
-from tokpar.training.corpus import Boundaries, Job, jobs_of
-from tokpar.training.merges import TIES, Limits, Pair, Ties, learn_merges
 from tokpar.types import AddedToken
+from tokpar_train.corpus import Boundaries, Job, jobs_of
+from tokpar_train.merges import TIES, Limits, Pair, Ties, learn_merges
 
 FEW_JOBS = 4  # fewer are not worth starting processes
 IN_FLIGHT = 2  # jobs that each worker has, so that the next is there when one is done
@@ -152,7 +152,7 @@ def train(
     `corpus`: texts (str) and files (pathlib.Path), each pre-tokenized alone; one path is one file.
     Special tokens in it are left out and divide the text. Ids: special tokens, the 256 bytes in
     the order of their ByteLevel characters, then one per merge. `pattern`: a name of PATTERNS or a
-    regex. `ties`, `max_token_length`: see `tokpar.training.merges`. `progress` is told ("count",
+    regex. `ties`, `max_token_length`: see `tokpar_train.merges`. `progress` is told ("count",
     bytes) and ("merge", merges) as they are done. The result is the same for any `workers`.
     Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
     UTF-8, with the place; OSError."""
@@ -198,10 +198,9 @@ def covers(pattern: str) -> bool:
 
 
 def _named_patterns() -> dict[str, str]:
-    from tokpar.facts import families as known
+    from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
 
-    regexes = (known.CL100K, known.GPT2, known.QWEN2, known.O200K, known.TEKKEN)
-    return dict(zip(PATTERNS, regexes, strict=True))
+    return dict(zip(PATTERNS, (CL100K, GPT2, QWEN2, O200K, TEKKEN), strict=True))
 
 
 def _check(

@@ -24,8 +24,8 @@ OUT_KINDS = (".json", ".tiktoken")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    from tokpar.training.merges import TIES
-    from tokpar.training.trainer import END_OF_TEXT, PATTERNS
+    from tokpar_train.merges import TIES
+    from tokpar_train.trainer import END_OF_TEXT, PATTERNS
 
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text")
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     """What would otherwise be an error only after the training."""
     from tokpar.pure.vocabulary import require_none_begins_another
-    from tokpar.training.trainer import covers
+    from tokpar_train.trainer import covers
 
     if arguments.out.suffix not in OUT_KINDS:
         raise OptionError(f"--out: expected a name ending in {' or '.join(OUT_KINDS)}")
@@ -95,7 +95,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _special_tokens(arguments: argparse.Namespace) -> tuple[str, ...]:
-    from tokpar.training.trainer import END_OF_TEXT
+    from tokpar_train.trainer import END_OF_TEXT
 
     return () if arguments.no_special else tuple(arguments.special or (END_OF_TEXT,))
 
@@ -103,7 +103,7 @@ def _special_tokens(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _trained(arguments: argparse.Namespace, size: int) -> Vocabulary:
     """The vocabulary, while one bar moves for the bytes read and then one for the merges."""
     from tokpar.cli.progress import bar_of
-    from tokpar.training import train
+    from tokpar_train.trainer import train
 
     special_tokens = _special_tokens(arguments)
     merges = arguments.vocab_size - 256 - len(special_tokens)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,16 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import Run
 
 import tokpar
-from tests.recipes import train_default
-from tests.test_cli import Run, run  # noqa: F401  # a fixture
+from tokpar.facts.families import CL100K
 
-README = Path(__file__).parent.parent / "README.md"
-END = "<|endoftext|>"
+README = Path(__file__).parents[3] / "README.md"
 
 
-def test_a_trained_file_is_a_tokenizer_for_every_command(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_trained_file_is_a_tokenizer_for_every_command(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "t.json"
     trained = run("train", README, "--vocab-size", 400, "-o", out, "--progress")
     assert (trained.code, trained.out) == (0, "")
@@ -36,7 +34,7 @@ def test_a_trained_file_is_a_tokenizer_for_every_command(run: Run, tmp_path: Pat
     )
 
 
-def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "t.tiktoken"
     options = ("--special", "<x>", "--special", "<y>", "--json", "--workers", 1)
     said = run("train", README, "--vocab-size", 300, "-o", out, *options).json
@@ -47,7 +45,7 @@ def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:  # noqa: F81
         "merges": 42,
         "special_tokens": {"<x>": 0, "<y>": 1},
         "settings": {
-            "pat_str": train_default.PATTERN,
+            "pat_str": CL100K,
             "special_tokens": {"<x>": 0, "<y>": 1},
         },
         "bytes": README.stat().st_size,
@@ -56,7 +54,7 @@ def test_json_says_what_was_made(run: Run, tmp_path: Path) -> None:  # noqa: F81
     assert tokenizer.encode("<y>").tolist() == [1]
 
 
-def test_the_options_are_those_of_the_function(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_the_options_are_those_of_the_function(run: Run, tmp_path: Path) -> None:
     from tokpar.pure.save import compact_json
 
     out = tmp_path / "t.json"
@@ -78,7 +76,7 @@ def test_the_options_are_those_of_the_function(run: Run, tmp_path: Path) -> None
     assert max(map(len, vocabulary.tokens)) == 4
 
 
-def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("ab ab", encoding="utf-8")
     err = run("train", path, "--vocab-size", 300, "-o", tmp_path / "t.tiktoken").err
@@ -103,7 +101,7 @@ def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) ->
     ],
 )
 def test_what_cannot_be_done_is_an_error_and_writes_nothing(
-    run: Run,  # noqa: F811
+    run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     options: list[str],
@@ -118,6 +116,16 @@ def test_what_cannot_be_done_is_an_error_and_writes_nothing(
         "Is a d", "d"
     )
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_special_tokens_that_begin_one_another_are_refused_before_the_training(
+    run: Run, tmp_path: Path
+) -> None:
+    corpus, out = tmp_path / "corpus.txt", tmp_path / "mine.tiktoken"
+    corpus.write_text("a b " * 9, encoding="utf-8")
+    options = ["--vocab-size", 260, "--special", "<a>", "--special", "<a>b"]
+    assert "begins with '<a>'" in run("train", corpus, "-o", out, *options).error
+    assert not out.exists()
 
 
 # interrupts
@@ -139,7 +147,7 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file(
     corpus.write_bytes(b"".join(b"%d some words of this line\n" % n for n in range(1_000_000)) * 2)
     out = tmp_path / "out"
     out.mkdir()
-    command = [sys.executable, "-m", "tokpar", "train", str(corpus), "--vocab-size", "20000"]
+    command = [sys.executable, "-P", "-m", "tokpar", "train", str(corpus), "--vocab-size", "20000"]
     with subprocess.Popen(
         [*command, "-o", str(out / "t.json"), "--workers", "2"],
         stdout=subprocess.PIPE,
@@ -165,21 +173,3 @@ def awaited_children(process: subprocess.Popen[bytes], count: int) -> list[int]:
         assert process.poll() is None
         time.sleep(0.01)
     raise AssertionError(f"no {count} workers were started")
-
-
-# the bundled tokenizer
-
-
-@pytest.mark.skipif(
-    "TOKPAR_DJANGO_SDIST" not in os.environ, reason="TOKPAR_DJANGO_SDIST is not set"
-)
-def test_the_command_rebuilds_the_bundled_tokenizer(run: Run, tmp_path: Path) -> None:  # noqa: F811
-    texts = train_default.training_texts(Path(os.environ["TOKPAR_DJANGO_SDIST"]))
-    corpus, out = tmp_path / "corpus.txt", tmp_path / "default.json"
-    corpus.write_bytes(END.join(texts).encode())
-    options = ("--vocab-size", train_default.VOCAB_SIZE, "--special", END, "--min-frequency", 2)
-    options += ("--max-token-length", train_default.MAX_TOKEN_LENGTH)
-    assert run("train", corpus, *options, "-o", out).code == 0
-    bundled = Path(tokpar.__file__).parent / "data" / "default.json"
-    assert json.loads(out.read_bytes()) == json.loads(bundled.read_bytes())
-    assert out.read_bytes() == bundled.read_bytes()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import distributions
@@ -20,21 +21,20 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from profiles import cases, drawn
+from tokpar_train import corpus as corpus_module
+from tokpar_train import trainer
+from tokpar_train.corpus import Boundaries, FileSlice, Job, jobs_of
+from tokpar_train.merges import TIES, Limits, Ties, learn_merges
+from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
-from tests.conftest import cases, drawn
-from tests.recipes import train_default
 from tokpar.cuts.windows import pair_cuts
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.facts import families as known
 from tokpar.pure.save import compact_json, write_ranks, write_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet
-from tokpar.training import corpus as corpus_module
-from tokpar.training import trainer
-from tokpar.training.corpus import Boundaries, FileSlice, Job, jobs_of
-from tokpar.training.merges import TIES, Limits, Ties, learn_merges
-from tokpar.training.trainer import PreTokenCounter
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -190,7 +190,7 @@ def english_prose() -> list[str]:
     """The help topics of the interpreter, and the documentation of this project."""
     from pydoc_data.topics import topics
 
-    pages = sorted(Path(__file__).parent.parent.glob("docs/*.md"))
+    pages = sorted(Path(__file__).parents[3].glob("docs/*.md"))
     return [*topics.values(), *(page.read_text(encoding="utf-8") for page in pages)]
 
 
@@ -210,12 +210,16 @@ def translations() -> list[str]:
     sdist = os.environ.get("TOKPAR_DJANGO_SDIST")
     if not sdist:
         pytest.skip("TOKPAR_DJANGO_SDIST is not set")
-    texts = train_default.archive_texts(Path(sdist))
     languages = ("zh_Hans", "ja", "ko", "ru", "ar", "he", "hi", "bn", "th", "el", "vi")
-    wanted = re.compile(rf"django/.*/locale/({'|'.join(languages)})/.*\.po")
-    return [
-        train_default.translations(text) for name, text in texts.items() if wanted.fullmatch(name)
-    ]
+    wanted = re.compile(rf"[^/]*/django/.*/locale/({'|'.join(languages)})/.*\.po")
+    with tarfile.open(sdist) as archive:
+        files = [archive.extractfile(name) for name in archive.getnames() if wanted.fullmatch(name)]
+        return [translated(file.read().decode("utf-8")) for file in files if file is not None]
+
+
+def translated(catalogue: str) -> str:
+    """What a .po file has in the other language."""
+    return "\n".join(re.findall(r'^(?:msgstr(?:\[\d\])? )?"(.*)"$', catalogue, re.MULTILINE))
 
 
 CORPORA: tuple[Callable[[], list[str]], ...] = (
@@ -242,7 +246,7 @@ def test_real_text_gives_the_tokenizer_of_hugging_face(
     assert sum(map(len, texts)) > 150_000
     parts = [part for text in texts for part in text.split(END)]  # HF would count the token's parts
     ours = tokpar.train(texts, vocab_size=vocab_size, special_tokens=[END], min_frequency=0)
-    theirs = hugging_face(parts, train_default.PATTERN, vocab_size=vocab_size, special_tokens=[END])
+    theirs = hugging_face(parts, known.CL100K, vocab_size=vocab_size, special_tokens=[END])
     assert listed(ours) == merges_of(theirs)
     assert len(ours.merges) == vocab_size - 257
     assert_loaded_alike(ours, theirs, "".join(texts)[:200_000], tmp_path)
@@ -274,7 +278,7 @@ def test_the_optional_corpora_give_what_hugging_face_gives(
 ) -> None:
     texts = corpus(limit=4)
     ours = tokpar.train(texts, vocab_size=4000, special_tokens=())
-    theirs = hugging_face(texts, train_default.PATTERN, vocab_size=4000, min_frequency=2)
+    theirs = hugging_face(texts, known.CL100K, vocab_size=4000, min_frequency=2)
     assert listed(ours) == merges_of(theirs)
 
 
@@ -629,7 +633,7 @@ def peak_kilobytes(path: Path) -> int:
         "kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN;"
         "print(max(resource.getrusage(kind).ru_maxrss for kind in kinds))"
     )
-    command = [sys.executable, "-c", code, str(path)]
+    command = [sys.executable, "-P", "-c", code, str(path)]
     return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
@@ -647,5 +651,5 @@ def test_training_imports_no_engine() -> None:
         "import sys, tokpar; tokpar.train(['a b'], vocab_size=300, special_tokens=());"
         "print(sorted({'tokenizers', 'tiktoken', 'tqdm'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
     assert done.stdout == b"[]\n"
