@@ -9,6 +9,7 @@ TOKPAR_CORPORA        directory with *.jsonl files whose rows have a "text"
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -86,6 +87,9 @@ settings.load_profile(chosen_profile())
 if sys.version_info < (3, 12):
     typing._get_protocol_attrs = cache(typing._get_protocol_attrs)
     typing._is_callable_members_only = cache(typing._is_callable_members_only)
+
+# or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
+gc.set_threshold(50_000, 20, 20)
 
 # tiktoken keeps the first file that it reads at a path, and would not see that a test wrote another
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
