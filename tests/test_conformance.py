@@ -43,6 +43,7 @@ from tokpar.testing import (
     check_splitter,
     check_tokenizer,
 )
+from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import require
 from tokpar.testing.pools import added_contents, competing, pools, vocabulary_words
 from tokpar.testing.strategy import checks_of, small_options, strategy_checks
@@ -191,7 +192,7 @@ def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     options = small_options(strategy.build)
     asked: set[str] = set()
     if strategy.lossless and tokenizer in CHECKED:
-        asked = {check.name for check in strategy_checks(strategy, adapter, options)}
+        asked = {check.name for check in strategy_checks(strategy, Certificates(adapter), options)}
     checks = [check for check in checks_of(strategy, adapter, options) if check.name not in asked]
     require(name, checks, pools(adapter, (), EXAMPLES))
 

@@ -6,7 +6,7 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -244,7 +244,8 @@ class CutFinder:
         if not self._universal_context(text, p) or not self.tokens_safe(text, p):
             return None
         if self.facts.scheme == "regex":
-            return None if self._universal is None else replace(self._universal, position=p)
+            found = self._universal
+            return None if found is None else Seam(p, found.rule, found.theorem, found.witness)
         return self._seam(p, "K3", "4.8", _ANY_SPACE)
 
     def _by_stages(self, text: str, p: int) -> Seam | None:

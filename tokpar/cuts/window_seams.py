@@ -134,27 +134,25 @@ class WindowSeams:
     ) -> Iterator[Candidate]:
         """The same as `_candidates` without normalizers; for a few places it is quicker."""
         first = max(0, start - LEFT)
-        symbols = self.finder.few_symbols(text[first : stop + self.ahead])
+        symbols = bytes(self.finder.few_symbols(text[first : stop + self.ahead]))
         pairs, rows = self.finder.pair_bytes, self.finder.left_rows
         sides = pairwise(symbols[start - 1 - first : stop - first])
         told = [pairs[left + 256 * right] for left, right in sides]
         yield from ((p, None) for p, status in enumerate(told, start) if status == SURE)
         places = [p for p, status in enumerate(told, start) if status == OPEN]
-        behind = {p: symbols[p - first : p - first + self.ahead] for p in places}
-        for p in places:
-            held = EVERYWHERE
-            for c in symbols[max(0, p - LEFT - first) : p - first]:
-                held = rows[held][c]
-            if self.finder.needed(held, behind[p]):
-                yield p, None
+        for at in (p - first for p in places):
+            behind = symbols[at : at + self.ahead]
+            if self.finder.settled(symbols[max(0, at - LEFT) : at], behind):
+                yield first + at, None
         anchored = self._anchored_from(text, start, known) if places else None
         if anchored is None:
             return
-        place, held = anchored
+        (place, held), still_open = anchored, set(places)
         for p in range(start, places[-1] + 1):
-            if p in behind and self.finder.needed(held, behind[p]):
+            at = p - first
+            if p in still_open and self.finder.needed(held, symbols[at : at + self.ahead]):
                 yield p, (place, held)
-            held = rows[held][symbols[p - first]]
+            held = rows[held][symbols[at]]
 
     def _candidates(
         self, text: str, start: int, stop: int, known: int | None

@@ -6,7 +6,7 @@ and then the text behind an earlier cut, which tells all that stands before a pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +28,8 @@ REFUTED = 0
 NEVER, OPEN, SURE = 0, 1, 2
 """What two characters tell of the cut between them: no window certifies it, some do, they do."""
 _FEW = 64
+_KEPT = 1 << 12
+"""Answers about the sides of a cut that are kept, of less than 200 bytes each."""
 _MOST_RUNS = 1 << 10
 """Runs of one symbol that are read to learn what is behind them: adversarial texts have as many as
 characters, and no cut between them."""
@@ -113,7 +115,25 @@ class WindowFinder:
             held = self.left_rows[held][c]
         return held
 
-    def needed(self, held: int, symbols: list[int]) -> int:
+    def settled(self, before: bytes, behind: bytes) -> bool:
+        """These symbols at the sides of a cut make it certain. The last answers are kept: texts
+        are asked about more than once, and repeat themselves."""
+        known = self._settled.get((before, behind))
+        if known is None:
+            held, rows = EVERYWHERE, self.left_rows
+            for c in before:
+                held = rows[held][c]
+            known = self.needed(held, behind) > 0
+            if len(self._settled) >= _KEPT:
+                self._settled.clear()
+            self._settled[before, behind] = known
+        return known
+
+    @cached_property
+    def _settled(self) -> dict[tuple[bytes, bytes], bool]:
+        return {}
+
+    def needed(self, held: int, symbols: Sequence[int]) -> int:
         """How many of these symbols behind a cut make it certain, from this left set on; 0 if all
         of them do not."""
         _, cut, right, certain = self._rows

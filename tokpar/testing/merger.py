@@ -20,11 +20,11 @@ from tokpar.methods.cut import CutSplitter
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.seams import Seams
 from tokpar.spans import alone
+from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.compare import ids_differ, ids_of
 from tokpar.testing.pools import pools
 from tokpar.testing.splitter import chunks_complaint
-from tokpar.testing.strategy import certificate_complaint
 from tokpar.types import Chunk, Join, Piece, Report, Seam, Split, fused
 
 MOST_ROUNDS = 8  # so often the chunks at open seams are fused, and the merger is asked again
@@ -98,8 +98,9 @@ def merger_checks(
     merger: Merger, tokenizer: TokenizerAdapter, splitters: Sequence[Splitter]
 ) -> Iterator[Check]:
     """All checks of a merger with one tokenizer."""
+    certificates = Certificates(tokenizer)
     for splitter in splitters:
-        yield merged.of(merger, tokenizer, splitter, name=f"merge: {splitter}")
+        yield merged.of(merger, certificates, splitter, name=f"merge: {splitter}")
     yield one_piece.of(merger, tokenizer)
     if isinstance(merger, Mends):
         yield mended.of(merger, tokenizer)
@@ -123,10 +124,11 @@ def _run(run: tuple[int, int]) -> Piece:
 
 @check("merge")
 def merged(
-    merger: Merger, tokenizer: TokenizerAdapter, splitter: Splitter, text: str
+    merger: Merger, certificates: Certificates, splitter: Splitter, text: str
 ) -> Complaint | None:
     """a list of a Join or None for each neighbouring pair; the joins give the serial ids, at
     licensed seams where both chunks reach"""
+    tokenizer = certificates.tokenizer
     _require_usual(tokenizer, text)  # as in the pipeline, chunks at open seams are fused
     chunks = list(splitter.split(text, tokenizer, 0).chunks)
     for _ in range(MOST_ROUNDS):
@@ -138,7 +140,7 @@ def merged(
         joins = sound_joins(joins, chunks, pieces)
         sound = [join for join in joins if join is not None]
         if len(sound) == len(joins):
-            return joined_complaint(sound, pieces, text, tokenizer)
+            return joined_complaint(sound, pieces, text, certificates)
         chunks = fused(chunks, [i for i, join in enumerate(joins, start=1) if join is None])
     return None
 
@@ -191,9 +193,10 @@ def _unlicensed(seams: Sequence[Seam], text: str, tokenizer: TokenizerAdapter) -
 
 
 def joined_complaint(
-    joins: Sequence[Join], pieces: Sequence[Piece], text: str, tokenizer: TokenizerAdapter
+    joins: Sequence[Join], pieces: Sequence[Piece], text: str, certificates: Certificates
 ) -> Complaint | None:
     """What is wrong with the ids that all joins together give, and with their seams."""
+    tokenizer = certificates.tokenizer
     first = [0, *(join.right for join in joins)]
     last = [*(join.left for join in joins), len(pieces[-1].ids)]
     kept = [p.ids[a:b] for p, a, b in zip(pieces, first, last, strict=True)]
@@ -204,7 +207,7 @@ def joined_complaint(
     before = offsets_of(map(len, kept)).tolist()[1:-1]
     seams = [replace(j.seam, token=n) for j, n in zip(joins, before, strict=True)]
     encoding = Encoding(alone(tokenizer, ids, text), Seams.of(seams), Report("kit"))
-    return certificate_complaint(encoding, text, tokenizer)
+    return certificates.complaint(encoding, text)
 
 
 @check("merge: one piece")

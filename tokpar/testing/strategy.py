@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.certificate import checker
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
@@ -21,6 +20,7 @@ from tokpar.mending import Method
 from tokpar.pipeline import encode_batch
 from tokpar.registry import build_strategy, registry
 from tokpar.results import in_one_call
+from tokpar.testing.certificates import Certificates
 from tokpar.testing.checks import (
     Check,
     Complaint,
@@ -75,10 +75,12 @@ def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     facts = facts_of(tokenizer)
     if facts.unprovable is None or facts.unparted is None:
         yield certified_cuts.of(tokenizer)
+    certificates = Certificates(tokenizer)
     for record in registry().strategies():
         if record.lossless:
             strategy = registry().strategy(record.name)
-            yield from strategy_checks(strategy, tokenizer, small_options(strategy.build))
+            options = small_options(strategy.build)
+            yield from strategy_checks(strategy, certificates, options)
 
 
 def checks_of(
@@ -86,27 +88,28 @@ def checks_of(
 ) -> Iterator[Check]:
     """All checks of a strategy with one tokenizer."""
     yield record_complaint.of(strategy)
+    certificates = Certificates(tokenizer)
     if strategy.lossless:
-        yield from strategy_checks(strategy, tokenizer, options)
+        yield from strategy_checks(strategy, certificates, options)
         yield Check(
             f"strategy {strategy.name}: unknown tokenizer",
             "where nothing is known of the tokenizer the text is encoded in one call",
-            partial(lossless.look, strategy, Unknown(), options),
+            partial(lossless.look, strategy, Certificates(Unknown()), options),
         )
     approximate = [{}] if not strategy.lossless else [dict([p]) for p in strategy.approximate_if]
     for some in approximate:
         name = f"strategy {strategy.name}: approximate {some or ''}".rstrip()
-        yield marked.of(strategy, tokenizer, [{**each, **some} for each in options], name=name)
+        yield marked.of(strategy, certificates, [{**each, **some} for each in options], name=name)
 
 
 def strategy_checks(
-    strategy: Strategy, tokenizer: TokenizerAdapter, options: list[dict[str, Any]]
+    strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]]
 ) -> Iterator[Check]:
-    """That a lossless strategy is lossless with this tokenizer."""
-    name = f"strategy {strategy.name}"
-    yield lossless.of(strategy, tokenizer, options, name=name)
+    """That a lossless strategy is lossless with the tokenizer of these certificates."""
+    name, tokenizer = f"strategy {strategy.name}", certificates.tokenizer
+    yield lossless.of(strategy, certificates, options, name=name)
     yield batch.of(strategy, tokenizer, options[0], name=f"{name}: batch")
-    yield lossless.of(strategy, tokenizer, [{}], name=f"{name}: long texts", pool="long")
+    yield lossless.of(strategy, certificates, [{}], name=f"{name}: long texts", pool="long")
     several = f"{name}: lone surrogates"
     yield surrogates.of(strategy, tokenizer, options, name=several, pool="surrogates")
 
@@ -141,15 +144,16 @@ def certified_cuts(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("strategy")
 def lossless(
-    strategy: Strategy, tokenizer: TokenizerAdapter, options: list[dict[str, Any]], text: str
+    strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]], text: str
 ) -> Complaint | None:
     """the ids are those of the serial call, and the certificate passes tokpar.check"""
+    tokenizer = certificates.tokenizer
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
         encoding = encoded(strategy, tokenizer, some, text)
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
-        wrong = wrong or certificate_complaint(encoding, text, tokenizer)
+        wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
             return named(wrong, f"{some or 'default options'}, {encoding.report.plan}")
     return None
@@ -196,20 +200,6 @@ def require_accepted(tokenizer: TokenizerAdapter, text: str) -> None:
         raise SetAsideError
 
 
-def certificate_complaint(
-    encoding: Encoding, text: str, tokenizer: TokenizerAdapter
-) -> Complaint | None:
-    """What `tokpar.check` finds, or that a seam has no rule."""
-    if not encoding.lossless:
-        bare = next(seam for seam in encoding.seams if seam.rule is None)
-        return Complaint("a seam without a rule", got=repr(bare))
-    report = checker.check(encoding, text, tokenizer, full=True) if encoding.seams else None
-    if report is None or report.ok:
-        return None
-    finding = report.findings[0]
-    return Complaint(f"the certificate fails: {finding.kind}, {finding.message}")
-
-
 @check("strategy: lone surrogates")
 def surrogates(
     strategy: Strategy, tokenizer: TokenizerAdapter, options: list[dict[str, Any]], text: str
@@ -254,9 +244,10 @@ def record_complaint(strategy: Strategy, texts: Sequence[str]) -> Complaint | No
 
 @check("strategy: approximate")
 def marked(
-    strategy: Strategy, tokenizer: TokenizerAdapter, options: list[dict[str, Any]], text: str
+    strategy: Strategy, certificates: Certificates, options: list[dict[str, Any]], text: str
 ) -> Complaint | None:
     """an encoding that says it is lossless is, and its certificate passes tokpar.check"""
+    tokenizer = certificates.tokenizer
     require_accepted(tokenizer, text)
     expected = whole_ids(tokenizer, text)
     for some in options:
@@ -264,7 +255,7 @@ def marked(
         if not encoding.lossless:
             continue
         wrong = ids_differ(expected, encoding.ids, text, tokenizer)
-        wrong = wrong or certificate_complaint(encoding, text, tokenizer)
+        wrong = wrong or certificates.complaint(encoding, text)
         if wrong is not None:
             return named(wrong, f"{some}, lossless by its own account")
     return None
