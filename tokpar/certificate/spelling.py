@@ -48,8 +48,9 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
 
 def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> bool:
     """Each id has the bytes of its example."""
-    padded = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
-    words: Words = np.ndarray(len(codes) + 1, "<u8", padded, 0, (1,))
+    if len(codes) < _WORD:
+        codes = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
+    words: Words = np.ndarray(len(codes) - _WORD + 1, "<u8", codes, 0, (1,))
     numbers, starts = ids[examples].astype(np.int64), edges[examples]
     left = edges[examples + 1] - starts
     sizes = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
@@ -88,9 +89,15 @@ def _longer(
 
 
 def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
-    """The first bytes, up to eight, of each stretch as one number."""
-    masked: Words = words[starts] & _MASKS.take(lengths, mode="clip")
-    return masked
+    """The first bytes, up to eight, of each stretch as one number; `words`: of each eight bytes."""
+    last = len(words) - 1
+    if len(starts) and int(starts.max()) > last:  # near the end of the text
+        whole = np.minimum(starts, last)
+        found = words[whole] >> (8 * (starts - whole)).astype(np.uint64)
+    else:
+        found = words[starts]
+    found &= _MASKS.take(lengths, mode="clip")
+    return found
 
 
 class _Examples:
