@@ -2,36 +2,17 @@
 
 Works on plain objects; nothing here knows about plugins, names or defaults."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
-from tokpar.results import TOO_SHORT, Divided, Results, in_one_call, serial_report
-from tokpar.types import Chunk, Report, Rows, Seam, Split, tiles
-
-
-@dataclass
-class Job:
-    """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
-    `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
-    themselves, before finishing."""
-
-    texts: Sequence[str]
-    tokenizer: TokenizerAdapter
-    method: Method
-    watch: Watch | None
-    clock: Clock = field(default_factory=Clock)
-    splits: dict[int, Split] = field(default_factory=dict)
-    works: dict[int, Work] = field(default_factory=dict)
-    divided: Divided | None = None
-    rows: dict[int, Encoding] = field(default_factory=dict)
+from tokpar.job import Job, encoded
+from tokpar.mending import Method, Watch, Work
+from tokpar.results import TOO_SHORT, Results, in_one_call, serial_report
+from tokpar.types import Report, Rows, tiles
 
 
 def encode_batch(
@@ -60,7 +41,7 @@ def encode_batch(
         job.rows[0] = joined
         return _finished(job, Rows.of([joined.ids]), finish)
     try:
-        parts = _encoded(job)
+        parts = encoded(job)
         for row in job.works:
             job.rows[row] = _by_itself(job, row)
     except WorkerError:
@@ -92,69 +73,6 @@ def _split(job: Job, long: Sequence[int]) -> None:
             job.works[row] = Work(text, job.tokenizer, job.method, split, job.clock)
     if long:
         job.clock.lap("split")
-
-
-def _encoded(job: Job) -> list[Rows]:
-    """One call of the executor for all chunks and all texts that are not cut, in the order of the
-    texts; the rows of the latter before, between and behind those that are cut. Where pieces need
-    spans, works encode their own chunks."""
-    opened: dict[int, list[Chunk]] = {row: [] for row in sorted(job.works)}
-    if job.works and not job.method.spans(job.tokenizer):
-        opened = {row: job.works[row].open_chunks(job.works[row].split.chunks) for row in opened}
-    may, licence = _divisible(job)
-    slices, divisible = job.texts, may  # not copied: many small texts are a long list
-    if opened:
-        slices, divisible = _with_chunks(job, opened, may)
-    rows, divided = run(job.method.executor, slices, divisible, job.tokenizer)
-    parts, flags = [], np.zeros(len(job.texts), dtype=np.bool_)
-    first = done = 0
-    for row, own in opened.items():
-        stop = first + row - done
-        parts.append(rows.part(first, stop))
-        flags[done:row] = divided[first:stop]
-        first, done = stop + len(own), row + 1
-        job.works[row].take(own, rows.part(stop, first), divided[stop:first])
-    parts.append(rows.part(first, len(rows)))
-    flags[done:] = divided[first:]
-    if licence is not None:
-        job.divided = Divided(licence, flags, seams_of_whole)
-    job.clock.lap("tokenize")
-    return parts
-
-
-def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
-    """Which texts may be divided as they are, of those that the splitter was not asked about, and
-    what licenses that."""
-    short = np.ones(len(job.texts), dtype=np.bool_)
-    short[list(job.splits)] = False
-    if not job.method.divides_rows or not short.any():
-        return np.zeros_like(short), None
-    from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
-
-    plain = [text for row, text in enumerate(job.texts) if row not in job.works]
-    uncut = np.ones_like(short)
-    uncut[list(job.works)] = False
-    allowed, licence = divisible_rows(plain if job.works else job.texts, job.tokenizer)
-    short[uncut] &= allowed
-    return short, licence
-
-
-def _with_chunks(
-    job: Job, opened: Mapping[int, Sequence[Chunk]], may: NDArray[np.bool_]
-) -> tuple[list[str], NDArray[np.bool_]]:
-    """The texts, chunks in the place of those that are cut, and which of these and those may be
-    divided."""
-    slices: list[str] = []
-    flags: list[NDArray[np.bool_]] = []
-    done = 0
-    for row, own in opened.items():
-        text = job.texts[row]
-        slices += job.texts[done:row]
-        slices += [text[chunk.start : chunk.stop] for chunk in own]
-        flags += [may[done:row], np.array([chunk.divisible for chunk in own], dtype=np.bool_)]
-        done = row + 1
-    slices += job.texts[done:]
-    return slices, np.concatenate([*flags, may[done:]])
 
 
 def _by_itself(job: Job, row: int) -> Encoding:

@@ -93,7 +93,7 @@ def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
     last = len(words) - 1
     if len(starts) and int(starts.max()) > last:  # near the end of the text
         whole = np.minimum(starts, last)
-        found = words[whole] >> (8 * (starts - whole)).astype(np.uint64)
+        found: Words = words[whole] >> (8 * (starts - whole)).astype(np.uint64)
     else:
         found = words[starts]
     found &= _MASKS.take(lengths, mode="clip")
