@@ -48,6 +48,7 @@ BETWEEN_PARTS = {
     ("adapters", "cuts"),
     ("adapters", "kernel"),
     ("kernel", "facts"),
+    ("kernel", "cuts"),
     ("overlap", "cuts"),
     ("methods", "cuts"),
     ("methods", "overlap"),

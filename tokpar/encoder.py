@@ -101,7 +101,8 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         executor = self._executor_for(tokenizer, *sizes)
-        method = Method(self._splitter, executor, self._merger, self._strategy)
+        whole = self._smallest_split > 0  # the size of chunks was not asked for
+        method = Method(self._splitter, executor, self._merger, self._strategy, whole)
         return pipeline.encode_batch(texts, tokenizer, method, long=long.tolist(), finish=finish)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:

@@ -127,6 +127,15 @@ class Divides(Protocol):
         white space; only those that are `divisible` may be. Raises as `map` does."""
 
 
+@runtime_checkable
+class Recalls(Protocol):
+    """An executor that may have the ids of texts from a memory, without encoding others."""
+
+    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+        """The rows of texts all of which may be divided, and which of them were; an empty row for
+        one that was not."""
+
+
 Flags = Sequence[bool] | NDArray[np.bool_]
 Divided = tuple[Rows, Flags]
 """Rows, and which of them were divided."""

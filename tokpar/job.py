@@ -1,16 +1,16 @@
-"""Texts that are encoded together, and the one call of the executor for the chunks of those which
-are cut, and for the others."""
+"""Texts that are encoded together: those of which a memory has the ids, and the one call of the
+executor for the chunks of those which are cut, and for the others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import Recalls, TokenizerAdapter
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
-from tokpar.results import Divided
+from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
 
 
@@ -29,15 +29,39 @@ class Job:
     works: dict[int, Work] = field(default_factory=dict)
     divided: Divided | None = None
     rows: dict[int, Encoding] = field(default_factory=dict)
+    recalled: int = 0
+
+
+def recalled(job: Job, long: Sequence[int]) -> list[int]:
+    """Those of the long texts that are left to be cut, because the memory has not all their ids,
+    or may not divide them at every space. The others are as good as encoded by themselves."""
+    executor, tokenizer = job.method.executor, job.tokenizer
+    asked = job.method.whole and job.method.divides_rows and job.watch is None
+    if not (asked and long and isinstance(executor, Recalls)):
+        return list(long)
+    from tokpar.overlap.chunks import dividing_finder  # importing tokpar does without it
+
+    finder = dividing_finder(tokenizer)
+    if finder is None or finder.at_spaces is None:
+        return list(long)
+    rows, flags = executor.recall([job.texts[row] for row in long], tokenizer)
+    for k, row in enumerate(long):
+        if flags[k]:
+            seams = seams_of_whole(job.texts[row], tokenizer, finder.at_spaces, len(rows[k]))
+            report = divided_report(serial_report(job.method.name, "", tokenizer))
+            job.rows[row] = Encoding(rows[k], seams, replace(report, executor=executor.name))
+    job.recalled = len(job.rows)
+    job.clock.lap("tokenize")
+    return [row for row in long if row not in job.rows]
 
 
 def encoded(job: Job) -> list[Rows]:
     """One call of the executor for all chunks and all texts that are not cut, in the order of the
     texts; the rows of the latter before, between and behind those that are cut. Where pieces need
     spans, works encode their own chunks."""
-    opened: dict[int, list[Chunk]] = {row: [] for row in sorted(job.works)}
+    opened: dict[int, list[Chunk]] = {row: [] for row in sorted([*job.works, *job.rows])}
     if job.works and not job.method.spans(job.tokenizer):
-        opened = {row: job.works[row].open_chunks(job.works[row].split.chunks) for row in opened}
+        opened |= {row: w.open_chunks(w.split.chunks) for row, w in job.works.items()}
     may, licence = _divisible(job)
     slices, divisible = job.texts, may  # not copied: many small texts are a long list
     if opened:
@@ -50,7 +74,8 @@ def encoded(job: Job) -> list[Rows]:
         parts.append(rows.part(first, stop))
         flags[done:row] = divided[first:stop]
         first, done = stop + len(own), row + 1
-        job.works[row].take(own, rows.part(stop, first), divided[stop:first])
+        if row in job.works:
+            job.works[row].take(own, rows.part(stop, first), divided[stop:first])
     parts.append(rows.part(first, len(rows)))
     flags[done:] = divided[first:]
     if licence is not None:
@@ -63,15 +88,16 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     """Which texts may be divided as they are, of those that the splitter was not asked about, and
     what licenses that."""
     short = np.ones(len(job.texts), dtype=np.bool_)
-    short[list(job.splits)] = False
+    short[[*job.splits, *job.rows]] = False
     if not job.method.divides_rows or not short.any():
         return np.zeros_like(short), None
     from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
 
-    plain = [text for row, text in enumerate(job.texts) if row not in job.works]
+    apart = {*job.works, *job.rows}
+    plain = [text for row, text in enumerate(job.texts) if row not in apart]
     uncut = np.ones_like(short)
-    uncut[list(job.works)] = False
-    allowed, licence = divisible_rows(plain if job.works else job.texts, job.tokenizer)
+    uncut[list(apart)] = False
+    allowed, licence = divisible_rows(plain if apart else job.texts, job.tokenizer)
     short[uncut] &= allowed
     return short, licence
 

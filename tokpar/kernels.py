@@ -59,6 +59,28 @@ def byte_length(text: str) -> int:
     return size.value
 
 
+def utf8_bytes(text: str) -> NDArray[np.uint8]:
+    """The UTF-8 bytes of `text`, read-only and not copied: those that Python keeps with it, and that
+    ASCII has anyway. UnicodeEncodeError for lone surrogates."""
+    data: NDArray[np.uint8] = np.asarray(_Utf8(text))
+    return data
+
+
+class _Utf8:
+    """What numpy makes an array of, which holds on to this, and so to the text."""
+
+    def __init__(self, text: str) -> None:
+        size = ctypes.c_ssize_t()
+        address = _as_utf8(text, ctypes.byref(size))
+        self.text = text
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (size.value,),
+            "data": (address, True),
+        }
+
+
 def has_surrogate(text: str) -> bool:
     """True if `text` cannot be written as UTF-8: "a" -> False, "\\ud800" -> True."""
     if text.isascii():

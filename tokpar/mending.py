@@ -47,12 +47,14 @@ MOST_REPAIR_ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet."""
+    """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet.
+    `whole`: texts may be given to a memory as they are before they are cut."""
 
     splitter: Splitter
     executor: Executor
     merger: Merger
     name: str = ""
+    whole: bool = False
 
     def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
         """The splitter's first answer; one chunk if the merger cannot have what it goes by."""

@@ -9,7 +9,7 @@ from typing import Any
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
-from tokpar.job import Job, encoded
+from tokpar.job import Job, encoded, recalled
 from tokpar.mending import Method, Watch, Work
 from tokpar.results import TOO_SHORT, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
@@ -31,10 +31,12 @@ def encode_batch(
     Raises what the tokenizer's own call raises for the first text that it refuses, EngineError when
     it fails on a chunk; of several texts with the number of the text."""
     job = Job(texts, tokenizer, method, watch)
-    may_cut = range(len(texts)) if long is None else long
+    long = range(len(texts)) if long is None else long
+    _check(job, long)
+    may_cut = recalled(job, long)
     _split(job, may_cut)
     if len(texts) == 1:
-        joined = _joined(job, 0)
+        joined = job.rows[0] if 0 in job.rows else _joined(job, 0)
         if joined is None:
             whole = _whole(job, 0, finish)
             return Batch(Rows.of([whole.ids]), whole.report, [whole].__getitem__)
@@ -50,12 +52,12 @@ def encode_batch(
         parts, job.divided = [Rows.of([])] * (len(texts) + 1), None
         _split(job, may_cut)  # works that are as if nothing had been tried
         for row in range(len(texts)):
-            job.rows[row] = _by_itself(job, row)
+            job.rows[row] = job.rows[row] if row in job.rows else _by_itself(job, row)
     return _finished(job, _in_order(job, parts), finish)
 
 
-def _split(job: Job, long: Sequence[int]) -> None:
-    """Check the texts, and ask the splitter about those that are long enough."""
+def _check(job: Job, long: Sequence[int]) -> None:
+    """Raises what the tokenizer's own call would."""
     checked = range(len(job.texts)) if facts_of(job.tokenizer).forbidden else long
     if checked and isinstance(job.tokenizer, ChecksText):
         row = 0
@@ -65,6 +67,10 @@ def _split(job: Job, long: Sequence[int]) -> None:
         except Exception as error:
             _number(error, row, job.texts)
             raise
+
+
+def _split(job: Job, long: Sequence[int]) -> None:
+    """Ask the splitter about the texts that are long enough."""
     for row in long:
         text = job.texts[row]
         split = job.splits[row] = job.method.split(text, job.tokenizer)
@@ -131,7 +137,7 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     final = own if finisher is None else finisher.finish(own, job.texts)
     job.clock.lap("convert")
     reports = [row.report for row in job.rows.values()]
-    divided = 0 if job.divided is None else int(job.divided.flags.sum())
+    divided = job.recalled + (0 if job.divided is None else int(job.divided.flags.sum()))
     plan = f"{len(job.works):,} of {len(job.texts):,} texts cut"
     report = Report(
         strategy=job.method.name,

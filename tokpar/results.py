@@ -62,7 +62,7 @@ class Results:
             return replace(row.report, seconds=seconds, memory=self.report.memory)
         report = serial_report(self.report.strategy, self.whys.get(k, TOO_SHORT), self.tokenizer)
         if self.divided is not None and self.divided.flags[k]:
-            report = replace(report, plan="divided at every space", why="no region is left")
+            report = divided_report(report)
         whole = self.report
         return replace(report, executor=whole.executor, seconds=seconds, memory=whole.memory)
 
@@ -114,3 +114,8 @@ def by_own_call(
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
     """Of a text that is encoded in one call."""
     return Report(method, "serial", why, agreement=facts_of(tokenizer).agreement)
+
+
+def divided_report(report: Report) -> Report:
+    """The same of a text that was divided as it is."""
+    return replace(report, plan="divided at every space", why="no region is left")

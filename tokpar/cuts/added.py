@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tokpar.kernels import spaces_behind_text
 from tokpar.types import AddedToken
 
 # A run of white space longer than this next to a token that strips is not examined: not safe.
@@ -60,19 +61,14 @@ class AddedTokenGuard:
     def _strips(self) -> bool:
         return any(token.lstrip or token.rstrip for token in self.tokens)
 
-    @cached_property
-    def _any(self) -> re.Pattern[str] | None:
-        contents = {token.content for token in self.tokens if token.content}
-        return _alternatives(contents) if contents else None
-
     def safe(self, text: str, p: int) -> bool:
         """Conditions (a) to (d) of theorem 6.1 for a cut before code point `p`, 0 < p < len."""
-        if self._any is None:
+        if not self._marked:
             return True
         window = self._window(text, p)
         if window is None:
             return False
-        if self._any.search(text, *window) is None:
+        if self._none(text, *window):
             return True
         return all(
             _undisturbed(token, start, text, p) for token, start in self._occurrences(text, *window)
@@ -80,10 +76,10 @@ class AddedTokenGuard:
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """No occurrence of any token shares a code point with [start, stop)."""
-        if self._any is None:
+        if not self._marked:
             return True
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
-        if self._any.search(text, first, last) is None:
+        if self._none(text, first, last):
             return True
         return all(
             at >= stop or at + len(token.content) <= start
@@ -102,7 +98,7 @@ class AddedTokenGuard:
 
     def absent(self, text: str, start: int, stop: int) -> bool:
         """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
-        if self._any is None:
+        if not self._marked:
             return True
         if self._strips:
             if _LONG_RUN.search(text, start, stop) is not None:
@@ -112,10 +108,19 @@ class AddedTokenGuard:
                 return False
             start, stop = first, last
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
-        return all(
-            text.find(mark, first, last) < 0 or some.search(text, first, last) is None
-            for mark, some in self._marked
+        return self._none(text, first, last)
+
+    @cached_property
+    def between_spaces(self) -> bool:
+        """No token has in it a space behind a character other than white space: where a text is cut
+        before all such spaces each occurrence lies in one part."""
+        return not any(
+            len(spaces_behind_text(token.content, 0, len(token.content))) for token in self.tokens
         )
+
+    def _none(self, text: str, first: int, last: int) -> bool:
+        """No token stands in [first, last)."""
+        return all(_lacks(text, first, last, mark, some, self.reach) for mark, some in self._marked)
 
     @cached_property
     def _marked(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
@@ -142,6 +147,20 @@ class AddedTokenGuard:
             while start >= 0:
                 yield token, start
                 start = text.find(token.content, start + 1, hi)
+
+
+def _lacks(text: str, first: int, last: int, mark: str, some: re.Pattern[str], reach: int) -> bool:
+    """None of the tokens `some`, each of which has the character `mark` and is `reach` code points
+    long at most, stands in [first, last). Where marks are rare only what is around them is searched:
+    an eighth of the text at most, before all that is left is."""
+    at = text.find(mark, first, last)
+    for _ in range((last - first) // (16 * reach)):
+        if at < 0:
+            return True
+        if some.search(text, max(first, at - reach + 1), min(last, at + reach)) is not None:
+            return False
+        at = text.find(mark, at + 1, last)
+    return at < 0 or some.search(text, max(first, at - reach + 1), last) is None
 
 
 def run_around(text: str, p: int) -> int | None:

@@ -77,7 +77,7 @@ class MemoExecutor:
         if not (isinstance(tokenizer, Remembers) and tokenizer.remembers and may.any()):
             return self.map(texts, tokenizer, False), np.zeros(len(texts), dtype=np.bool_)
         own = texts if may.all() else [texts[k] for k in np.flatnonzero(may).tolist()]
-        known, flags = tokenizer.remembered(own, self._workers)
+        known, flags = self.recall(own, tokenizer)
         divided = may.copy()
         divided[may] = flags
         if divided.all():
@@ -85,6 +85,12 @@ class MemoExecutor:
         others = np.flatnonzero(~divided).tolist()
         rest = self.map([texts[k] for k in others], tokenizer, False)
         return _merged(known, np.flatnonzero(may), rest, np.flatnonzero(~divided)), divided
+
+    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+        """The rows of texts, and which of them were divided; nothing else is encoded."""
+        if not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+            return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
+        return tokenizer.remembered(texts, self._workers)
 
     def close(self) -> None:
         """Close both."""

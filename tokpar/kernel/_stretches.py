@@ -23,13 +23,15 @@ if not cython.compiled:  # else from words.h
 
 COMPILED = cython.compiled
 BLOCK = 2048
-"""Stretches, and bytes, that are looked at together; `scratch` has four times as many words."""
+"""Bytes whose cuts are found together, and stretches at most; `scratch` has twice as many words."""
 PROBES = 32
 """Slots in a row that are looked at: what does not fit there is not kept."""
 INLINE = 16  # bytes of a stretch
 
 _BLOCK = cython.declare(cython.Py_ssize_t, 2048)
 _PROBES = cython.declare(cython.int, 32)
+_GROUP = cython.declare(cython.Py_ssize_t, 64)
+_KEYED = cython.declare(cython.Py_ssize_t, 2048 + 4)
 _MASK = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 _FIRST = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -182,7 +184,7 @@ def _cuts(
 
 
 def byte_places(
-    data: cython.uchar[::1], places: cython.longlong[::1], found: cython.longlong[::1]
+    data: cython.const[cython.uchar][::1], places: cython.longlong[::1], found: cython.longlong[::1]
 ) -> None:
     """Where in `data`, UTF-8, the code points of these ascending numbers begin."""
     if found.shape[0] < places.shape[0]:
@@ -204,7 +206,7 @@ def byte_places(
 
 
 def look_up(
-    data: cython.uchar[::1],
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     rows: cython.longlong[::1],
     slots: cython.ulonglong[::1],
     keys: cython.uchar[::1],
@@ -243,7 +245,7 @@ def look_up(
     if cython.compiled:
         with cython.nogil:
             result = _look_up(
-                cython.address(data[0]),
+                cython.cast(cython.p_uchar, cython.address(data[0])),
                 cython.address(rows[0]),
                 count,
                 cython.address(slots[0]),
@@ -315,53 +317,59 @@ def _look_up(
                 cuts += 1
             stretches += cuts
             at: cython.Py_ssize_t = begin
-            # all hashes and first slots, then all comparisons: the processor fetches ahead
-            for k in range(cuts):
-                end: cython.Py_ssize_t = scratch[k]
-                n: cython.Py_ssize_t = end - at
-                k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
-                k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
-                h: cython.ulonglong = _hash(p, at, n, k0, k1, seeds)
-                scratch[_BLOCK + 4 + k] = h
-                scratch[2 * _BLOCK + 4 + k] = k0
-                scratch[3 * _BLOCK + 4 + k] = k1
-                fetch(slots, 4 * (h & last))
-                at = end
-            for k in range(cuts):
-                end = scratch[k]
-                n = end - begin
-                h = scratch[_BLOCK + 4 + k]
-                table: cython.p_ulonglong = slots
-                many: cython.p_uint = ids
-                k0 = scratch[2 * _BLOCK + 4 + k]
-                k1 = scratch[3 * _BLOCK + 4 + k]
-                e: cython.Py_ssize_t = _find(slots, last, keys, h, k0, k1, p, begin, n)
-                if e < 0:
-                    table, many = older_slots, older_ids
-                    e = _find(older_slots, older_last, older_keys, h, k0, k1, p, begin, n)
-                if e < 0:
-                    if missed >= spare:
+            group: cython.Py_ssize_t = 0
+            while group < cuts:
+                behind: cython.Py_ssize_t = group + _GROUP if group + _GROUP < cuts else cuts
+                # all hashes and first slots, then all comparisons: the processor fetches ahead
+                for k in range(group, behind):
+                    end: cython.Py_ssize_t = scratch[k]
+                    n: cython.Py_ssize_t = end - at
+                    k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
+                    k1: cython.ulonglong = _part(
+                        p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8)
+                    )
+                    h: cython.ulonglong = _hash(p, at, n, k0, k1, seeds)
+                    scratch[_KEYED + 3 * (k - group)] = h
+                    scratch[_KEYED + 3 * (k - group) + 1] = k0
+                    scratch[_KEYED + 3 * (k - group) + 2] = k1
+                    fetch(slots, 4 * (h & last))
+                    at = end
+                for k in range(group, behind):
+                    end = scratch[k]
+                    n = end - begin
+                    h = scratch[_KEYED + 3 * (k - group)]
+                    k0 = scratch[_KEYED + 3 * (k - group) + 1]
+                    k1 = scratch[_KEYED + 3 * (k - group) + 2]
+                    table: cython.p_ulonglong = slots
+                    many: cython.p_uint = ids
+                    e: cython.Py_ssize_t = _find(slots, last, keys, h, k0, k1, p, begin, n)
+                    if e < 0:
+                        table, many = older_slots, older_ids
+                        e = _find(older_slots, older_last, older_keys, h, k0, k1, p, begin, n)
+                    if e < 0:
+                        if missed >= spare:
+                            return -1
+                        misses[3 * missed] = begin
+                        misses[3 * missed + 1] = n
+                        misses[3 * missed + 2] = written
+                        missed += 1
+                        begin = end
+                        continue
+                    given: cython.Py_ssize_t = (table[e + 3] >> 16) & 0xFFFF
+                    if written + given + 2 > room:
                         return -1
-                    misses[3 * missed] = begin
-                    misses[3 * missed + 1] = n
-                    misses[3 * missed + 2] = written
-                    missed += 1
+                    value: cython.ulonglong = table[e + 2]
+                    if given <= 2:
+                        out[written] = value & _LOW
+                        out[written + 1] = value >> 32
+                    else:
+                        first: cython.Py_ssize_t = value
+                        i: cython.Py_ssize_t
+                        for i in range(given):
+                            out[written + i] = many[first + i]
+                    written += given
                     begin = end
-                    continue
-                given: cython.Py_ssize_t = (table[e + 3] >> 16) & 0xFFFF
-                if written + given + 2 > room:
-                    return -1
-                value: cython.ulonglong = table[e + 2]
-                if given <= 2:
-                    out[written] = value & _LOW
-                    out[written + 1] = value >> 32
-                else:
-                    first: cython.Py_ssize_t = value
-                    i: cython.Py_ssize_t
-                    for i in range(given):
-                        out[written + i] = many[first + i]
-                written += given
-                begin = end
+                group = behind
         ends[row] = written
         passed[row] = missed
     passed[count] = stretches
@@ -369,7 +377,7 @@ def _look_up(
 
 
 def distinct(
-    data: cython.uchar[::1],
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     misses: cython.longlong[::1],
     count: cython.Py_ssize_t,
     seeds: cython.ulonglong[::1],
@@ -395,7 +403,7 @@ def distinct(
     if cython.compiled:
         if count == 0:
             return 0
-        p = cython.address(data[0])
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
         s = cython.address(seeds[0])
     else:
         p, s = data, seeds
@@ -426,7 +434,7 @@ def put(
     ids: cython.uint[::1],
     used: cython.longlong[::1],
     seeds: cython.ulonglong[::1],
-    data: cython.uchar[::1],
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     starts: cython.longlong[::1],
     lengths: cython.longlong[::1],
     given: cython.uint[::1],
@@ -451,7 +459,7 @@ def put(
     s: cython.p_ulonglong
     t: cython.p_ulonglong
     if cython.compiled:
-        p = cython.address(data[0])
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
         q = cython.address(keys[0])
         s = cython.address(seeds[0])
         t = cython.address(slots[0])
@@ -562,7 +570,7 @@ def moved(
 
 
 def gather(
-    data: cython.uchar[::1],
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     starts: cython.longlong[::1],
     lengths: cython.longlong[::1],
     target: cython.uchar[::1],

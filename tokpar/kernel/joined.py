@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.cuts.added import AddedTokenGuard
 from tokpar.facts.hf_facts import can_overlap
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, IntArray, offsets_of
@@ -74,6 +76,25 @@ class Stretches:
     starts: IntArray
     lengths: IntArray
     kinds: NDArray[np.uint8]
+
+    def holding(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
+        """In which of them an added token may be, of those that stand over no edge."""
+        if not guard.tokens:
+            return np.zeros(len(self.lengths), dtype=np.bool_)
+        places = offsets_of(self.lengths)
+        target = np.empty(places[-1], dtype=np.uint8)
+        kernel.gather(self.data, self.starts, self.lengths, target, places)
+        data = target.tobytes()
+        whole = data.decode()
+        if guard.absent(whole, 0, len(whole)):
+            return np.zeros(len(self.lengths), dtype=np.bool_)
+        parts = (data[start:stop].decode() for start, stop in pairwise(places.tolist()))
+        return np.array([not guard.absent(part, 0, len(part)) for part in parts])
+
+    def part(self, which: NDArray[np.bool_]) -> Stretches:
+        """Some of them."""
+        rest = self.starts[which], self.lengths[which], self.kinds[which]
+        return Stretches(self.data, *rest)
 
     def encoded(self, apart: Apart, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
         """Their ids; None if they cannot be told apart. Raises what the batch call raises."""

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel
+from tokpar.cuts.added import AddedTokenGuard
 from tokpar.errors import OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import LARGEST_WAVE, Pace
-from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.types import Facts, Rows
+from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
+from tokpar.types import AddedToken, Facts, Rows
 
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
@@ -73,6 +74,22 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Ids in several arrays; where those of each row end; in which rows an added token may be: the
+    ids of these are not to be used."""
+
+    ids: list[IdArray]
+    ends: IntArray
+    holding: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call:
+    encode_many: EncodeMany
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Room:
     """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
 
@@ -109,17 +126,20 @@ os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lo
 class StretchMemory:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
-    `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled."""
+    `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled. `added_tokens`: of the
+    tokenizer, matched before anything else; a text in which one may be is not divided."""
 
     def __init__(
         self,
         apart: Callable[[], Apart],
         memory_bytes: int = MEMORY_BYTES,
         functions: Any = kernel.STRETCHES,
+        added_tokens: tuple[AddedToken, ...] = (),
     ) -> None:
         require_bytes(memory_bytes)
         self._apart_for = apart
         self._functions = functions
+        self._guard = AddedTokenGuard(added_tokens)
         self._half = memory_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
@@ -128,66 +148,98 @@ class StretchMemory:
         self.pace = Pace()
 
     def encode(self, texts: Sequence[str], encode_many: EncodeMany, workers: int) -> Divided:
-        """The ids of texts, each cut at every certified space, and which were: none of a wave in
-        which too much is new, or one stretch fails; their rows are empty."""
+        """The ids of texts, each cut at every certified space, and which were; empty rows for the
+        others: those in which an added token may be, and all of a wave in which too much is new, or
+        one stretch fails."""
+        call = _Call(encode_many, workers)
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(map(len, texts))
         first = 0
         while first < len(texts):
-            stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave))
-            stop = max(first + 1, min(stop, len(texts)))
-            found = self._wave(texts[first:stop], sizes[first : stop + 1], encode_many, workers)
+            stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave, side="right")) - 1
+            stop = max(first + 1, stop)
+            found = self._texts(texts[first:stop], sizes[first : stop + 1] - sizes[first], call)
             if found is not None:
-                ids, ends = found
-                parts += ids
-                lengths[first:stop] = np.diff(ends, prepend=0)
-                divided[first:stop] = True
+                parts += found.ids
+                lengths[first:stop] = np.diff(found.ends, prepend=0)
+                divided[first:stop] = ~found.holding
             first = stop
-        return Rows(concatenate_ids(parts), offsets_of(lengths)), divided
+        rows = Rows(concatenate_ids(parts), offsets_of(lengths))
+        return rows if divided.all() else _emptied(rows, divided), divided
 
-    def _wave(
-        self, texts: Sequence[str], sizes: IntArray, encode_many: EncodeMany, workers: int
-    ) -> tuple[list[IdArray], IntArray] | None:
-        """Ids in several arrays, and where those of each text end."""
-        self.pace, straight = self.pace.next(int(sizes[-1] - sizes[0]))
-        if straight:
+    def _texts(self, texts: Sequence[str], sizes: IntArray, call: _Call) -> Found | None:
+        """Several texts are one wave, one that is longer is several. `sizes`: where each text
+        begins, and the end, code points."""
+        self.pace, straight = self.pace.next(int(sizes[-1]))
+        whole = self._guard.between_spaces or not self._guard.tokens
+        if straight or not (whole or self._absent("".join(texts))):
             return None
         try:
-            data, rows = _utf8(texts, sizes - sizes[0], self._functions)
+            if len(texts) > 1 or sizes[-1] <= self.pace.wave:
+                return self._wave(*_utf8(texts, sizes, self._functions), call)
+            data = utf8_bytes(texts[0])
         except UnicodeEncodeError:
             return None
-        looked = self._looked(data, rows, workers)
+        parts: list[IdArray] = []
+        start = 0
+        while start < len(data):
+            stop = next_cut(data, start + self.pace.wave)
+            found = self._wave(*_part_of(data, start, stop, call.workers), call)
+            if found is None or found.holding.any():
+                return None
+            parts += found.ids
+            start = stop
+        return Found(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
+
+    def _wave(self, data: NDArray[np.uint8], rows: IntArray, call: _Call) -> Found | None:
+        """`rows`: see `look_up`."""
+        looked = self._looked(data, rows, call.workers)
         if looked is None:
             return None
         misses = np.concatenate([part.misses for part in looked])
-        fresh: Fresh | None = None
-        which = misses[:0]
-        new = 0
-        if len(misses):
-            stretches, which = self._distinct(data, misses)
-            new = int(stretches.lengths.sum())
+        stretches, which = self._distinct(data, misses)
+        new = int(stretches.lengths.sum())
         total = sum(part.stretches for part in looked)
-        size = int(rows[-1])
+        size = int(rows[-1] - rows[0])
         self.pace, pays = self.pace.after(size, new, total, len(misses) // 3)
         if not pays:
             return None
+        holding = np.zeros(len(rows) - 1, dtype=np.bool_)
+        fresh: Fresh | None = None
         if len(misses):
-            try:
-                fresh = stretches.encoded(self._apart, encode_many, self._functions)
-            except _PASSING:
-                raise
-            except BaseException:  # encoding the texts as they are tells which one it is
-                return None
+            held = stretches.holding(self._guard, self._functions)
+            fresh = self._learned(stretches, held, call)
             if fresh is None:
                 return None
-            self._keep(stretches, fresh)
-        return self._spliced(looked, which, fresh)
+            first = misses[::3][held[which]]
+            holding[np.searchsorted(rows, first, side="right") - 1] = True
+        return Found(*self._spliced(looked, which, fresh), holding)
+
+    def _learned(self, new: Stretches, held: NDArray[np.bool_], call: _Call) -> Fresh | None:
+        """The ids of new stretches, which are kept; none of those in which an added token may be.
+        None if one fails, or they cannot be told apart."""
+        part = new.part(~held) if held.any() else new
+        try:
+            fresh = part.encoded(self._apart, call.encode_many, self._functions)
+        except _PASSING:
+            raise
+        except BaseException:  # encoding the texts as they are tells which one it is
+            return None
+        if fresh is None:
+            return None
+        self._keep(part, fresh)
+        if part is new:
+            return fresh
+        firsts, stops = np.zeros((2, len(held)), dtype=np.int64)
+        firsts[~held], stops[~held] = fresh.firsts, fresh.stops
+        return Fresh(fresh.ids, firsts, stops)
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
-        threads = max(1, min(workers, int(rows[-1]) // LEAST_PART, len(rows) - 1))
-        inner = np.searchsorted(rows, rows[-1] * np.arange(1, threads) // threads)
+        size = int(rows[-1] - rows[0])
+        threads = max(1, min(workers, size // LEAST_PART, len(rows) - 1))
+        inner = np.searchsorted(rows, rows[0] + size * np.arange(1, threads) // threads)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
         found: list[Looked | BaseException | None] = [None] * (len(edges) - 1)
 
@@ -358,6 +410,9 @@ class StretchMemory:
     def _apart(self) -> Apart:
         return self._apart_for()
 
+    def _absent(self, text: str) -> bool:
+        return self._guard.absent(text, 0, len(text))
+
 
 def require_bytes(memory_bytes: int) -> int:
     """A budget that a memory can keep, or 0 for none. Raises OptionError."""
@@ -376,7 +431,18 @@ def memory_for(
     proved = facts.unprovable is None and facts.scheme in ("regex", "bert")
     if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
         return None
-    return StretchMemory(lambda: apart_for(facts, lengths()), memory_bytes)
+    return StretchMemory(
+        lambda: apart_for(facts, lengths()), memory_bytes, added_tokens=facts.added_tokens
+    )
+
+
+def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
+    """The same, the others of the rows empty."""
+    lengths = np.diff(rows.offsets)
+    offsets = offsets_of(lengths * kept)
+    ids = np.empty(offsets[-1], dtype=np.uint32)
+    copy_rows(rows.ids, rows.offsets[:-1][kept], lengths[kept], ids, offsets[:-1][kept])
+    return Rows(ids, offsets)
 
 
 def _utf8(
@@ -384,9 +450,36 @@ def _utf8(
 ) -> tuple[NDArray[np.uint8], IntArray]:
     """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
     ends, bytes. `sizes`: the same in code points. UnicodeEncodeError for lone surrogates."""
-    data = np.frombuffer(bytearray("".join([*texts, _PAD]).encode()), dtype=np.uint8)
+    data = utf8_bytes("".join([*texts, _PAD]))
     if len(data) == sizes[-1] + len(_PAD):
         return data, sizes
     rows = np.empty_like(sizes)
     functions.byte_places(data, sizes, rows)
     return data, rows
+
+
+def next_cut(data: NDArray[np.uint8], at: int) -> int:
+    """The first space from byte `at` on that stands behind a visible ASCII character, which is one
+    of those that `look_up` cuts at, or the end."""
+    step = 256
+    while at < len(data):
+        window = data[at - 1 : at + step]
+        here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
+        found = int(here.argmax())
+        if here[found]:
+            return at + found
+        at, step = at + step, 4 * step
+    return len(data)
+
+
+def _part_of(
+    data: NDArray[np.uint8], start: int, stop: int, parts: int
+) -> tuple[NDArray[np.uint8], IntArray]:
+    """Bytes `start` to `stop`, with 16 more behind them, cut into so many parts or fewer."""
+    places = [next_cut(data, start + (stop - start) * k // parts) for k in range(1, parts)]
+    rows = np.unique([start, *(place for place in places if place < stop), stop])
+    if stop + len(_PAD) <= len(data):
+        return data, rows
+    last = np.zeros(stop - start + len(_PAD), dtype=np.uint8)
+    last[: stop - start] = data[start:stop]
+    return last, rows - start

@@ -14,7 +14,6 @@ from tokpar.kernels import has_surrogate
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
 FAR = 4096
-TOGETHER = 256  # texts
 SURROGATE = "the text holds a lone surrogate"
 
 
@@ -157,17 +156,9 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
 
 
 def divisible_rows(texts: Sequence[str], tokenizer: TokenizerAdapter) -> tuple[Flags, Seam | None]:
-    """In which of whole texts every space behind anything but white space is a certified cut, and
-    what licenses these; many texts are looked through in one."""
-    flags = np.zeros(len(texts), dtype=np.bool_)
+    """In which of whole texts every space behind anything but white space is a certified cut if no
+    added token is in them, and what licenses these."""
     finder = dividing_finder(tokenizer)
     if finder is None:
-        return flags, None
-    for first in range(0, len(texts), TOGETHER):
-        part = texts[first : first + TOGETHER]
-        together = "".join(part)
-        everywhere = finder.spaces_safe(together, 0, len(together))
-        flags[first : first + TOGETHER] = [
-            bool(text) and (everywhere or finder.spaces_safe(text, 0, len(text))) for text in part
-        ]
-    return flags, finder.at_spaces
+        return np.zeros(len(texts), dtype=np.bool_), None
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) > 0, finder.at_spaces
