@@ -39,15 +39,15 @@ def recalled(job: Job, long: Sequence[int]) -> list[int]:
     asked = job.method.whole and job.method.divides_rows and job.watch is None
     if not (asked and long and isinstance(executor, Recalls)):
         return list(long)
-    from tokpar.overlap.chunks import dividing_finder  # importing tokpar does without it
+    from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
-    finder = dividing_finder(tokenizer)
-    if finder is None or finder.at_spaces is None:
+    licence = licence_of_rows(tokenizer)
+    if licence is None:
         return list(long)
     rows, flags = executor.recall([job.texts[row] for row in long], tokenizer)
     for k, row in enumerate(long):
         if flags[k]:
-            seams = seams_of_whole(job.texts[row], tokenizer, finder.at_spaces, len(rows[k]))
+            seams = seams_of_whole(job.texts[row], tokenizer, licence, len(rows[k]))
             report = divided_report(serial_report(job.method.name, "", tokenizer))
             job.rows[row] = Encoding(rows[k], seams, replace(report, executor=executor.name))
     job.recalled = len(job.rows)
@@ -91,15 +91,10 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     short[[*job.splits, *job.rows]] = False
     if not job.method.divides_rows or not short.any():
         return np.zeros_like(short), None
-    from tokpar.overlap.chunks import divisible_rows  # importing tokpar does without it
+    from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
-    apart = {*job.works, *job.rows}
-    plain = [text for row, text in enumerate(job.texts) if row not in apart]
-    uncut = np.ones_like(short)
-    uncut[list(apart)] = False
-    allowed, licence = divisible_rows(plain if apart else job.texts, job.tokenizer)
-    short[uncut] &= allowed
-    return short, licence
+    licence = licence_of_rows(job.tokenizer)
+    return short & (licence is not None), licence
 
 
 def _with_chunks(

@@ -60,8 +60,8 @@ def byte_length(text: str) -> int:
 
 
 def utf8_bytes(text: str) -> NDArray[np.uint8]:
-    """The UTF-8 bytes of `text`, read-only and not copied: those that Python keeps with it, and that
-    ASCII has anyway. UnicodeEncodeError for lone surrogates."""
+    """The UTF-8 bytes of `text`, read-only and not copied: those that Python keeps with it.
+    UnicodeEncodeError for lone surrogates."""
     data: NDArray[np.uint8] = np.asarray(_Utf8(text))
     return data
 

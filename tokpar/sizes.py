@@ -21,6 +21,9 @@ class Fit:
 
 MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
+QUICK_MEMORY = Fit(
+    "memo", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16
+)
 NATIVE = Fit("native", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
 FLAT = Fit("native", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16)
 THREADS = Fit("threads", smallest_split=262144, smallest_chunk=32768, largest_chunk=65536, parts=16)
@@ -37,6 +40,8 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
     bulky = facts_of(tokenizer).bulky
     if isinstance(tokenizer, Remembers) and tokenizer.remembers:
+        if facts_of(tokenizer).quick:
+            return QUICK_MEMORY
         return MEMORY if bulky else FLAT_MEMORY
     if isinstance(tokenizer, EncodesMany):
         return NATIVE if bulky else FLAT

@@ -264,7 +264,8 @@ class Facts:
     `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
 
     What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
-    call makes objects for each token, so that it is best given little at a time. `forbidden`:
+    call makes objects for each token, so that it is best given little at a time. `quick`: it
+    encodes new text sooner than a memory of ours learns it (`Terms`). `forbidden`:
     contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
     with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
 
@@ -293,6 +294,7 @@ class Facts:
     adjacent: Callable[[], Collection[str]] | None = None
     releases_gil: bool = False
     bulky: bool = False
+    quick: bool = False
     forbidden: frozenset[str] = frozenset()
     agreement: str = ""
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)

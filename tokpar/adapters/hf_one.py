@@ -100,8 +100,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self.facts = self._known.facts
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
-        if self.facts.model != "BPE":  # which has a memory of its own, as fast on long texts
-            self._memory = memory_for(self.facts, lambda: self._known.lengths, memory_bytes)
+        self._memory = memory_for(self.facts, lambda: self._known.lengths, memory_bytes)
 
     def encode(self, text: str) -> IdArray:
         try:
@@ -138,9 +137,11 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
             raise
         offsets = offsets_of(map(len, encodings))
         ids = np.empty(offsets[-1], dtype=np.uint32)
+        data, done = memoryview(ids.view(np.uint8)), 0
         for k in range(0, len(encodings), 64):  # few new arrays at a time, which stay in the cache
-            part = [encoding.ids_array for encoding in encodings[k : k + 64]]
-            np.concatenate(part, out=ids[offsets[k] : offsets[k + len(part)]])
+            part = b"".join([encoding.ids_array for encoding in encodings[k : k + 64]])
+            data[done : done + len(part)] = part
+            done += len(part)
         return Rows(ids, offsets)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
@@ -230,6 +231,7 @@ def known(own: Any) -> Known:
         unparted=facts.unparted or _added_reason(facts) or _edge_reason(facts),
         undivided=facts.undivided or _FAST,
         releases_gil=True,
+        quick=facts.model == "BPE",  # which has a memory of its own, of words
     )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),

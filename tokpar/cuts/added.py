@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
-from tokpar.kernels import spaces_behind_text
+from tokpar.kernels import SPACES
 from tokpar.types import AddedToken
 
 # A run of white space longer than this next to a token that strips is not examined: not safe.
 LONGEST_STRIPPED_RUN = 4096
 _HALF_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
 """Most that a run of white space over an edge of a stretch may have on each side."""
+_BEHIND_OTHER = re.compile(f"[^{re.escape(SPACES)}] ")
 _LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{_HALF_RUN}}}")
 
 
@@ -28,20 +30,46 @@ def maybe_word(char: str) -> bool:
     return not char.isascii() or char.isalnum() or char == "_"
 
 
-def _alternatives(contents: set[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(contents))))
-
-
 def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
     """Contents in groups, each with a character that all of its contents have, the least usual
     first; without empty ones."""
     left = {content for content in contents if content}
     while left:
-        counts = Counter(char for content in left for char in set(content))
+        counts = Counter(chain.from_iterable(map(set, left)))
         mark = max(counts, key=lambda c: (not c.isascii(), not c.isalnum(), counts[c], c))
         group = {content for content in left if mark in content}
         yield mark, group
         left -= group
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Contents that all have the character `mark`: to look for one character takes a thirtieth of
+    the time."""
+
+    mark: str
+    contents: frozenset[str]
+
+    @cached_property
+    def _some(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, sorted(self.contents))))
+
+    @cached_property
+    def _before(self) -> tuple[int, ...]:
+        """Code points before the first mark of a content."""
+        return tuple(sorted({content.index(self.mark) for content in self.contents}))
+
+    def lacks(self, text: str, first: int, last: int) -> bool:
+        """None stands in [first, last). All is searched from where marks are no longer rare."""
+        at = text.find(self.mark, first, last)
+        for _ in range((last - first) // (64 * len(self._before))):
+            if at < 0:
+                return True
+            for start in (at - before for before in self._before):
+                if start >= first and self._some.match(text, start, last) is not None:
+                    return False
+            at = text.find(self.mark, at + 1, last)
+        return at < 0 or self._some.search(text, max(first, at - self._before[-1]), last) is None
 
 
 @dataclass(frozen=True)
@@ -63,7 +91,7 @@ class AddedTokenGuard:
 
     def safe(self, text: str, p: int) -> bool:
         """Conditions (a) to (d) of theorem 6.1 for a cut before code point `p`, 0 < p < len."""
-        if not self._marked:
+        if not self._groups:
             return True
         window = self._window(text, p)
         if window is None:
@@ -76,7 +104,7 @@ class AddedTokenGuard:
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """No occurrence of any token shares a code point with [start, stop)."""
-        if not self._marked:
+        if not self._groups:
             return True
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
         if self._none(text, first, last):
@@ -98,7 +126,7 @@ class AddedTokenGuard:
 
     def absent(self, text: str, start: int, stop: int) -> bool:
         """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
-        if not self._marked:
+        if not self._groups:
             return True
         if self._strips:
             if _LONG_RUN.search(text, start, stop) is not None:
@@ -114,20 +142,16 @@ class AddedTokenGuard:
     def between_spaces(self) -> bool:
         """No token has in it a space behind a character other than white space: where a text is cut
         before all such spaces each occurrence lies in one part."""
-        return not any(
-            len(spaces_behind_text(token.content, 0, len(token.content))) for token in self.tokens
-        )
+        return not any(_BEHIND_OTHER.search(token.content) for token in self.tokens)
 
     def _none(self, text: str, first: int, last: int) -> bool:
         """No token stands in [first, last)."""
-        return all(_lacks(text, first, last, mark, some, self.reach) for mark, some in self._marked)
+        return all(group.lacks(text, first, last) for group in self._groups)
 
     @cached_property
-    def _marked(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        """The tokens in the groups of `marked`: looking for one character takes a thirtieth of the
-        time."""
+    def _groups(self) -> tuple[_Group, ...]:
         groups = marked(token.content for token in self.tokens)
-        return tuple((mark, _alternatives(group)) for mark, group in groups)
+        return tuple(_Group(mark, frozenset(contents)) for mark, contents in groups)
 
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
         """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""
@@ -147,20 +171,6 @@ class AddedTokenGuard:
             while start >= 0:
                 yield token, start
                 start = text.find(token.content, start + 1, hi)
-
-
-def _lacks(text: str, first: int, last: int, mark: str, some: re.Pattern[str], reach: int) -> bool:
-    """None of the tokens `some`, each of which has the character `mark` and is `reach` code points
-    long at most, stands in [first, last). Where marks are rare only what is around them is searched:
-    an eighth of the text at most, before all that is left is."""
-    at = text.find(mark, first, last)
-    for _ in range((last - first) // (16 * reach)):
-        if at < 0:
-            return True
-        if some.search(text, max(first, at - reach + 1), min(last, at + reach)) is not None:
-            return False
-        at = text.find(mark, at + 1, last)
-    return at < 0 or some.search(text, max(first, at - reach + 1), last) is None
 
 
 def run_around(text: str, p: int) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
-from tokpar.executors.threads import Pooled, ThreadExecutor, blocks
+from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray, copy_rows, offsets_of
 from tokpar.limits import cpu_count, worker_count
@@ -65,7 +65,7 @@ class MemoExecutor:
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
         """One row per text. Raises EngineError; LookupError if there can be no spans."""
-        inner = self._native if isinstance(tokenizer, EncodesMany) else self._threads
+        inner = self._native if self._has_batch(texts, tokenizer) else self._threads
         self.undivided = inner.name
         return inner.map(texts, tokenizer, spans)
 
@@ -82,9 +82,20 @@ class MemoExecutor:
         divided[may] = flags
         if divided.all():
             return known, divided
+        if not divided.any():
+            return self.map(texts, tokenizer, False), divided
         others = np.flatnonzero(~divided).tolist()
         rest = self.map([texts[k] for k in others], tokenizer, False)
         return _merged(known, np.flatnonzero(may), rest, np.flatnonzero(~divided)), divided
+
+    @staticmethod
+    def _has_batch(texts: Sequence[str], tokenizer: TokenizerAdapter) -> bool:
+        """It has a batch call, and a call for each text is not faster, as it is for long ones."""
+        facts = facts_of(tokenizer)
+        if not isinstance(tokenizer, EncodesMany) or facts.bulky or not facts.releases_gil:
+            return isinstance(tokenizer, EncodesMany)
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
         """The rows of texts, and which of them were divided; nothing else is encoded."""
@@ -107,7 +118,10 @@ class MemoExecutor:
 def _merged(known: Rows, own: IntArray, rest: Rows, others: IntArray) -> Rows:
     """Rows `own` are those of `known`, of which those that are also among `others` are empty; these
     are those of `rest`."""
-    lengths = np.zeros(max(own[-1], others[-1]) + 1, dtype=np.int64)
+    first, last = int(others[0]), max(int(own[-1]), int(others[-1]))
+    if first and own[first - 1] == first - 1 and len(others) == last + 1 - first:
+        return Rows.joined([known.part(0, first), rest])  # all others behind all known ones
+    lengths = np.zeros(last + 1, dtype=np.int64)
     lengths[own] = np.diff(known.offsets)
     lengths[others] += np.diff(rest.offsets)
     offsets = offsets_of(lengths)

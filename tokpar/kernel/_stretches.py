@@ -183,28 +183,6 @@ def _cuts(
     return kept
 
 
-def byte_places(
-    data: cython.const[cython.uchar][::1], places: cython.longlong[::1], found: cython.longlong[::1]
-) -> None:
-    """Where in `data`, UTF-8, the code points of these ascending numbers begin."""
-    if found.shape[0] < places.shape[0]:
-        raise ValueError("arrays too short")
-    size: cython.Py_ssize_t = data.shape[0]
-    at: cython.Py_ssize_t = 0
-    passed: cython.Py_ssize_t = -1
-    k: cython.Py_ssize_t
-    with cython.nogil:
-        for k in range(places.shape[0]):
-            place: cython.Py_ssize_t = places[k]
-            while at < size:
-                passed += (data[at] & 0xC0) != 0x80
-                if passed == place:
-                    passed -= 1
-                    break
-                at += 1
-            found[k] = at
-
-
 def look_up(
     data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     rows: cython.longlong[::1],

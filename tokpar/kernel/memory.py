@@ -6,11 +6,13 @@ frozen: what was not known is put in when nobody reads, else into a copy, and th
 
 from __future__ import annotations
 
+import _thread
 import os
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +27,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
-from tokpar.kernel.pace import LARGEST_WAVE, Pace
+from tokpar.kernel.pace import LARGEST_WAVE, QUICK, USUAL, Pace, Terms
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
 from tokpar.types import AddedToken, Facts, Rows
 
@@ -34,7 +36,7 @@ MEMORY_BYTES = 64 << 20
 LEAST_BYTES = 1 << 16
 LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
 LEAST_PART = 1 << 17  # bytes for a thread
-_PAD = "\0" * 16
+_PAD = bytes(16)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -83,10 +85,28 @@ class Found:
     holding: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Call:
+    """`looked`: bytes that were looked up; `known`: of these, before the first wave of which too
+    much is new; `new`: in new stretches; `budget`: how many may be."""
+
     encode_many: EncodeMany
     workers: int
+    terms: Terms
+    budget: int
+    looked: int = 0
+    known: int = 0
+    new: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        return self.new < self.budget and self.looked < self.terms.most(self.known)
+
+    def saw(self, size: int, new: int) -> None:
+        if self.known == self.looked and new <= self.terms.most_new * size:
+            self.known += size
+        self.looked += size
+        self.new += new * (self.terms is not USUAL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,11 +155,13 @@ class StretchMemory:
         memory_bytes: int = MEMORY_BYTES,
         functions: Any = kernel.STRETCHES,
         added_tokens: tuple[AddedToken, ...] = (),
+        terms: Terms = USUAL,
     ) -> None:
         require_bytes(memory_bytes)
         self._apart_for = apart
         self._functions = functions
         self._guard = AddedTokenGuard(added_tokens)
+        self._terms = terms
         self._half = memory_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
@@ -151,34 +173,35 @@ class StretchMemory:
         """The ids of texts, each cut at every certified space, and which were; empty rows for the
         others: those in which an added token may be, and all of a wave in which too much is new, or
         one stretch fails."""
-        call = _Call(encode_many, workers)
+        call = _Call(encode_many, workers, self._terms, self.pace.budget)
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(map(len, texts))
         first = 0
-        while first < len(texts):
+        while first < len(texts) and call.goes_on:
             stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave, side="right")) - 1
             stop = max(first + 1, stop)
-            found = self._texts(texts[first:stop], sizes[first : stop + 1] - sizes[first], call)
+            found = self._texts(texts[first:stop], int(sizes[stop] - sizes[first]), call)
             if found is not None:
                 parts += found.ids
                 lengths[first:stop] = np.diff(found.ends, prepend=0)
                 divided[first:stop] = ~found.holding
             first = stop
+        if self._terms is not USUAL:
+            self.pace = self.pace.ended(call.known, call.new, int(sizes[-1] - sizes[first]))
         rows = Rows(concatenate_ids(parts), offsets_of(lengths))
         return rows if divided.all() else _emptied(rows, divided), divided
 
-    def _texts(self, texts: Sequence[str], sizes: IntArray, call: _Call) -> Found | None:
-        """Several texts are one wave, one that is longer is several. `sizes`: where each text
-        begins, and the end, code points."""
-        self.pace, straight = self.pace.next(int(sizes[-1]))
+    def _texts(self, texts: Sequence[str], size: int, call: _Call) -> Found | None:
+        """Several texts are one wave, one that is longer is several. `size`: code points."""
+        self.pace, straight = self.pace.next(size)
         whole = self._guard.between_spaces or not self._guard.tokens
         if straight or not (whole or self._absent("".join(texts))):
             return None
         try:
-            if len(texts) > 1 or sizes[-1] <= self.pace.wave:
-                return self._wave(*_utf8(texts, sizes, self._functions), call)
+            if len(texts) > 1 or size <= self.pace.wave:
+                return self._wave(*_utf8(texts), call)
             data = utf8_bytes(texts[0])
         except UnicodeEncodeError:
             return None
@@ -186,7 +209,8 @@ class StretchMemory:
         start = 0
         while start < len(data):
             stop = next_cut(data, start + self.pace.wave)
-            found = self._wave(*_part_of(data, start, stop, call.workers), call)
+            part = _part_of(data, start, stop, call.workers)
+            found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
                 return None
             parts += found.ids
@@ -204,6 +228,7 @@ class StretchMemory:
         total = sum(part.stretches for part in looked)
         size = int(rows[-1] - rows[0])
         self.pace, pays = self.pace.after(size, new, total, len(misses) // 3)
+        call.saw(size, new)
         if not pays:
             return None
         holding = np.zeros(len(rows) - 1, dtype=np.bool_)
@@ -237,27 +262,27 @@ class StretchMemory:
         return Fresh(fresh.ids, firsts, stops)
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
+        """In parts, which threads take one after the other: one that is held up has fewer."""
         size = int(rows[-1] - rows[0])
-        threads = max(1, min(workers, size // LEAST_PART, len(rows) - 1))
-        inner = np.searchsorted(rows, rows[0] + size * np.arange(1, threads) // threads)
+        parts = max(1, min(2 * workers if workers > 1 else 1, size // LEAST_PART, len(rows) - 1))
+        inner = np.searchsorted(rows, rows[0] + size * np.arange(1, parts) // parts)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
-        found: list[Looked | BaseException | None] = [None] * (len(edges) - 1)
+        jobs = list(enumerate(pairwise(edges)))
+        found: list[Looked | BaseException | None] = [None] * len(jobs)
+        left = deque(jobs)
 
-        def work(k: int, first: int, stop: int) -> None:
-            try:  # each reads for itself: an interrupt may leave this thread behind
-                with self._reading() as generations:
-                    found[k] = self._part(data, rows[first : stop + 1], generations)
-            except BaseException as error:
-                found[k] = error
+        def work() -> None:
+            with suppress(IndexError):  # none is left
+                while True:
+                    k, (first, stop) = left.popleft()
+                    try:  # each reads for itself: an interrupt may leave this thread behind
+                        with self._reading() as generations:
+                            found[k] = self._part(data, rows[first : stop + 1], generations)
+                    except BaseException as error:
+                        found[k] = error
 
-        jobs = [
-            threading.Thread(target=work, args=(k, *ends)) for k, ends in enumerate(pairwise(edges))
-        ]
-        for job in jobs[1:]:
-            job.start()
-        work(0, edges[0], edges[1])
-        for job in jobs[1:]:
-            job.join()
+        with beside(work, min(workers, len(jobs)) - 1):
+            work()
         looked: list[Looked] = []
         for each in found:
             if isinstance(each, BaseException):
@@ -414,6 +439,29 @@ class StretchMemory:
         return self._guard.absent(text, 0, len(text))
 
 
+@contextmanager
+def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
+    """While so many other threads do it too. It waits for none to start, as `threading` does: that
+    takes a tenth of a wave."""
+    done = [_thread.allocate_lock() for _ in range(threads)]
+
+    def run(lock: _thread.LockType) -> None:
+        try:
+            work()
+        finally:
+            lock.release()
+
+    for lock in done:
+        lock.acquire()
+        try:
+            _thread.start_new_thread(run, (lock,))
+        except RuntimeError:  # there can be no more threads: fewer do it
+            lock.release()
+    yield
+    for lock in done:
+        lock.acquire()
+
+
 def require_bytes(memory_bytes: int) -> int:
     """A budget that a memory can keep, or 0 for none. Raises OptionError."""
     whole = isinstance(memory_bytes, int) and not isinstance(memory_bytes, bool)
@@ -432,7 +480,10 @@ def memory_for(
     if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
         return None
     return StretchMemory(
-        lambda: apart_for(facts, lengths()), memory_bytes, added_tokens=facts.added_tokens
+        lambda: apart_for(facts, lengths()),
+        memory_bytes,
+        added_tokens=facts.added_tokens,
+        terms=QUICK if facts.quick else USUAL,
     )
 
 
@@ -445,17 +496,12 @@ def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
     return Rows(ids, offsets)
 
 
-def _utf8(
-    texts: Sequence[str], sizes: IntArray, functions: Any
-) -> tuple[NDArray[np.uint8], IntArray]:
+def _utf8(texts: Sequence[str]) -> tuple[NDArray[np.uint8], IntArray]:
     """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
-    ends, bytes. `sizes`: the same in code points. UnicodeEncodeError for lone surrogates."""
-    data = utf8_bytes("".join([*texts, _PAD]))
-    if len(data) == sizes[-1] + len(_PAD):
-        return data, sizes
-    rows = np.empty_like(sizes)
-    functions.byte_places(data, sizes, rows)
-    return data, rows
+    ends, bytes. UnicodeEncodeError for lone surrogates."""
+    parts = [text.encode() for text in texts]
+    rows = offsets_of(map(len, parts))
+    return np.frombuffer(b"".join([*parts, _PAD]), dtype=np.uint8), rows
 
 
 def next_cut(data: NDArray[np.uint8], at: int) -> int:

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import numpy as np
-
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.inside import Inside, Place, at, inside_of
-from tokpar.interfaces import Flags, Remembers, TokenizerAdapter, facts_of
+from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
@@ -134,7 +132,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
     """The split for whom a memory may divide further: chunks that stand apart, in which every space
     behind anything but white space is a certified cut, are marked."""
     finder = dividing_finder(tokenizer)
-    if finder is None:
+    if finder is None or facts_of(tokenizer).quick:  # whose memory has texts whole, or not at all
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
     marked = [
@@ -155,10 +153,8 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
     return None if finder.at_spaces is None else finder
 
 
-def divisible_rows(texts: Sequence[str], tokenizer: TokenizerAdapter) -> tuple[Flags, Seam | None]:
-    """In which of whole texts every space behind anything but white space is a certified cut if no
-    added token is in them, and what licenses these."""
+def licence_of_rows(tokenizer: TokenizerAdapter) -> Seam | None:
+    """What licenses cuts before all spaces behind anything but white space, in whole texts without
+    an added token, if the tokenizer has a memory, which looks for those; else None."""
     finder = dividing_finder(tokenizer)
-    if finder is None:
-        return np.zeros(len(texts), dtype=np.bool_), None
-    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) > 0, finder.at_spaces
+    return None if finder is None else finder.at_spaces
