@@ -588,7 +588,9 @@ def test_a_name_of_tokpar_stays_its_own_and_a_broken_plugin_is_named(run: Run) -
 
 
 def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> None:
-    assert run("encoed").error.startswith("unknown command 'encoed'; known: check, conform, count")
+    error = run("encoed").error
+    assert error.startswith("unknown command 'encoed'; known: ")
+    assert " check, conform, count" in error
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ def own_tokenizer(name: str = "deepseek_part") -> Tokenizer:
 def test_nothing_but_a_text_is_needed() -> None:
     encoding = tokpar.encode(TEXT)
     assert encoding.lossless
-    assert encoding.report.chunks > 1
+    assert encoding.report.chunks > 1 or encoding.report.plan == "divided at every space"
+    assert encoding.seams
     assert tokpar.load().decode(encoding.ids) == TEXT  # type: ignore[attr-defined]
 
 

@@ -171,7 +171,8 @@ class Remembers(Protocol):
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
-        space, and which of them were; an empty row for one for which that does not pay."""
+        space if no added token is in it, and which of them were; an empty row for one that has one,
+        or for which that does not pay."""
 
 
 @runtime_checkable

@@ -94,7 +94,9 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
     licence = licence_of_rows(job.tokenizer)
-    return short & (licence is not None), licence
+    if licence is None:
+        return np.zeros_like(short), None
+    return short & np.fromiter(map(bool, job.texts), dtype=np.bool_, count=len(job.texts)), licence
 
 
 def _with_chunks(

@@ -137,11 +137,10 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
             raise
         offsets = offsets_of(map(len, encodings))
         ids = np.empty(offsets[-1], dtype=np.uint32)
-        data, done = memoryview(ids.view(np.uint8)), 0
         for k in range(0, len(encodings), 64):  # few new arrays at a time, which stay in the cache
             part = b"".join([encoding.ids_array for encoding in encodings[k : k + 64]])
-            data[done : done + len(part)] = part
-            done += len(part)
+            own = slice(offsets[k], offsets[min(k + 64, len(encodings))])
+            ids[own] = np.frombuffer(part, dtype=np.uint32)
         return Rows(ids, offsets)
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:

@@ -102,7 +102,7 @@ def summary(encoding: Encoding, source: Source) -> str:
     parts = [
         f"{plural(len(encoding), 'id')} of {plural(len(source.text), 'code point')} "
         f"in {seconds:.4f} s{speed}",
-        f"serial: {report.why}" if report.chunks == 1 else plural(report.chunks, "chunk"),
+        _cut(encoding),
     ]
     if encoding.seams:
         rules = rule_counts(encoding.seams).items()
@@ -110,6 +110,13 @@ def summary(encoding: Encoding, source: Source) -> str:
         parts.append(f"{plural(len(encoding.seams), 'seam')} ({counts})")
     parts.append("lossless" if encoding.lossless else "NOT lossless")
     return f"{source.name}: " + "; ".join(parts)
+
+
+def _cut(encoding: Encoding) -> str:
+    report = encoding.report
+    if report.chunks > 1:
+        return plural(report.chunks, "chunk")
+    return report.plan if encoding.seams else f"serial: {report.why}"
 
 
 def _line(ids: IdArray) -> str:

@@ -146,15 +146,16 @@ os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lo
 class StretchMemory:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
-    `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled. `added_tokens`: of the
-    tokenizer, matched before anything else; a text in which one may be is not divided."""
+    `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
+    may be is not divided. `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled.
+    `terms`: when it pays."""
 
     def __init__(
         self,
         apart: Callable[[], Apart],
+        added_tokens: tuple[AddedToken, ...],
         memory_bytes: int = MEMORY_BYTES,
         functions: Any = kernel.STRETCHES,
-        added_tokens: tuple[AddedToken, ...] = (),
         terms: Terms = USUAL,
     ) -> None:
         require_bytes(memory_bytes)
@@ -174,6 +175,15 @@ class StretchMemory:
         others: those in which an added token may be, and all of a wave in which too much is new, or
         one stretch fails."""
         call = _Call(encode_many, workers, self._terms, self.pace.budget)
+        if self._guard.between_spaces:  # each is looked for in stretches, when these are new
+            return self._divided(texts, call)
+        may = np.array([self._guard.absent(text, 0, len(text)) for text in texts], dtype=np.bool_)
+        rows, flags = self._divided([texts[k] for k in np.flatnonzero(may).tolist()], call)
+        lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
+        lengths[may], divided[may] = np.diff(rows.offsets), flags
+        return Rows(rows.ids, offsets_of(lengths)), divided
+
+    def _divided(self, texts: Sequence[str], call: _Call) -> tuple[Rows, NDArray[np.bool_]]:
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
@@ -196,8 +206,7 @@ class StretchMemory:
     def _texts(self, texts: Sequence[str], size: int, call: _Call) -> Found | None:
         """Several texts are one wave, one that is longer is several. `size`: code points."""
         self.pace, straight = self.pace.next(size)
-        whole = self._guard.between_spaces or not self._guard.tokens
-        if straight or not (whole or self._absent("".join(texts))):
+        if straight:
             return None
         try:
             if len(texts) > 1 or size <= self.pace.wave:
@@ -435,9 +444,6 @@ class StretchMemory:
     def _apart(self) -> Apart:
         return self._apart_for()
 
-    def _absent(self, text: str) -> bool:
-        return self._guard.absent(text, 0, len(text))
-
 
 @contextmanager
 def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
@@ -481,8 +487,8 @@ def memory_for(
         return None
     return StretchMemory(
         lambda: apart_for(facts, lengths()),
+        facts.added_tokens,
         memory_bytes,
-        added_tokens=facts.added_tokens,
         terms=QUICK if facts.quick else USUAL,
     )
 

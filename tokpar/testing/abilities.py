@@ -127,16 +127,15 @@ def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 
 @check("remembered", together=True)
 def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
-    """of texts that may be cut at every space it gives the ids of encode, or none and says so"""
+    """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
     assert isinstance(tokenizer, Remembers)
     finder = finder_for(facts_of(tokenizer))
     usual = [
         text
         for text in texts
-        if finder.refusal_for(text) is None
-        and finder.spaces_safe(text, 0, len(text))
-        and not fails(ids_of, tokenizer, text)
+        if finder.refusal_for(text) is None and not fails(ids_of, tokenizer, text)
     ]
+    usual = usual if finder.at_spaces is not None else []
     for workers in (1, 1, 2):  # the second time everything is known
         found, flags = tokenizer.remembered(usual, workers)
         wrong = rows_complaint(found, len(usual), "remembered")
