@@ -11,7 +11,7 @@ from itertools import pairwise, product
 
 import pytest
 import regex
-from hypothesis import assume, example, given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.patterns_drawn import (
@@ -42,6 +42,9 @@ from tests.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
 from tokpar.facts.expression import UnsupportedPatternError
 
 SHORT = 5
+FILTERING = settings(
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.filter_too_much]
+)
 KINDS = ("", "+", "?")
 any_pattern = patterns(kinds=KINDS, far=True)
 strings = st.text("".join(CATEGORIES), min_size=2, max_size=12)
@@ -201,6 +204,7 @@ def counterexample(
     return None
 
 
+@FILTERING
 @given(patterns(covering=True), alphabets(3))
 def test_theorem_19_decides_every_pair(pattern: Choice, alphabet: str) -> None:
     """What is safe is broken by no short text; what is not has a text that breaks it."""
@@ -213,6 +217,7 @@ def test_theorem_19_decides_every_pair(pattern: Choice, alphabet: str) -> None:
             assert counterexample(graph, search, x, y) is not None, (x, y)
 
 
+@FILTERING
 @given(patterns(covering=True), alphabets(3))
 def test_theorem_19_longer_contexts_are_safe(pattern: Choice, alphabet: str) -> None:
     search = compiled(pattern)
@@ -224,6 +229,7 @@ def test_theorem_19_longer_contexts_are_safe(pattern: Choice, alphabet: str) -> 
                 assert clean(search, word, p)
 
 
+@FILTERING
 @given(patterns(kinds=("", "", "", "+"), covering=True), alphabets(3))
 def test_theorem_19_the_machine_finds_the_pieces_of_regex(pattern: Choice, alphabet: str) -> None:
     graph, search = graph_of(pattern.alternatives, alphabet), compiled(pattern)
@@ -231,6 +237,7 @@ def test_theorem_19_the_machine_finds_the_pieces_of_regex(pattern: Choice, alpha
         assert first_piece(graph, word) == first_end(search, word)
 
 
+@FILTERING
 @pytest.mark.parametrize("engine", ["oniguruma", "fancy-regex"])
 @given(pattern=patterns(covering=True), alphabet=alphabets(4), data=st.data())
 def test_theorem_19_the_machine_finds_the_pieces_of_the_engines(

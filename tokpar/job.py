@@ -36,16 +36,17 @@ def recalled(job: Job, long: Sequence[int]) -> list[int]:
     """Those of the long texts that are left to be cut, because the memory has not all their ids,
     or may not divide them at every space. The others are as good as encoded by themselves."""
     executor, tokenizer = job.method.executor, job.tokenizer
-    asked = job.method.whole and job.method.divides_rows and job.watch is None
-    if not (asked and long and isinstance(executor, Recalls)):
+    whole = job.method.whole and job.method.divides_rows and job.watch is None
+    if not (whole and long and isinstance(executor, Recalls)):
         return list(long)
     from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
     licence = licence_of_rows(tokenizer)
     if licence is None:
         return list(long)
-    rows, flags = executor.recall([job.texts[row] for row in long], tokenizer)
-    for k, row in enumerate(long):
+    asked = [row for row in long if job.texts[row]]
+    rows, flags = executor.recall([job.texts[row] for row in asked], tokenizer)
+    for k, row in enumerate(asked):
         if flags[k]:
             seams = seams_of_whole(job.texts[row], tokenizer, licence, len(rows[k]))
             report = divided_report(serial_report(job.method.name, "", tokenizer))

@@ -19,7 +19,7 @@ class Fit:
     parts: int
 
 
-MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=8192, parts=16)
+MEMORY = Fit("memo", smallest_split=4096, smallest_chunk=2048, largest_chunk=16384, parts=16)
 FLAT_MEMORY = Fit("memo", smallest_split=16384, smallest_chunk=8192, largest_chunk=65536, parts=16)
 QUICK_MEMORY = Fit(
     "memo", smallest_split=131072, smallest_chunk=32768, largest_chunk=131072, parts=16
@@ -75,4 +75,6 @@ def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
     fit = fit_for(tokenizer)
     if length < fit.smallest_split:
         return length
+    if fit is MEMORY and isinstance(tokenizer, Remembers) and tokenizer.counters.get("left", 0) > 0:
+        fit = NATIVE  # the engine is given them, not the memory
     return min(fit.largest_chunk, max(fit.smallest_chunk, length // fit.parts))

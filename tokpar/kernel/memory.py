@@ -254,6 +254,8 @@ class StretchMemory:
     def _learned(self, new: Stretches, held: NDArray[np.bool_], call: _Call) -> Fresh | None:
         """The ids of new stretches, which are kept; none of those in which an added token may be.
         None if one fails, or they cannot be told apart."""
+        if held.all():
+            return Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, len(held)), dtype=np.int64))
         part = new.part(~held) if held.any() else new
         try:
             fresh = part.encoded(self._apart, call.encode_many, self._functions)
