@@ -31,8 +31,9 @@ from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import kernel
 from tokpar.errors import OptionError
 from tokpar.kernel import memory
+from tokpar.kernel.generation import LONGEST_KEPT
 from tokpar.kernel.joined import Apart, Stretches, apart_for
-from tokpar.kernel.memory import LONGEST_KEPT, StretchMemory
+from tokpar.kernel.memory import StretchMemory
 from tokpar.kernel.pace import MOST_NEW, Pace
 from tokpar.kernels import SPACES, offsets_of
 from tokpar.types import AddedToken, Facts, Rows
@@ -600,9 +601,17 @@ def not_certified() -> tuple[list[int], list[int]]:
     return serial, ids_of(tokenizer, "b", "ba", "c")
 
 
+def over_a_cut() -> tuple[list[int], list[int]]:
+    """No stretch holds "the end", and the text does."""
+    tokenizer = bare([" the end"], [], WORDWISE)
+    tokenizer.add_tokens([NativeToken("the end", normalized=False)])
+    return ids_of(tokenizer, "the end"), ids_of(tokenizer, "the", " end")
+
+
 @pytest.mark.parametrize(
     "witness",
     [
+        pytest.param(over_a_cut, id="inside"),
         pytest.param(changed, id="same"),
         pytest.param(normalized, id="exact"),
         pytest.param(not_certified, id="certified"),

@@ -25,8 +25,8 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
+from tokpar.kernel.generation import LONGEST_KEPT
 from tokpar.kernel.joined import Stretches, separator_of
-from tokpar.kernel.memory import LONGEST_KEPT
 from tokpar.kernel.pace import Pace
 from tokpar.mending import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter

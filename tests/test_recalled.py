@@ -28,8 +28,9 @@ from tokpar.executors.native import MemoExecutor, _merged
 from tokpar.interfaces import Remembers
 from tokpar.kernel import memory
 from tokpar.kernel.joined import apart_for
-from tokpar.kernel.memory import StretchMemory, next_cut
+from tokpar.kernel.memory import StretchMemory
 from tokpar.kernel.pace import MOST_BUDGET, QUICK, Pace, Terms
+from tokpar.kernel.waves import next_cut, utf8_rows
 from tokpar.kernels import SPACES, offsets_of, utf8_bytes
 from tokpar.mending import Method
 from tokpar.methods import auto
@@ -258,6 +259,6 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
 
 
 def test_offsets_are_those_of_bytes() -> None:
-    data, rows = memory._utf8(["aé", "", "😀"])
+    data, rows = utf8_rows(["aé", "", "😀"])
     assert rows.tolist() == offsets_of([3, 0, 4]).tolist()
     assert data.tobytes() == "aé😀".encode() + bytes(16)

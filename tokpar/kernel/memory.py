@@ -6,7 +6,6 @@ frozen: what was not known is put in when nobody reads, else into a copy, and th
 
 from __future__ import annotations
 
-import _thread
 import os
 import secrets
 import threading
@@ -26,53 +25,18 @@ from tokpar.cuts.added import AddedTokenGuard
 from tokpar.errors import OptionError
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
+from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import LARGEST_WAVE, QUICK, USUAL, Pace, Terms
+from tokpar.kernel.waves import Looked, Room, beside, next_cut, part_of, utf8_rows
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
 from tokpar.types import AddedToken, Facts, Rows
 
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
-LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
 LEAST_PART = 1 << 17  # bytes for a thread
-_PAD = bytes(16)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Generation:
-    """A table: see `_stretches`. `used`: entries, bytes of `keys`, places of `ids`."""
-
-    slots: NDArray[np.uint64]
-    keys: NDArray[np.uint8]
-    ids: IdArray
-    used: IntArray
-
-    @classmethod
-    def empty(cls, slots: int) -> Generation:
-        return cls(
-            np.zeros(4 * slots, dtype=np.uint64),
-            np.zeros(8 * slots, dtype=np.uint8),
-            np.zeros(2 * slots, dtype=np.uint32),
-            np.zeros(3, dtype=np.int64),
-        )
-
-    @property
-    def arrays(self) -> tuple[Any, Any, Any]:
-        return self.slots, self.keys, self.ids
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Looked:
-    """What was found in some rows: `ids`; for each row, how many of them stand before its end, and
-    how many stretches were missed before that; of each miss, first byte, length, ids before it."""
-
-    ids: IdArray
-    ends: IntArray
-    passed: IntArray
-    misses: IntArray
-    stretches: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,25 +71,6 @@ class _Call:
             self.known += size
         self.looked += size
         self.new += new * (self.terms is not USUAL)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Room:
-    """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
-
-    out: IdArray
-    misses: IntArray
-    scratch: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, size: int, rows: int, block: int) -> Room:
-        """For so many bytes in so many rows: a stretch has one byte at least, but for the first of
-        a row two."""
-        return cls(
-            np.empty(size + 2, dtype=np.uint32),
-            np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
-            np.empty(4 * block + 8, dtype=np.uint64),
-        )
 
 
 @dataclass(slots=True, eq=False)
@@ -210,7 +155,7 @@ class StretchMemory:
             return None
         try:
             if len(texts) > 1 or size <= self.pace.wave:
-                return self._wave(*_utf8(texts), call)
+                return self._wave(*utf8_rows(texts), call)
             data = utf8_bytes(texts[0])
         except UnicodeEncodeError:
             return None
@@ -218,7 +163,7 @@ class StretchMemory:
         start = 0
         while start < len(data):
             stop = next_cut(data, start + self.pace.wave)
-            part = _part_of(data, start, stop, call.workers)
+            part = part_of(data, start, stop, call.workers)
             found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
                 return None
@@ -371,50 +316,14 @@ class StretchMemory:
             if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
                 newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
             done = 0
-            while (done := self._put(newer, new, fresh, done)) < len(new.lengths):
-                larger = self._larger(newer)
+            tools = self._functions, self.seeds
+            while (done := newer.put(*tools, new, fresh, done)) < len(new.lengths):
+                larger = newer.larger(*tools, self._half)
                 if larger is None:
                     newer, older = Generation.empty(self._smallest), newer
                 else:
                     newer = larger
             state.newer, state.older = newer, older
-
-    def _larger(self, full: Generation) -> Generation | None:
-        """The same entries with twice the room for what is short of it; None beyond the budget."""
-        entries, key_bytes, places = full.used.tolist()
-        slots, keys, ids = full.arrays
-        more_slots = 1 + (8 * (entries + 1) > 5 * (len(slots) // 4))
-        more_keys = 1 + (key_bytes + LONGEST_KEPT + 8 > len(keys))
-        more_ids = 1 + (places + LONGEST_KEPT > len(ids))
-        size = more_slots * slots.nbytes + more_keys * keys.nbytes + more_ids * ids.nbytes
-        if size > self._half:
-            return None
-        used = full.used.copy()
-        if more_slots > 1:
-            slots = np.zeros(2 * len(slots), dtype=np.uint64)
-            used[0] = self._functions.moved(full.slots, keys, slots, self.seeds)
-        if more_keys > 1:
-            keys = np.concatenate([keys, np.zeros_like(keys)])
-        if more_ids > 1:
-            ids = np.concatenate([ids, np.zeros_like(ids)])
-        return Generation(slots, keys, ids, used)
-
-    def _put(self, into: Generation, new: Stretches, fresh: Fresh, first: int) -> int:
-        return int(
-            self._functions.put(
-                *into.arrays,
-                into.used,
-                self.seeds,
-                new.data,
-                new.starts,
-                new.lengths,
-                fresh.ids,
-                fresh.firsts,
-                fresh.stops,
-                first,
-                LONGEST_KEPT,
-            )
-        )
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, Generation]]:
@@ -445,29 +354,6 @@ class StretchMemory:
     @cached_property
     def _apart(self) -> Apart:
         return self._apart_for()
-
-
-@contextmanager
-def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
-    """While so many other threads do it too. It waits for none to start, as `threading` does: that
-    takes a tenth of a wave."""
-    done = [_thread.allocate_lock() for _ in range(threads)]
-
-    def run(lock: _thread.LockType) -> None:
-        try:
-            work()
-        finally:
-            lock.release()
-
-    for lock in done:
-        lock.acquire()
-        try:
-            _thread.start_new_thread(run, (lock,))
-        except RuntimeError:  # there can be no more threads: fewer do it
-            lock.release()
-    yield
-    for lock in done:
-        lock.acquire()
 
 
 def require_bytes(memory_bytes: int) -> int:
@@ -502,38 +388,3 @@ def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
     ids = np.empty(offsets[-1], dtype=np.uint32)
     copy_rows(rows.ids, rows.offsets[:-1][kept], lengths[kept], ids, offsets[:-1][kept])
     return Rows(ids, offsets)
-
-
-def _utf8(texts: Sequence[str]) -> tuple[NDArray[np.uint8], IntArray]:
-    """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
-    ends, bytes. UnicodeEncodeError for lone surrogates."""
-    parts = [text.encode() for text in texts]
-    rows = offsets_of(map(len, parts))
-    return np.frombuffer(b"".join([*parts, _PAD]), dtype=np.uint8), rows
-
-
-def next_cut(data: NDArray[np.uint8], at: int) -> int:
-    """The first space from byte `at` on that stands behind a visible ASCII character, which is one
-    of those that `look_up` cuts at, or the end."""
-    step = 256
-    while at < len(data):
-        window = data[at - 1 : at + step]
-        here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
-        found = int(here.argmax())
-        if here[found]:
-            return at + found
-        at, step = at + step, 4 * step
-    return len(data)
-
-
-def _part_of(
-    data: NDArray[np.uint8], start: int, stop: int, parts: int
-) -> tuple[NDArray[np.uint8], IntArray]:
-    """Bytes `start` to `stop`, with 16 more behind them, cut into so many parts or fewer."""
-    places = [next_cut(data, start + (stop - start) * k // parts) for k in range(1, parts)]
-    rows = np.unique([start, *(place for place in places if place < stop), stop])
-    if stop + len(_PAD) <= len(data):
-        return data, rows
-    last = np.zeros(stop - start + len(_PAD), dtype=np.uint8)
-    last[: stop - start] = data[start:stop]
-    return last, rows - start
