@@ -24,6 +24,7 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
+from tests import kernel_words, not_cython
 from tests.conftest import needs_kernel
 from tests.test_lossless import NAMES, named, own_call
 from tests.texts import texts
@@ -66,8 +67,11 @@ def plain() -> Plain:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with patch.dict(sys.modules, {"cython": not_cython}):
+        spec.loader.exec_module(module)
     assert not module.COMPILED
+    for name in ("fetch", "spaces_at", "word_at"):
+        setattr(module, name, getattr(kernel_words, name))
     return Plain(module)
 
 

@@ -74,8 +74,6 @@ class MemoExecutor:
     ) -> Divided:
         """One row per text, and which of them were divided. Raises as `map` does."""
         may = np.asarray(divisible, dtype=np.bool_)
-        if not (isinstance(tokenizer, Remembers) and tokenizer.remembers and may.any()):
-            return self.map(texts, tokenizer, False), np.zeros(len(texts), dtype=np.bool_)
         own = texts if may.all() else [texts[k] for k in np.flatnonzero(may).tolist()]
         known, flags = self.recall(own, tokenizer)
         divided = may.copy()

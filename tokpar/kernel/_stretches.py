@@ -13,13 +13,14 @@ and which bits of a hash count (fewer in tests)."""
 
 from __future__ import annotations
 
-try:
-    import cython
-except ImportError:
-    from tokpar.kernel import _notcython as cython
+from typing import Any
 
-if not cython.compiled:  # else from words.h
-    from tokpar.kernel._words import fetch, spaces_at, word_at
+import cython
+
+if not cython.compiled:  # else from words.h; tests put in the same in Python
+    fetch: Any = None
+    spaces_at: Any = None
+    word_at: Any = None
 
 COMPILED = cython.compiled
 BLOCK = 2048
@@ -214,143 +215,107 @@ def look_up(
         or rows[0] < 0
     ):
         raise ValueError("arrays too short")
-    result: cython.Py_ssize_t
-    count: cython.Py_ssize_t = rows.shape[0] - 1
     room: cython.Py_ssize_t = out.shape[0]
     spare: cython.Py_ssize_t = misses.shape[0] // 3
     last: cython.ulonglong = slots.shape[0] // 4 - 1
     older_last: cython.ulonglong = older_slots.shape[0] // 4 - 1
+    p: cython.p_uchar
+    q: cython.p_uchar
+    older_q: cython.p_uchar
+    s: cython.p_ulonglong
+    t: cython.p_ulonglong
+    older_t: cython.p_ulonglong
+    near: cython.p_ulonglong
+    u: cython.p_uint
+    older_u: cython.p_uint
     if cython.compiled:
-        with cython.nogil:
-            result = _look_up(
-                cython.cast(cython.p_uchar, cython.address(data[0])),
-                cython.address(rows[0]),
-                count,
-                cython.address(slots[0]),
-                last,
-                cython.address(keys[0]),
-                cython.address(ids[0]),
-                cython.address(older_slots[0]),
-                older_last,
-                cython.address(older_keys[0]),
-                cython.address(older_ids[0]),
-                cython.address(seeds[0]),
-                cython.address(scratch[0]),
-                cython.address(out[0]),
-                room,
-                cython.address(ends[0]),
-                cython.address(passed[0]),
-                cython.address(misses[0]),
-                spare,
-            )
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        q, older_q = cython.address(keys[0]), cython.address(older_keys[0])
+        s, near = cython.address(seeds[0]), cython.address(scratch[0])
+        t, older_t = cython.address(slots[0]), cython.address(older_slots[0])
+        u, older_u = cython.address(ids[0]), cython.address(older_ids[0])
     else:
-        newer = (slots, last, keys, ids)
-        older = (older_slots, older_last, older_keys, older_ids)
-        tables = (*newer, *older, seeds, scratch)
-        result = _look_up(data, rows, count, *tables, out, room, ends, passed, misses, spare)
-    return result
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _look_up(
-    p: cython.p_uchar,
-    rows: cython.p_longlong,
-    count: cython.Py_ssize_t,
-    slots: cython.p_ulonglong,
-    last: cython.ulonglong,
-    keys: cython.p_uchar,
-    ids: cython.p_uint,
-    older_slots: cython.p_ulonglong,
-    older_last: cython.ulonglong,
-    older_keys: cython.p_uchar,
-    older_ids: cython.p_uint,
-    seeds: cython.p_ulonglong,
-    scratch: cython.p_ulonglong,
-    out: cython.p_uint,
-    room: cython.Py_ssize_t,
-    ends: cython.p_longlong,
-    passed: cython.p_longlong,
-    misses: cython.p_longlong,
-    spare: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
+        p, q, older_q, s, near = data, keys, older_keys, seeds, scratch
+        t, older_t, u, older_u = slots, older_slots, ids, older_ids
     written: cython.Py_ssize_t = 0
     missed: cython.Py_ssize_t = 0
     stretches: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
     wide: cython.Py_ssize_t = 2048
-    for row in range(count):
-        start: cython.Py_ssize_t = rows[row]
-        stop: cython.Py_ssize_t = rows[row + 1]
-        begin: cython.Py_ssize_t = start
-        done: cython.Py_ssize_t = start + 1
-        while begin < stop:
-            hi: cython.Py_ssize_t = done + wide if done + wide < stop else stop
-            cuts: cython.Py_ssize_t = _cuts(p, start, done, hi, scratch)
-            done = hi
-            if hi >= stop:
-                scratch[cuts] = stop
-                cuts += 1
-            stretches += cuts
-            at: cython.Py_ssize_t = begin
-            group: cython.Py_ssize_t = 0
-            while group < cuts:
-                behind: cython.Py_ssize_t = group + _GROUP if group + _GROUP < cuts else cuts
-                # all hashes and first slots, then all comparisons: the processor fetches ahead
-                for k in range(group, behind):
-                    end: cython.Py_ssize_t = scratch[k]
-                    n: cython.Py_ssize_t = end - at
-                    k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
-                    k1: cython.ulonglong = _part(
-                        p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8)
-                    )
-                    h: cython.ulonglong = _hash(p, at, n, k0, k1, seeds)
-                    scratch[_KEYED + 3 * (k - group)] = h
-                    scratch[_KEYED + 3 * (k - group) + 1] = k0
-                    scratch[_KEYED + 3 * (k - group) + 2] = k1
-                    fetch(slots, 4 * (h & last))
-                    at = end
-                for k in range(group, behind):
-                    end = scratch[k]
-                    n = end - begin
-                    h = scratch[_KEYED + 3 * (k - group)]
-                    k0 = scratch[_KEYED + 3 * (k - group) + 1]
-                    k1 = scratch[_KEYED + 3 * (k - group) + 2]
-                    table: cython.p_ulonglong = slots
-                    many: cython.p_uint = ids
-                    e: cython.Py_ssize_t = _find(slots, last, keys, h, k0, k1, p, begin, n)
-                    if e < 0:
-                        table, many = older_slots, older_ids
-                        e = _find(older_slots, older_last, older_keys, h, k0, k1, p, begin, n)
-                    if e < 0:
-                        if missed >= spare:
-                            return -1
-                        misses[3 * missed] = begin
-                        misses[3 * missed + 1] = n
-                        misses[3 * missed + 2] = written
-                        missed += 1
+    with cython.nogil:
+        for row in range(rows.shape[0] - 1):
+            start: cython.Py_ssize_t = rows[row]
+            stop: cython.Py_ssize_t = rows[row + 1]
+            begin: cython.Py_ssize_t = start
+            done: cython.Py_ssize_t = start + 1
+            while begin < stop:
+                hi: cython.Py_ssize_t = done + wide if done + wide < stop else stop
+                cuts: cython.Py_ssize_t = _cuts(p, start, done, hi, near)
+                done = hi
+                if hi >= stop:
+                    near[cuts] = stop
+                    cuts += 1
+                stretches += cuts
+                at: cython.Py_ssize_t = begin
+                group: cython.Py_ssize_t = 0
+                while group < cuts:
+                    behind: cython.Py_ssize_t = group + _GROUP if group + _GROUP < cuts else cuts
+                    # all hashes and first slots, then all comparisons: the processor fetches ahead
+                    for k in range(group, behind):
+                        end: cython.Py_ssize_t = near[k]
+                        n: cython.Py_ssize_t = end - at
+                        k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
+                        k1: cython.ulonglong = _part(
+                            p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8)
+                        )
+                        h: cython.ulonglong = _hash(p, at, n, k0, k1, s)
+                        near[_KEYED + 3 * (k - group)] = h
+                        near[_KEYED + 3 * (k - group) + 1] = k0
+                        near[_KEYED + 3 * (k - group) + 2] = k1
+                        fetch(t, 4 * (h & last))
+                        at = end
+                    for k in range(group, behind):
+                        end = near[k]
+                        n = end - begin
+                        h = near[_KEYED + 3 * (k - group)]
+                        k0 = near[_KEYED + 3 * (k - group) + 1]
+                        k1 = near[_KEYED + 3 * (k - group) + 2]
+                        table: cython.p_ulonglong = t
+                        many: cython.p_uint = u
+                        e: cython.Py_ssize_t = _find(t, last, q, h, k0, k1, p, begin, n)
+                        if e < 0:
+                            table, many = older_t, older_u
+                            e = _find(older_t, older_last, older_q, h, k0, k1, p, begin, n)
+                        if e < 0:
+                            if missed >= spare:
+                                with cython.gil:
+                                    return -1
+                            misses[3 * missed] = begin
+                            misses[3 * missed + 1] = n
+                            misses[3 * missed + 2] = written
+                            missed += 1
+                            begin = end
+                            continue
+                        given: cython.Py_ssize_t = (table[e + 3] >> 16) & 0xFFFF
+                        if written + given + 2 > room:
+                            with cython.gil:
+                                return -1
+                        value: cython.ulonglong = table[e + 2]
+                        if given <= 2:
+                            out[written] = value & _LOW
+                            out[written + 1] = value >> 32
+                        else:
+                            first: cython.Py_ssize_t = value
+                            i: cython.Py_ssize_t
+                            for i in range(given):
+                                out[written + i] = many[first + i]
+                        written += given
                         begin = end
-                        continue
-                    given: cython.Py_ssize_t = (table[e + 3] >> 16) & 0xFFFF
-                    if written + given + 2 > room:
-                        return -1
-                    value: cython.ulonglong = table[e + 2]
-                    if given <= 2:
-                        out[written] = value & _LOW
-                        out[written + 1] = value >> 32
-                    else:
-                        first: cython.Py_ssize_t = value
-                        i: cython.Py_ssize_t
-                        for i in range(given):
-                            out[written + i] = many[first + i]
-                    written += given
-                    begin = end
-                group = behind
-        ends[row] = written
-        passed[row] = missed
-    passed[count] = stretches
+                    group = behind
+            ends[row] = written
+            passed[row] = missed
+    passed[rows.shape[0] - 1] = stretches
     return missed
 
 

@@ -1,5 +1,5 @@
 /* Two inner loops of _stretches.py that Python cannot say: eight bytes at once, and a mask of cuts.
-   _words.py is the same, for where nothing is compiled. */
+   tests/kernel_words.py is the same in Python. */
 #include <stdint.h>
 #include <string.h>
 #if defined(__SSE2__)

@@ -1,5 +1,4 @@
-"""The names of the package `cython` that the kernels' source has, for where that is not installed:
-uncompiled, they mean nothing."""
+"""The names of the package `cython` that the kernel's source has: uncompiled, they mean nothing."""
 
 from __future__ import annotations
 
@@ -43,4 +42,4 @@ class _NoGil:
         pass
 
 
-nogil = _NoGil()
+nogil = gil = _NoGil()
