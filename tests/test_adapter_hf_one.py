@@ -28,6 +28,7 @@ from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.executors.native import MemoExecutor
 from tokpar.facts.tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
 
@@ -292,8 +293,21 @@ def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
         unigram.locate(unigram.encode(text), text)
 
 
-def test_the_words_of_byte_level_bpe_are_kept_by_nobody_but_itself() -> None:
-    assert not load(own("default")).remembers
+@needs_kernel
+def test_byte_level_bpe_is_quick_and_new_text_goes_to_it() -> None:
+    """It has a memory of words of its own. What comes again is learnt."""
+    adapter: Any = load(own("default"))
+    assert adapter.facts.quick
+    assert not load(own("bert_part")).facts.quick
+    text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
+    with tokpar.Encoder(adapter) as encoder:
+        rows = [encoder.encode(text) for _ in range(8)]
+        assert rows[0].report.plan.startswith("certified cuts")
+        assert rows[0].report.executor == "threads"
+        assert rows[0].report.memory["looked"] < len(text) // 2
+        assert rows[-1].report.plan == "divided at every space"
+        batch = encoder.encode_batch([text, "a b", text])
+    assert all(row.ids.tolist() == ids(own("default"), text) for row in (*rows, batch[0], batch[2]))
 
 
 @needs_kernel
@@ -308,7 +322,7 @@ def test_those_of_bert_are_remembered() -> None:
 def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     text *= 1 + 600_000 // len(text)
-    encoding = tokpar.encode(text, own("default"), workers=2)
+    encoding = tokpar.encode(text, tokpar.load(own("default"), memory_bytes=0), workers=2)
     assert encoding.report.executor == "threads"
     assert len(encoding.seams) > 4
     assert list(encoding) == ids(own("default"), text)
@@ -323,11 +337,16 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     long = text * (1 + 200_000 // len(text))
     rows = [*([text[:1000]] * (short // 2)), long, "", *([text[:1000]] * (short // 2))]
-    with tokpar.Encoder(own(name), workers=2) as encoder:
+    with tokpar.Encoder(tokpar.load(own(name), memory_bytes=0), workers=2) as encoder:
         batch = encoder.encode_batch(rows)
     assert batch.report.executor == executor
     assert batch[short // 2].report.chunks > 2
     assert [encoding.ids.tolist() for encoding in batch] == [ids(own(name), row) for row in rows]
+    with MemoExecutor(2) as memo:
+        memo.map(rows, tokpar.load(own(name)), False)
+        assert memo.undivided == executor
+        memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
+        assert memo.undivided == "threads"
 
 
 def test_a_view_of_transformers_is_refused() -> None:
