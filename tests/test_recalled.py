@@ -179,6 +179,19 @@ def test_no_token_is_overlooked_in_a_long_text(contents: list[str], text: str) -
     assert guard.absent(text, 0, len(text)) == (not any(each in text for each in contents))
 
 
+@pytest.mark.parametrize("at", [0, 1, 500, 995, 996, 997])
+@pytest.mark.parametrize("marks", [0, 3, 30])
+def test_no_token_is_overlooked_at_the_ends(at: int, marks: int) -> None:
+    guard = AddedTokenGuard((AddedToken("<s>", 0), AddedToken("/s>", 1), AddedToken("x/>", 2)))
+    plain = ("b" * 30 + "<") * marks
+    plain += "b" * (1000 - len(plain))
+    for content in ("<s>", "/s>", "x/>"):
+        text = plain[:at] + content + plain[at:]
+        text = text[:1000]
+        assert guard.absent(text, 0, len(text)) == (content not in text)
+    assert guard.absent(plain, 0, len(plain))
+
+
 @given(st.lists(st.sampled_from(["known", "new", "both"]), min_size=1, max_size=12), st.data())
 def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
     kinds: list[str], data: st.DataObject
