@@ -98,6 +98,17 @@ def test_a_text_with_an_added_token_is_not_divided_as_it_is(content: str, flag: 
     assert [each.ids.tolist() for each in batch] == [own_call(tokenizer, row) for row in rows]
     assert [each.report.plan == DIVIDED for each in batch] == [True, False, True, False]
     assert batch.report.plan.endswith("2 divided at every space")
+    adapter: Any = tokpar.load(tokenizer)
+    with patch("tokpar.kernel.pace.MOST_NEW", ALWAYS):
+        found, flags = adapter.remembered(rows, 2)
+    assert list(flags) == [True, False, True, False]
+    assert [len(found[k]) > 0 for k in range(4)] == list(flags)
+    assert len(found.ids) == found.offsets[-1]
+    with tokpar.Encoder(tokenizer) as encoder:
+        short = [row[:1000] for row in rows] + [content, "a b"] * 9
+        both = [encoder.encode_batch(short) for _ in "12"]
+    for each in both:
+        assert [row.ids.tolist() for row in each] == [own_call(tokenizer, row) for row in short]
 
 
 @needs_kernel
