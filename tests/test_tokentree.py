@@ -3,6 +3,7 @@ adapter. It is tested here for what it shares with the other tokenizers in Pytho
 
 from __future__ import annotations
 
+import doctest
 import json
 import pickle
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from tokpar.testing import check_tokenizer
 
 pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
 
+from tokpar_bench import tokentree_engine
 from tokpar_bench.tokentree_engine import (
     TokenTree,
     TreeTokenizer,
@@ -134,6 +136,11 @@ def test_longest_match_is_not_what_merging_makes() -> None:
     vocabulary = vocabulary_of([b"bc", b"ab"])
     assert exact_model(vocabulary).encode("abc") == (97, 256)
     assert TokenTree(vocabulary.tokens).encode("abc") == (257, 99)
+
+
+def test_the_example_in_its_docstring_runs() -> None:
+    result = doctest.testmod(tokentree_engine)
+    assert (result.failed, result.attempted) == (0, 2)
 
 
 @given(tokens, pieces)
