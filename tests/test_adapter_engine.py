@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tokpar
+import tokpar.registry as registry_module
 from tests.conftest import cases, is_quick
 from tests.engines import VOCABULARIES
 from tests.tokenizers_drawn import DATA, VOCAB
@@ -332,14 +333,24 @@ def test_a_file_that_is_not_what_it_should_be_is_named(
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("engine", ["fastokens", "gigatoken", "sentencepiece", "tokie"])
-def test_an_engine_of_a_plugin_that_is_not_there_is_named_with_the_command(engine: str) -> None:
-    if engine in {source.name for source in registry().tokenizer_sources()}:
-        pytest.skip(f"tokpar-{engine} is installed")
+@pytest.mark.parametrize(
+    ("engine", "package"),
+    [
+        ("fastokens", "tokpar-fastokens"),
+        ("gigatoken", "tokpar-gigatoken"),
+        ("sentencepiece", "tokpar-sentencepiece"),
+        ("tokentree", "tokpar-bench"),
+        ("tokie", "tokpar-tokie"),
+    ],
+)
+def test_an_engine_of_a_plugin_that_is_not_there_is_named_with_the_command(
+    engine: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
     with pytest.raises(
-        UnknownNameError, match=f"unknown engine '{engine}'.*pip install tokpar-{engine}"
+        UnknownNameError, match=f"unknown engine '{engine}'.*pip install {package} "
     ):
-        tokpar.load("default", engine=engine)
+        tokpar.load(DEFAULT, engine=engine)
 
 
 def test_an_engine_that_nobody_knows_comes_without_a_command() -> None:

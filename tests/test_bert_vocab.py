@@ -287,11 +287,6 @@ def test_a_missing_file_is_missing_and_other_names_are_unknown(tmp_path: Path) -
         tokpar.load(tmp_path / "vocab.csv")
 
 
-def test_tokentree_refuses_words(files: dict[bool, Path]) -> None:
-    with pytest.raises(FileFormatError, match=r"vocab\.txt: normalizer BertNormalizer is not"):
-        tokpar.load(files[True], engine="tokentree")
-
-
 # The command line
 
 

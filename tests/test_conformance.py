@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from itertools import product
+from dataclasses import replace
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.conftest import cases, drawn
 from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
+from tokpar.adapters.pure import PureTokenizer
 from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
 from tokpar.agreement.differing import simplest, smallest
 from tokpar.builtins import MERGERS, SPLITTERS
@@ -35,6 +37,7 @@ from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
 from tokpar.kernels import IdArray, has_surrogate
 from tokpar.overlap.mergers import LicensedMerger
+from tokpar.pure.formats import read_tokenizer_json
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
     ConformanceError,
@@ -110,12 +113,6 @@ def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
-
-
-@pytest.mark.parametrize("name", cases(BYTE_LEVEL, ["default"]))
-@pytest.mark.usefixtures("thirds_in_quick")
-def test_token_trees_conform(name: str) -> None:
-    check_tokenizer(tokpar.load(path_of(name), engine="tokentree"), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
@@ -452,17 +449,45 @@ def test_conform_checks_an_engine_on_the_bundled_file(capsys: pytest.CaptureFixt
     assert out.endswith("ids compared with huggingface:BPE\n")
 
 
+def unmerged(path: Path) -> PureTokenizer:
+    """A tokenizer that breaks no rule, but has only half of the merges of its file."""
+    vocabulary = read_tokenizer_json(path)
+    half = dict(islice(vocabulary.merges.items(), len(vocabulary.merges) // 2))
+    return PureTokenizer(replace(vocabulary, merges=half, whole_piece=False), "unmerged")
+
+
+class OwnFiles:
+    """The sources of three tokenizers: of one that needs no file, of one that does, and of one with
+    other ids than those of its file."""
+
+    @hookimpl
+    def tokpar_tokenizers(self) -> list[TokenizerSource]:
+        hashes = TokenizerSource(
+            "hashes", lambda source: WordHash() if source == "hashes" else None
+        )
+        filed = TokenizerSource("filed", lambda source: None)
+        return [hashes, filed, TokenizerSource("unmerged", unmerged, automatic=False)]
+
+
+@pytest.fixture
+def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
+    registry_module.registry().register(OwnFiles(), name="own files")
+
+
+@pytest.mark.usefixtures("own_files")
 def test_conform_exits_with_1_and_shows_the_smallest_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code, out, _ = run(capsys, "tokentree", "--examples", 0, "--fail-fast")
+    code, out, _ = run(capsys, "unmerged", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "does not conform" in out
     assert "\nreference: the ids are those of huggingface:BPE" in out
 
 
+@pytest.mark.usefixtures("own_files")
 def test_conform_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("tokentree", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
+    arguments = ("unmerged", "--tokenizer", path_of("deepseek_part"), "--json", "--fail-fast")
     code, out, _ = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
     assert (code, got["conforms"], got["failed"]) == (1, False, ["reference"])
@@ -562,23 +587,6 @@ def test_conform_tells_the_mergers_that_join_without_a_rule(
     code, out, _ = run(capsys, "concatenate", "--examples", 0, "--fail-fast")
     assert code == 1
     assert "a join without a rule: None is for what nothing licenses" in out
-
-
-class OwnFiles:
-    """The sources of two tokenizers: of one that needs no file, and of one that does."""
-
-    @hookimpl
-    def tokpar_tokenizers(self) -> list[TokenizerSource]:
-        hashes = TokenizerSource(
-            "hashes", lambda source: WordHash() if source == "hashes" else None
-        )
-        return [hashes, TokenizerSource("filed", lambda source: None)]
-
-
-@pytest.fixture
-def own_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
-    registry_module.registry().register(OwnFiles(), name="own files")
 
 
 @pytest.mark.usefixtures("own_files")

@@ -34,15 +34,17 @@ from tokpar.testing import (
 ROOT = Path(__file__).parent.parent
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 PUBLIC = {"tokpar", "tokpar.errors", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"} | {
-    f"tokpar.pure.{module}" for module in ("save", "tokenizer", "tokentree", "vocabulary")
+    f"tokpar.pure.{module}" for module in ("save", "tokenizer", "vocabulary")
 }
 OF_COMMANDS = {"tokpar.cli", "tokpar.cli.options", "tokpar.cli.progress", "tokpar.limits"}
 INNER = {
     "tokpar-bench": OF_COMMANDS
     | {
-        "tokpar.adapters.tokentree",
+        "tokpar.adapters.pure",
         "tokpar.agreement.differing",
         "tokpar.mending",
+        "tokpar.pure.bpe",
+        "tokpar.pure.formats",
         "tokpar.sizes",
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}

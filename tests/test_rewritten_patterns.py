@@ -124,7 +124,7 @@ def test_the_checker_does_not_believe_the_planner(
     assert "fancy-regex may take" in str(report)
 
 
-@pytest.mark.parametrize("engine", ["pure", "incremental", "tokentree"])
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
 def test_no_engine_of_tokpar_s_own_reads_such_patterns(engine: str) -> None:
     for pattern in CHANGED:
         with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):

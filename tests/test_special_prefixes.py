@@ -26,7 +26,7 @@ BOTH = {"<a>b": 300_001, "x": 300_002, "<a>": 300_000}
 NAMED = r"special token '<a>b' begins with '<a>'"
 
 
-@pytest.mark.parametrize("engine", ["pure", "incremental", "tokentree"])
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
 def test_no_engine_of_tokpar_s_own_reads_such_special_tokens(engine: str) -> None:
     with pytest.raises(OptionError, match=NAMED):
         tokpar.load(FILE, engine=engine, pat_str=PATTERN, special_tokens=BOTH)

@@ -1,7 +1,9 @@
-"""TokenTree against the definition of longest match, and behind its adapter."""
+"""TokenTree of the package tokpar-bench against the definition of longest match, and behind its
+adapter. It is tested here for what it shares with the other tokenizers in Python."""
 
 from __future__ import annotations
 
+import doctest
 import json
 import pickle
 from collections.abc import Iterator
@@ -16,21 +18,34 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tests.conftest import EXAMPLES, chosen_profile
+from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
 from tests.plain_bpe import ByteBPE
 from tests.test_lossless import OPTIONS, SIZES, STRATEGIES
+from tests.test_rewritten_patterns import CHANGED
+from tests.test_special_prefixes import BOTH, NAMED
 from tests.texts import texts as any_texts
 from tokpar.adapters.pure import PureTokenizer
-from tokpar.adapters.tokentree import TreeTokenizer, load
+from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.interfaces import Decodes, EncodesWhole, HasFacts, HasSpec, Locates
 from tokpar.pure.formats import Vocabulary, rank_vocabulary
 from tokpar.pure.save import merges_of_ranks
 from tokpar.pure.tokenizer import exact_model
-from tokpar.pure.tokentree import TokenTree, lengths_by_prefix
+from tokpar.testing import check_tokenizer
+
+pytest.importorskip("tokpar_bench", reason="tokpar-bench is not installed: ./plugins/tokpar-bench")
+
+from tokpar_bench import tokentree_engine
+from tokpar_bench.tokentree_engine import (
+    TokenTree,
+    TreeTokenizer,
+    lengths_by_prefix,
+    load,
+)
 
 VOCAB = Path(__file__).parent / "vocab"
+DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 DEEPSEEK = VOCAB / "deepseek_part.json"
 CL100K = VOCAB / "cl100k_part.tiktoken"
 PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
@@ -123,6 +138,11 @@ def test_longest_match_is_not_what_merging_makes() -> None:
     assert TokenTree(vocabulary.tokens).encode("abc") == (257, 99)
 
 
+def test_the_example_in_its_docstring_runs() -> None:
+    result = doctest.testmod(tokentree_engine)
+    assert (result.failed, result.attempted) == (0, 2)
+
+
 @given(tokens, pieces)
 def test_the_exact_model_is_the_plain_one(drawn: list[bytes], piece: str) -> None:
     ranks = vocabulary_of(drawn)
@@ -155,10 +175,28 @@ def test_errors_are_those_of_the_exact_tokenizer(tmp_path: Path) -> None:
         tokpar.load(VOCAB / "bert_part.json", engine="tokentree")
     with pytest.raises(OptionError, match="pass pat_str"):
         tokpar.load(CL100K, engine="tokentree")
+    words = tmp_path / "vocab.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    with pytest.raises(FileFormatError, match=r"vocab\.txt: normalizer BertNormalizer is not"):
+        tokpar.load(words, engine="tokentree")
     with pytest.raises(FileNotFoundError):
         tokpar.load(tmp_path / "none.json", engine="tokentree")
     with pytest.raises(OptionError, match="lone surrogate at position 1"):
         tree("cl100k_part").encode("a\ud800")
+
+
+def test_patterns_that_an_engine_rewrites_are_refused() -> None:
+    for pattern in CHANGED:
+        with pytest.raises(OptionError, match=r"fancy-regex may take .* engine='tiktoken'"):
+            tokpar.load(CL100K, engine="tokentree", pat_str=pattern, special_tokens={})
+
+
+def test_special_tokens_that_begin_with_one_another_are_refused() -> None:
+    with pytest.raises(OptionError, match=NAMED):
+        tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=BOTH)
+    one = {content: id_ for content, id_ in BOTH.items() if content != "<a>"}
+    adapter = tokpar.load(CL100K, engine="tokentree", pat_str=PATTERN, special_tokens=one)
+    assert 300_001 in adapter.encode("a<a>b")
 
 
 def test_it_has_the_abilities_of_the_exact_tokenizer() -> None:
@@ -196,6 +234,28 @@ def test_added_tokens_are_one_token_each() -> None:
     ids = tree("cl100k_part").encode(f"a{ENDOFTEXT}b").tolist()
     assert ids[1] == 300_000
     assert len(ids) == 3
+
+
+@pytest.mark.parametrize("path", cases([DEEPSEEK, DEFAULT], [DEFAULT]), ids=lambda path: path.stem)
+@pytest.mark.usefixtures("thirds_in_quick")
+def test_it_conforms(path: Path) -> None:
+    check_tokenizer(tokpar.load(path, engine="tokentree"), examples=drawn(15))
+
+
+@pytest.mark.parametrize("path", [DEEPSEEK, DEFAULT], ids=lambda path: path.stem)
+def test_conform_says_that_the_ids_are_not_those_of_bpe(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--tokenizer", str(path), "--json", "--fail-fast", "--examples", "0")
+    assert main(["conform", "tokentree", *options]) == 1
+    got = json.loads(capsys.readouterr().out)
+    assert (got["conforms"], got["failed"]) == (False, ["reference"])
+
+
+def test_the_command_line_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "--quiet", "--engine", "tokentree", "--text", DIFFERS]) == 0
+    ids = tree("default").encode(DIFFERS).tolist()
+    assert capsys.readouterr().out.split() == [str(id_) for id_ in ids]
 
 
 LONG_PIECES = "The " + "a" * 500 + "中" * 200 + " 12345678 end" * 9

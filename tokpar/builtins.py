@@ -38,11 +38,9 @@ COMMANDS = (
     *("strategies", "stream"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_lines"} | {
-    name: name for name in ("incremental", "pure", "tiktoken", "tokentree")
-}
+ADAPTERS = {"huggingface": "hf_lines"} | {n: n for n in ("incremental", "pure", "tiktoken")}
 AUTOMATIC = ("huggingface", "tiktoken")
-"""The adapters that need not be named; the others are slower, or approximate."""
+"""The adapters that need not be named; the others are slower."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
     ("memo", ("native", "MemoExecutor"), lambda it: isinstance(it, Remembers) and it.remembers),
     ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),

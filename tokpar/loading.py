@@ -12,8 +12,10 @@ from tokpar.interfaces import TokenizerAdapter
 from tokpar.registry import registry
 
 DEFAULT_TOKENIZER = "default"
-PLUGIN_ENGINES = ("fastokens", "gigatoken", "sentencepiece", "tokie")
-"""Engines that come with packages of the same name, "tokpar-" in front."""
+PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
+    name: f"tokpar-{name}" for name in ("fastokens", "gigatoken", "sentencepiece", "tokie")
+}
+"""Engines that are installed with other packages of this project."""
 
 
 @runtime_checkable
@@ -103,9 +105,9 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
                 return adapter
     known = [entry.name for entry in sources]
     if engine is not None and engine not in known:
-        package = f"tokpar-{engine}"
         advice = ""
         if engine in PLUGIN_ENGINES:
+            package = PLUGIN_ENGINES[engine]
             install = f"pip install {package} (`tokpar plugins` shows what is loaded)"
             advice = f"it comes with {package}: {install}"
         raise UnknownNameError("engine", engine, known, advice)

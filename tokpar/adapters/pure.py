@@ -58,15 +58,6 @@ def load(
     return FileTokenizer(config, path.stem, **finishing)
 
 
-def load_vocabulary(source: Any, settings: Mapping[str, Any]) -> Vocabulary | None:
-    """The byte-level BPE that `load` would take for an adapter; None where that gives None.
-    Raises as `load` does, and FileFormatError for what is not byte-level BPE."""
-    exact = load(source, **settings)
-    if isinstance(exact, FileTokenizer):
-        return vocabulary_of(exact.config, source)
-    return None if exact is None else exact.vocabulary
-
-
 def _of_json(path: Path, settings: Mapping[str, bool]) -> PureTokenizer | FileTokenizer:
     """Byte-level BPE with nothing around it is a `Vocabulary`, everything else a whole file."""
     config = read_config(path)

@@ -11,9 +11,9 @@ import pytest
 from conftest import DEFAULT, Run
 from hypothesis import given
 from tokpar_bench.tokentree import Comparison, Difference
+from tokpar_bench.tokentree_engine import TreeTokenizer
 
 from tokpar.adapters.pure import PureTokenizer
-from tokpar.adapters.tokentree import TreeTokenizer
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 from tokpar.testing.texts import texts

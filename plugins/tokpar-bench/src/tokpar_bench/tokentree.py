@@ -10,8 +10,8 @@ from operator import add
 from time import process_time
 
 from tokpar.pure.tokenizer import tokenizer_of
-from tokpar.pure.tokentree import TokenTree
 from tokpar.pure.vocabulary import Vocabulary
+from tokpar_bench.tokentree_engine import TokenTree
 
 
 @dataclass(frozen=True, slots=True)

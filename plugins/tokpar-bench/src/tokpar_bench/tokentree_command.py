@@ -39,9 +39,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.adapters.tokentree import TreeTokenizer
     from tokpar.cli.progress import bar_of
     from tokpar_bench.tokentree import Comparison, Difference
+    from tokpar_bench.tokentree_engine import TreeTokenizer
 
     adapter = tokpar.load(
         arguments.vocabulary, engine="tokentree", **options.rank_settings(arguments)

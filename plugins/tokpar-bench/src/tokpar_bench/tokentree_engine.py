@@ -1,15 +1,29 @@
 """TokenTree: byte-level tokens by longest match, from left to right, an approximation of byte-pair
 encoding. Source: "Fast Inference-Time Tokenization through Approximating BPE". Ids may differ from
-those of BPE; `tokpar tokentree` of the laboratory counts how much. The tree is a table, which is
-built faster than a trie: the first three bytes of the rest give the lengths worth trying, the
-longest first."""
+those of BPE; `tokpar tokentree` counts how much. The tree is a table, which is built faster than a
+trie: the first three bytes of the rest give the lengths worth trying, the longest first.
+
+As a tokenizer it is asked for by ``engine="tokentree"``; "lossless" means equal to its own serial
+call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
+from tokpar.adapters.pure import FileTokenizer, PureTokenizer
+from tokpar.adapters.pure import load as load_exact
+from tokpar.plugin import Facts
 from tokpar.pure.bpe import RankBPE
+from tokpar.pure.formats import vocabulary_of
+from tokpar.pure.vocabulary import Vocabulary
 
+UNDIVIDED = (
+    "its tokens are longest matches from the left of a pre-token on, and the theorems about places "
+    "inside one (5', 11, 24) are about the merges of BPE"
+)
 _PREFIX = 3
 _SHORT = (2, 1)
 
@@ -51,3 +65,29 @@ class TokenTree(RankBPE):
                     edges.append(start)
                     break
         return edges
+
+
+def load(source: Any, *, engine: str | None = None, **settings: Any) -> TreeTokenizer | None:
+    """An adapter of the byte-level BPE that `adapters.pure.load` would take, with its settings and
+    errors; FileFormatError for a file of another model. None for anything else, or if another
+    `engine` than "tokentree" is asked for."""
+    if engine not in (None, "tokentree"):
+        return None
+    exact = load_exact(source, **settings)
+    if isinstance(exact, FileTokenizer):
+        return TreeTokenizer(vocabulary_of(exact.config, source))
+    return None if exact is None else TreeTokenizer(exact.vocabulary)
+
+
+class TreeTokenizer(PureTokenizer):
+    """The adapter; see `load`. All but the ids is as in its exact twin."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__(vocabulary, "tokentree", TokenTree(vocabulary.tokens))
+        self.name += " (approximates BPE)"
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 asks nothing of
+        what happens to one pre-token."""
+        return replace(super().facts, model="TokenTree", undivided=UNDIVIDED, tokens=None)
