@@ -98,8 +98,12 @@ def has_surrogate(text: str) -> bool:
 def spans_from_lengths(lengths: IntArray) -> SpanArray:
     """Spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]]. Read-only: the
     end of each token and the start of the next are one number in memory."""
-    edges = offsets_of(lengths)
-    spans: SpanArray = np.ndarray((len(lengths), 2), edges.dtype, edges, strides=(8, 8))
+    return spans_between(offsets_of(lengths))
+
+
+def spans_between(edges: IntArray) -> SpanArray:
+    """The same of the places where they begin, and the end: [0, 2, 3] -> [[0, 2], [2, 3]]."""
+    spans: SpanArray = np.ndarray((len(edges) - 1, 2), edges.dtype, edges, strides=(8, 8))
     spans.flags.writeable = False
     return spans
 

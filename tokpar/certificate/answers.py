@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tokpar.certificate.ground import RefusedError, once, require
 from tokpar.certificate.tables import SPACES
 from tokpar.errors import EngineError
 from tokpar.interfaces import Locates, TokenizerAdapter
-from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, byte_starts
+from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, byte_starts, utf8_bytes
 
 Bytes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -38,19 +39,14 @@ class Written:
     def broken(self) -> bool:
         """It cannot be written as UTF-8: it has a lone surrogate."""
         try:
-            return not isinstance(self.utf8, bytes)
+            return self.codes.ndim != 1
         except UnicodeEncodeError:
             return True
 
     @cached_property
-    def utf8(self) -> bytes:
-        """The text's bytes."""
-        return self.text.encode()
-
-    @cached_property
     def codes(self) -> Bytes:
-        """The same as an array."""
-        return np.frombuffer(self.utf8, dtype=np.uint8)
+        """The text's bytes, not copied."""
+        return utf8_bytes(self.text)
 
     def at(self, positions: IntArray) -> IntArray:
         """Byte offsets of code points, int64; none outside the text."""
@@ -61,13 +57,15 @@ class Written:
     @cached_property
     def _begun(self) -> IntArray:
         """For each byte that begins no code point, how many have begun before it; ascending."""
-        inner = np.flatnonzero(self.codes.view(np.int8) < -0x40)
+        blocks, codes = range(0, len(self.codes), _BLOCK), self.codes.view(np.int8)
+        found = (np.flatnonzero(codes[k : k + _BLOCK] < -0x40) + k for k in blocks)
+        inner: IntArray = np.concatenate([NO_INTS, *found])
         inner -= np.arange(len(inner))
         return inner
 
     def position(self, byte: int) -> int:
         """The code point that begins at, or holds, a byte."""
-        return len(self.utf8[:byte].decode(errors="ignore"))
+        return len(self.codes[:byte].tobytes().decode(errors="ignore"))
 
     @cached_property
     def spaces(self) -> IntArray:
@@ -187,7 +185,7 @@ class Answers:
 
     def _tiling(self) -> IntArray:
         assert self.ids is not None
-        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.written.utf8))
+        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.written.codes))
 
     def _locate(self, ids: IdArray, text: str) -> SpanArray:
         if not isinstance(self.tokenizer, Locates):
@@ -208,7 +206,10 @@ def asked(answers: Answers | None) -> Answers:
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
     """Start of each span, then the end; refused unless they tile [start, stop)."""
-    edges = np.append(spans[:, 0], stop)
-    tiling = edges[0] == start and np.array_equal(spans[:, 1], edges[1:])
+    shared = len(spans) > 0 and spans.strides == (8, 8)  # each end is the next start, in memory
+    row = (len(spans) + 1,), (8,)
+    edges = as_strided(spans, *row, writeable=False) if shared else np.append(spans[:, 0], stop)
+    apart = not (shared or np.array_equal(spans[:, 1], edges[1:]))
+    tiling = edges[0] == start and edges[-1] == stop and not apart
     require(tiling, "ids", f"expected ids that tile the bytes from {start} to {stop}")
     return edges

@@ -14,12 +14,13 @@ from tokpar.certificate.findings import Finding
 from tokpar.certificate.ground import RefusedError
 from tokpar.certificate.spelling import UNDECODABLE, spells
 from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, IntArray
+from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns
 from tokpar.types import Rows
 
 PROBE = 2**31
 """Ids from here on stand for "the text's own, number k" when a tokenizer's finishing is probed."""
+_BLOCK = 1 << 15  # cuts that are looked at together: new memory for all costs more than looking
 _HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
 
 
@@ -133,15 +134,23 @@ def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -
             f"got byte {edges[seams.tokens[k]]}"
         )
         yield Finding("token", message, int(seams.positions[k]), k)
-    begins = np.zeros(len(written.codes) + 1, dtype=np.bool_)
-    begins[edges] = True
-    crossed = cuts[~begins[cuts]]
+    blocks = (cuts[k : k + _BLOCK] for k in range(0, len(cuts), _BLOCK))
+    crossed = np.concatenate([NO_INTS, *(_crossed(edges, block) for block in blocks)])
     if len(crossed):
         message = (
             f"expected an id to begin at each of {len(cuts)} spaces, got none at "
             f"{len(crossed)} of them, the first at byte {crossed[0]}"
         )
         yield Finding("token", message, written.position(int(crossed[0])))
+
+
+def _crossed(edges: IntArray, cuts: IntArray) -> IntArray:
+    """The cuts, ascending, at which no id begins."""
+    least, most = int(cuts[0]), int(cuts[-1])
+    first, last = np.searchsorted(edges, (least, most + 1))
+    begins = np.zeros(most + 1 - least, dtype=np.bool_)
+    begins[edges[first:last] - least] = True
+    return cuts[~begins[cuts - least]]
 
 
 def _parts_decode(

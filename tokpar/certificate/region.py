@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -35,13 +35,16 @@ class Regions:
         self._require_cut = require_cut
         self._inert = Inert(ground)
         self.scanner = Scanner(ground.facts)
-        self._marks = bytearray(len(ground.text) + 1)  # 1 where pre-tokens begin, and at the end
         self._starts: list[int] = []  # of the stretches that were scanned, apart and in order
         self._stops: list[int] = []
         self._in_vain = 0
         self._judged: dict[Region, RefusedError | None] = {}
         self._alone = lru_cache(maxsize=4)(self._edges)  # parts of two seams side by side
         self._piece = (0, 0)
+
+    @cached_property
+    def _marks(self) -> bytearray:  # 1 where pre-tokens begin, and at the end
+        return bytearray(len(self._ground.text) + 1)
 
     def require(self, region: Region) -> None:
         """Refuses what is no region."""

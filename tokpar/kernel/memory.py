@@ -35,7 +35,7 @@ from tokpar.types import AddedToken, Facts, Rows
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
-LEAST_PART = 1 << 17  # bytes for a thread
+LEAST_PART = 1 << 17  # bytes that a thread looks up
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -179,8 +179,7 @@ class StretchMemory:
         misses = np.concatenate([part.misses for part in looked])
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
-        total = sum(part.stretches for part in looked)
-        size = int(rows[-1] - rows[0])
+        size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
         self.pace, pays = self.pace.after(size, new, total, len(misses) // 3)
         call.saw(size, new)
         if not pays:
