@@ -29,7 +29,7 @@ from tokpar.interfaces import Remembers
 from tokpar.kernel import memory
 from tokpar.kernel.joined import apart_for
 from tokpar.kernel.memory import StretchMemory
-from tokpar.kernel.pace import MOST_BUDGET, QUICK, Pace, Terms
+from tokpar.kernel.pace import LARGEST_WAVE, MOST_BUDGET, QUICK, Pace, Terms
 from tokpar.kernel.waves import next_cut, utf8_rows
 from tokpar.kernels import SPACES, offsets_of, utf8_bytes
 from tokpar.mending import Method
@@ -223,7 +223,9 @@ def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
     pace = Pace(budget=1000)
     assert pace.ended(known=0, new=400, rest=0).budget == 600
     assert pace.ended(known=2000, new=400, rest=0).budget == 700
-    assert pace.ended(known=0, new=0, rest=40_000) == replace(pace, budget=1100, straight=40_000)
+    straight = replace(pace, budget=1100, straight=40_000)
+    assert pace.ended(known=0, new=0, rest=40_000) == straight
+    assert replace(pace, wave=LARGEST_WAVE).ended(known=0, new=0, rest=0) == pace
     assert Pace().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
 
 

@@ -89,4 +89,5 @@ class Pace:
         code points that go straight: what pays for learning."""
         earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS
         budget = min(MOST_BUDGET, self.budget + earned - new)
-        return replace(self, straight=self.straight + rest, budget=budget)
+        # the next call has the same waves: what comes again is known wave by wave
+        return replace(self, straight=self.straight + rest, budget=budget, wave=FIRST_WAVE)

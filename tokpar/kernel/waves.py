@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from tokpar.kernels import IdArray, IntArray, offsets_of
 
-PAD = bytes(16)
-"""What stands behind the last row, because words are read at once."""
+PAD = bytes(16)  # behind the last row: words are read at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
