@@ -1,5 +1,4 @@
-"""Texts that are encoded together: those of which a memory has the ids, and the one call of the
-executor for the chunks of those which are cut, and for the others."""
+"""Texts that are encoded together: from a memory, or by one call of the executor for them all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
-from tokpar.interfaces import Recalls, TokenizerAdapter
+from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
@@ -18,7 +17,7 @@ from tokpar.types import Chunk, Rows, Seam, Split
 class Job:
     """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
     `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
-    themselves, before finishing."""
+    themselves, before finishing; `asked`: a memory that is asked once for a call has been."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -29,12 +28,12 @@ class Job:
     works: dict[int, Work] = field(default_factory=dict)
     divided: Divided | None = None
     rows: dict[int, Encoding] = field(default_factory=dict)
-    recalled: int = 0
+    asked: bool = False
 
 
-def recalled(job: Job, long: Sequence[int]) -> list[int]:
-    """Those of the long texts that are left to be cut, because the memory has not all their ids,
-    or may not divide them at every space. The others are as good as encoded by themselves."""
+def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
+    """The rows of all texts, where the memory has them all; else those of the long texts that are
+    left to be cut. The other long ones are as good as encoded by themselves."""
     executor, tokenizer = job.method.executor, job.tokenizer
     whole = job.method.whole and job.method.divides_rows and job.watch is None
     if not (whole and long and isinstance(executor, Recalls)):
@@ -44,15 +43,17 @@ def recalled(job: Job, long: Sequence[int]) -> list[int]:
     licence = licence_of_rows(tokenizer)
     if licence is None:
         return list(long)
-    asked = [row for row in long if job.texts[row]]
-    rows, flags = executor.recall([job.texts[row] for row in asked], tokenizer)
-    for k, row in enumerate(asked):
-        if flags[k]:
-            seams = seams_of_whole(job.texts[row], tokenizer, licence, len(rows[k]))
-            report = divided_report(serial_report(job.method.name, "", tokenizer))
-            job.rows[row] = Encoding(rows[k], seams, replace(report, executor=executor.name))
-    job.recalled = len(job.rows)
+    job.asked = facts_of(tokenizer).quick
+    rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
+    if all(flags):
+        job.divided = Divided(licence, np.array([*map(bool, job.texts)]), seams_of_whole)
+        return rows
+    for row in long:
+        if flags[row] and job.texts[row]:
+            seams = seams_of_whole(job.texts[row], tokenizer, licence, len(rows[row]))
+            report = divided_report(serial_report(job.method.name, "", tokenizer))
+            job.rows[row] = Encoding(rows[row], seams, replace(report, executor=executor.name))
     return [row for row in long if row not in job.rows]
 
 
@@ -90,7 +91,7 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     what licenses that."""
     short = np.ones(len(job.texts), dtype=np.bool_)
     short[[*job.splits, *job.rows]] = False
-    if not job.method.divides_rows or not short.any():
+    if job.asked or not job.method.divides_rows or not short.any():
         return np.zeros_like(short), None
     from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 

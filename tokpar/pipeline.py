@@ -11,7 +11,7 @@ from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
 from tokpar.mending import Method, Watch, Work
-from tokpar.results import TOO_SHORT, Results, in_one_call, serial_report
+from tokpar.results import DIVIDED, TOO_SHORT, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
 
 
@@ -34,9 +34,11 @@ def encode_batch(
     long = range(len(texts)) if long is None else long
     _check(job, long)
     may_cut = recalled(job, long)
+    if isinstance(may_cut, Rows):
+        return _finished(job, may_cut, finish)
     _split(job, may_cut)
     if len(texts) == 1:
-        joined = job.rows[0] if 0 in job.rows else _joined(job, 0)
+        joined = _joined(job, 0)
         if joined is None:
             whole = _whole(job, 0, finish)
             return Batch(Rows.of([whole.ids]), whole.report, [whole].__getitem__)
@@ -137,7 +139,8 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     final = own if finisher is None else finisher.finish(own, job.texts)
     job.clock.lap("convert")
     reports = [row.report for row in job.rows.values()]
-    divided = job.recalled + (0 if job.divided is None else int(job.divided.flags.sum()))
+    divided = sum(each.plan == DIVIDED for each in reports)
+    divided += 0 if job.divided is None else int(job.divided.flags.sum())
     plan = f"{len(job.works):,} of {len(job.texts):,} texts cut"
     report = Report(
         strategy=job.method.name,

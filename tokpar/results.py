@@ -16,6 +16,7 @@ from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, numbered
 from tokpar.types import Report, Rows, Seam
 
+DIVIDED = "divided at every space"
 TOO_SHORT = "the text is too short for splitting to pay"
 
 
@@ -118,4 +119,4 @@ def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
 
 def divided_report(report: Report) -> Report:
     """The same of a text that was divided as it is."""
-    return replace(report, plan="divided at every space", why="no region is left")
+    return replace(report, plan=DIVIDED, why="no region is left")

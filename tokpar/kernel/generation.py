@@ -36,14 +36,7 @@ class Generation:
     def arrays(self) -> tuple[Any, Any, Any]:
         return self.slots, self.keys, self.ids
 
-    def put(
-        self,
-        functions: Any,
-        seeds: NDArray[np.uint64],
-        new: Stretches,
-        fresh: Fresh,
-        first: int,
-    ) -> int:
+    def put(self, functions: Any, seeds: Any, new: Stretches, fresh: Fresh, first: int) -> int:
         """Stretches `first` and on; how many of all are done with: fewer where it is full."""
         told = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
         arrays = *self.arrays, self.used, seeds

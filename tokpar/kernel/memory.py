@@ -180,7 +180,8 @@ class StretchMemory:
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
         size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
-        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3)
+        bounded = self._terms is not USUAL
+        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3, bounded)
         call.saw(size, new)
         if not pays:
             return None

@@ -33,8 +33,7 @@ QUICK = Terms(most_new=0.05, first=1 << 15)
 a byte, what is known 2.5, where the engine takes 7 to 13 (DeepSeek-V3, tokenizers 1.0.0rc3)."""
 MOST_BUDGET = 1 << 22
 KNOWN_EARNS, STRAIGHT_EARNS = 20, 400
-"""So many known bytes, or bytes that go straight, pay for a new one: learning takes as much time as
-is saved, and 3 % of the engine's."""
+"""So many pay for a new byte: learning takes what is saved, and 3 % of the engine's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,12 @@ class Pace:
             return self, False
         return replace(self, straight=self.straight + size, left=self.left - size), True
 
-    def after(self, looked: int, new: int, stretches: int, missed: int) -> tuple[Pace, bool]:
-        """Whether it pays to encode what is new in a wave that was looked up, and remember it."""
-        pays = new <= MOST_NEW * looked
+    def after(
+        self, looked: int, new: int, stretches: int, missed: int, bounded: bool = False
+    ) -> tuple[Pace, bool]:
+        """Whether what is new in a wave that was looked up is encoded and remembered: where that
+        pays, or a budget bounds it."""
+        pays = bounded or new <= MOST_NEW * looked
         seen = replace(
             self,
             looked=self.looked + looked,

@@ -83,8 +83,7 @@ def part_of(
 
 @contextmanager
 def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
-    """While so many other threads do it too. It waits for none to start, as `threading` does: that
-    takes a tenth of a wave."""
+    """While so many other threads do it too; `threading` would wait until each has started."""
     done = [_thread.allocate_lock() for _ in range(threads)]
 
     def run(lock: _thread.LockType) -> None:
