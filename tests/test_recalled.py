@@ -3,6 +3,7 @@ engine is quick enough to do without."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -125,6 +126,21 @@ def test_long_texts_among_short_ones_keep_their_places() -> None:
     assert batch.report.plan == f"0 of 7 texts cut, {len(divided)} divided at every space"
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer, full=True).ok
+
+
+@needs_kernel
+@pytest.mark.pauses
+def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> None:
+    """As a whole it does not pay; its chunks are asked for one by one, and most of them known."""
+    adapter = tokpar.load(str(DATA / "default.json"))
+    noise = random.Random(3).randbytes(300_000)
+    text = ENGLISH * 20 + " " + " ".join(noise[k : k + 9].hex() for k in range(0, len(noise), 9))
+    with tokpar.Encoder(adapter) as encoder:
+        encoding = encoder.encode(text)
+    assert encoding.ids.tolist() == adapter.encode(text).tolist()
+    assert encoding.report.plan.startswith("certified cuts")
+    assert 0 < encoding.report.memory["straight"] <= len(text) - len(ENGLISH) * 20
+    assert encoding.seams.everywhere is not None
 
 
 @needs_kernel

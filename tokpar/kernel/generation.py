@@ -39,8 +39,7 @@ class Generation:
     def put(self, functions: Any, seeds: Any, new: Stretches, fresh: Fresh, first: int) -> int:
         """Stretches `first` and on; how many of all are done with: fewer where it is full."""
         told = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
-        arrays = *self.arrays, self.used, seeds
-        return int(functions.put(*arrays, *told, first, LONGEST_KEPT))
+        return int(functions.put(*self.arrays, self.used, seeds, *told, first, LONGEST_KEPT))
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
         """The same entries, twice the room for what is short of it; None beyond `most` bytes."""

@@ -166,6 +166,7 @@ class StretchMemory:
             part = part_of(data, start, stop, call.workers)
             found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
+                self.pace = replace(self.pace, left=0)  # its chunks are asked for one by one
                 return None
             parts += found.ids
             start = stop
@@ -180,8 +181,8 @@ class StretchMemory:
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
         size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
-        bounded = self._terms is not USUAL
-        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3, bounded)
+        counts = size, new, total, len(misses) // 3, self._terms is not USUAL
+        self.pace, pays = self.pace.after(*counts)
         call.saw(size, new)
         if not pays:
             return None
