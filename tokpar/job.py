@@ -46,7 +46,7 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     job.asked = facts_of(tokenizer).quick
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
-    if all(flags):
+    if np.all(flags):
         job.divided = Divided(licence, np.array([*map(bool, job.texts)]), seams_of_whole)
         return rows
     for row in long:

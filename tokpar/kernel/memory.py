@@ -235,7 +235,7 @@ class StretchMemory:
                     try:  # each reads for itself: an interrupt may leave this thread behind
                         with self._reading() as generations:
                             found[k] = self._part(data, rows[first : stop + 1], generations)
-                    except BaseException as error:
+                    except BaseException as error:  # raised again below, by who asked
                         found[k] = error
 
         with beside(work, min(workers, len(jobs)) - 1):
