@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokpar.certificate.answers import Written
 from tokpar.certificate.spelling import _masked, spells
-from tokpar.kernels import IntArray, offsets_of
+from tokpar.kernels import IntArray, byte_starts, offsets_of
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,11 @@ def test_the_first_bytes_of_stretches_up_to_the_end_of_a_text(size: int) -> None
         found = _masked(words, starts, np.full(len(starts), length))
         expected = [int.from_bytes(text[k : k + length], "little") for k in starts]
         assert found.tolist() == expected
+
+
+def test_places_far_into_a_text_are_those_of_its_bytes() -> None:
+    """Behind several blocks of bytes, characters of one to four of them."""
+    text = "aé一😀b " * 40_000
+    starts = byte_starts(text)
+    some = np.arange(0, len(text) + 1, 997)
+    assert Written(text).at(some).tolist() == starts[some].tolist()
