@@ -180,6 +180,13 @@ def test_a_bad_row_is_named_and_nothing_is_encoded(text: Any, kind: Any, said: s
     assert executor.rows == []
 
 
+@pytest.mark.parametrize("rows", [[1, 2], [b"a"], [None], [["a"]]])
+def test_rows_none_of_which_is_a_text_are_named(rows: list[Any]) -> None:
+    said = f"text 0 must be a str, got {type(rows[0]).__name__}"
+    with tokpar.Encoder() as encoder, pytest.raises(tokpar.OptionError, match=said):
+        encoder.encode_batch(rows)
+
+
 @pytest.mark.parametrize("name", ["default", "bert_part"])
 def test_a_surrogate_in_a_row_is_the_engines_own_error_with_its_number(name: str) -> None:
     tokenizer = named_tokenizers()[name]

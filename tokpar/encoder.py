@@ -220,7 +220,7 @@ def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
     rows = list(texts)  # the caller's own list may change before a row is asked for
-    if set(map(type, rows)) > {str}:
+    if set(map(type, rows)) - {str}:
         for k, text in enumerate(rows):
             if not isinstance(text, str):
                 raise OptionError(f"text {k} must be a str, got {type(text).__name__}")

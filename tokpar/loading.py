@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from tokpar.errors import OptionError, UnknownNameError
-from tokpar.interfaces import TokenizerAdapter
+from tokpar.interfaces import Ability, TokenizerAdapter
 from tokpar.registry import registry
 
 DEFAULT_TOKENIZER = "default"
@@ -19,7 +19,7 @@ PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
 
 
 @runtime_checkable
-class View(Protocol):
+class View(Protocol, metaclass=Ability):
     """`Encoder.as_hf()` or `Encoder.as_tiktoken()`."""
 
     def viewed(self) -> object:
@@ -27,7 +27,7 @@ class View(Protocol):
 
 
 @runtime_checkable
-class Refreshes(Protocol):
+class Refreshes(Protocol, metaclass=Ability):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
     def refreshed(self) -> TokenizerAdapter:
@@ -35,7 +35,7 @@ class Refreshes(Protocol):
 
 
 @runtime_checkable
-class Detaches(Protocol):
+class Detaches(Protocol, metaclass=Ability):
     """What was learned of a tokenizer object can be kept without keeping that object alive."""
 
     def detached(self) -> Detaches:

@@ -14,7 +14,7 @@ from tokpar.cuts.online import Sink, TokenSplitter, splitters
 from tokpar.cuts.unfinished import UnfinishedText
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.interfaces import ChecksText, Finishes, TokenizerAdapter, facts_of
+from tokpar.interfaces import Ability, ChecksText, Finishes, TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, has_surrogate
 
 MEMO_PIECES = 1 << 16
@@ -32,7 +32,7 @@ class EagerModel(Protocol):
 
 
 @runtime_checkable
-class EncodesEagerly(Protocol):
+class EncodesEagerly(Protocol, metaclass=Ability):
     """Need not see the end of a pre-token to give the first of its ids."""
 
     def eager_model(self) -> EagerModel:

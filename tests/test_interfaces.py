@@ -1,0 +1,87 @@
+"""Abilities: what an object has is what `isinstance` of `typing` finds, only sooner."""
+
+from __future__ import annotations
+
+import typing
+from types import SimpleNamespace
+from typing import Any, Protocol, runtime_checkable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokpar
+from tokpar import interfaces, loading, streaming
+from tokpar.interfaces import Ability, EncodesMany, Finishes, Remembers
+
+ABILITIES = [
+    value
+    for module in (interfaces, loading, streaming)
+    for value in vars(module).values()
+    if isinstance(value, Ability)
+]
+MEMBERS = {
+    kind: [name for name in vars(kind) if not name.startswith("_")] for kind in set(ABILITIES)
+}
+
+
+def usual(kind: Any) -> Any:
+    """The same protocol with the `isinstance` that Python has."""
+    body = {name: vars(kind)[name] for name in MEMBERS[kind]}
+    return runtime_checkable(type(Protocol)(kind.__name__, (Protocol,), body))
+
+
+USUAL = {kind: usual(kind) for kind in MEMBERS}
+
+
+def of_class(values: dict[str, Any]) -> Any:
+    return type("Own", (), values)()
+
+
+def of_object(values: dict[str, Any]) -> Any:
+    return SimpleNamespace(**values)
+
+
+def method(*arguments: object) -> None:
+    """What an object may have."""
+
+
+@given(st.sampled_from(list(MEMBERS)), st.data())
+def test_an_ability_is_found_where_the_usual_isinstance_finds_it(
+    kind: Any, data: st.DataObject
+) -> None:
+    values = st.sampled_from((method, method, None, 3))
+    place = data.draw(st.sampled_from((of_class, of_object)))
+    drawn = st.fixed_dictionaries({}, optional=dict.fromkeys(MEMBERS[kind], values))
+    instance = place(data.draw(drawn))
+    assert isinstance(instance, kind) == isinstance(instance, USUAL[kind])
+
+
+@pytest.mark.parametrize("kind", list(MEMBERS), ids=lambda kind: kind.__name__)
+def test_every_ability_has_members_and_is_found_as_typing_finds_it(kind: Any) -> None:
+    assert MEMBERS[kind]
+    assert isinstance(of_class(dict.fromkeys(MEMBERS[kind], method)), kind)
+    adapter, other = tokpar.load(), SimpleNamespace(name="x")
+    assert [isinstance(each, kind) for each in (adapter, other)] == [
+        isinstance(each, USUAL[kind]) for each in (adapter, other)
+    ]
+
+
+def test_a_property_is_not_asked_when_its_class_has_it() -> None:
+    class Costly:
+        @property
+        def around(self) -> None:
+            raise AssertionError("nobody wants to know")
+
+        def finish(self, rows: object, texts: object) -> None: ...
+
+    assert isinstance(Costly(), Finishes)
+    assert not isinstance(Costly(), EncodesMany)
+    assert not isinstance(Costly(), Remembers)
+
+
+def test_every_protocol_that_is_asked_for_is_an_ability() -> None:
+    for module in (interfaces, loading, streaming):
+        for value in vars(module).values():
+            if getattr(value, "_is_runtime_protocol", False) and value is not typing.Protocol:
+                assert isinstance(value, Ability), value
