@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.kernels import IdArray, SpanArray
-from tokpar.types import Chunk, Facts, Join, Piece, Rows, Split
+from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Split
 
 
 class TokenizerAdapter(Protocol):
@@ -50,12 +50,8 @@ class Merger(Protocol):
     """Where neighbouring pieces meet."""
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         """One join for each neighbouring pair of chunks; None where nothing licenses a seam."""
 
 

@@ -145,6 +145,12 @@ class Join:
     right: int
 
 
+Chunks = Sequence[Chunk]
+Pieces = Sequence[Piece]
+Joins = list[Join | None]
+"""One for each two neighbours; None where nothing licenses a seam between them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """The ids of many texts, one behind the other.

@@ -19,7 +19,7 @@ from itertools import product
 from typing import Any
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.windows import ANYWHERE, BEGINNING, GAP, MOST_ITEMS, ItemSets, reached
+from tokpar.certificate.windows import GAP, MOST_ITEMS, ItemSets, reached
 
 Owed = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Owed]
@@ -42,15 +42,8 @@ class RowChecker:
         self._safe: dict[Threat, bool] = {}
         self.sets = ItemSets(self._moves, _BEGIN, reached(_BEGIN, self._moves, self.size))
 
-    def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
-        """Why the cut between these symbols is not proved, or None; as of `WindowChecker`."""
-        if not left or not all(0 <= c < self.size for c in left):
-            return "no window"
-        here = self.sets.behind(BEGINNING if anchored else ANYWHERE, left)
-        return self.refusal_behind(here, right)
-
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
-        """The same of a left part by the number of its items."""
+        """Why the cut behind a left part, by the number of its items, is not proved, or None."""
         if not right or not all(0 <= c < self.size for c in right):
             return "no window"
         items = self.sets.items(here)

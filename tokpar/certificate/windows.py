@@ -64,16 +64,8 @@ class WindowChecker(Machine):
         begin = BEGIN, frozenset[int]()
         self.sets = ItemSets(self._moves, begin, reached(begin, self._moves, self.size))
 
-    def refusal(self, left: list[int], right: list[int], anchored: bool = False) -> str | None:
-        """Why the cut between these symbols is not proved, or None. `anchored`: the left part is
-        all of the text, or all behind a cut whose own window ends in it."""
-        if not left or not all(0 <= c < self.size for c in left):
-            return "no window"
-        here = self.sets.behind(BEGINNING if anchored else ANYWHERE, left)
-        return self.refusal_behind(here, right)
-
     def refusal_behind(self, here: int, right: list[int]) -> str | None:
-        """The same of a left part by the number of its items."""
+        """Why the cut behind a left part, by the number of its items, is not proved, or None."""
         if not right or not all(0 <= c < self.size for c in right):
             return "no window"
         refutations = (self._refute(item, right) for item in self.sets.items(here))

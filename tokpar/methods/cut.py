@@ -13,7 +13,7 @@ from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import require_sizes
 from tokpar.overlap.chunks import chunks_between, joins_at_cuts, licensed
 from tokpar.sizes import chunk_chars_for
-from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Split
+from tokpar.types import CERTIFIED_CUTS, Chunk, Chunks, Joins, Pieces, Split
 
 WINDOW = 4096
 _KINDS: dict[str | None, str] = {None: "windows (K5)", "K6": "runs (K6)"}
@@ -48,12 +48,8 @@ class CutMerger:
     """Concatenates pieces whose left edges the planner has certified."""
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         return joins_at_cuts(chunks, pieces)
 
 

@@ -3,7 +3,7 @@ for a delimiter need not end a token (" the" is one); a cut that happens to be c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +14,7 @@ from tokpar.kernels import has_surrogate
 from tokpar.limits import require_choice, require_sizes
 from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
 from tokpar.sizes import chunk_chars_for
-from tokpar.types import Chunk, Join, Piece, Seam, Split
+from tokpar.types import Chunks, Join, Joins, Pieces, Seam, Split
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,8 @@ class ConcatenatingMerger:
     """Concatenates all pieces, whether or not a rule licenses the cuts between them."""
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         return [
             join or Join(Seam(right.core_start, None, ""), len(piece.ids), 0)
             for join, right, piece in zip(

@@ -2,7 +2,6 @@
 
 ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -13,7 +12,7 @@ from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray, IntArray
 from tokpar.limits import require_choice
 from tokpar.overlap.licences import Licences, Located, Overlap, overlap_of
-from tokpar.types import Chunk, Join, Piece, Seam
+from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Seam
 
 MATCHES = ("longest", "window")
 
@@ -34,12 +33,8 @@ class RunMerger:
         return self.match == "window"
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         licences = Licences.of(text, tokenizer)
         places = Located(text, tokenizer)
         located = self.matches_spans or (facts_of(tokenizer).tiles and not licences.refused)

@@ -13,7 +13,19 @@ from tokpar.kernels import has_surrogate
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, Located, overlap_of
-from tokpar.types import CERTIFIED_CUTS, Chunk, Join, Piece, Seam, Split, fused, united
+from tokpar.types import (
+    CERTIFIED_CUTS,
+    Chunk,
+    Chunks,
+    Join,
+    Joins,
+    Piece,
+    Pieces,
+    Seam,
+    Split,
+    fused,
+    united,
+)
 
 
 @dataclass(frozen=True)
@@ -26,12 +38,8 @@ class OverlapMerger:
     matches_spans: bool = True
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
@@ -74,12 +82,8 @@ class InsideMerger:
     one pre-token: two token edges in common (theorem 5', K5)."""
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         joins = joins_at_cuts(chunks, pieces)
         if all(joins):
             return joins
@@ -141,12 +145,8 @@ class LicensedMerger:
         return isinstance(self.merger, MatchesSpans) and self.merger.matches_spans
 
     def merge(
-        self,
-        text: str,
-        chunks: Sequence[Chunk],
-        pieces: Sequence[Piece],
-        tokenizer: TokenizerAdapter,
-    ) -> list[Join | None]:
+        self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
+    ) -> Joins:
         joins = self.merger.merge(text, chunks, pieces, tokenizer)
         facts = facts_of(tokenizer)
         edges_only = facts.unprovable is not None
