@@ -21,3 +21,9 @@ def spaces_at(p: bytes, lo: int, hi: int, found: list[int], wide: list[int]) -> 
             count += 1
             wide[0] |= p[i - 1] >> 7
     return count
+
+
+def utf8_of(text: str, size: list[int]) -> bytes:
+    data = text.encode()
+    size[0] = len(data)
+    return data

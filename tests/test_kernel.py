@@ -70,7 +70,7 @@ def plain() -> Plain:
     with patch.dict(sys.modules, {"cython": not_cython}):
         spec.loader.exec_module(module)
     assert not module.COMPILED
-    for name in ("fetch", "spaces_at", "word_at"):
+    for name in ("fetch", "spaces_at", "utf8_of", "word_at"):
         setattr(module, name, getattr(kernel_words, name))
     return Plain(module)
 

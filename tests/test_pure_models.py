@@ -321,27 +321,6 @@ def test_wordpiece_gives_the_ids_of_hf(config: Config, word: str) -> None:
     check(config, word)
 
 
-@given(wordpieces, st.text("abé#", max_size=14) | st.text("ab", min_size=95, max_size=105))
-def test_failure_links_give_what_greedy_matching_gives(config: Config, word: str) -> None:
-    settings = {key: value for key, value in config.items() if key != "type"}
-    linear, greedy = WordPiece(**settings, linear=True), WordPiece(**settings)
-    assert ids_or_error(lambda: linear.encode(word)) == ids_or_error(lambda: greedy.encode(word))
-
-
-few_letters = st.lists(st.text("ab", min_size=1, max_size=6), unique=True, max_size=10)
-
-
-@given(few_letters, few_letters, st.booleans(), st.text("ab", max_size=16))
-@example(["aabb"], ["aaab", "ab", "a", "b"], False, "aabaaab")
-def test_chains_of_failure_links_give_what_greedy_matching_gives(
-    first: list[str], later: list[str], singles: bool, word: str
-) -> None:
-    letters = ["a", "b", "##a", "##b"] if singles else []
-    tokens = ["[UNK]", *letters, *first, *("##" + token for token in later)]
-    vocab = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
-    assert WordPiece(vocab, linear=True).encode(word) == WordPiece(vocab).encode(word)
-
-
 @given(st.lists(words, unique=True), words | st.just(""), st.sampled_from(("a", "<unk>")))
 def test_wordlevel_gives_the_ids_of_hf(tokens: list[str], word: str, unknown: str) -> None:
     vocab = {token: i for i, token in enumerate(tokens)}

@@ -31,8 +31,8 @@ from tokpar.kernel import memory
 from tokpar.kernel.joined import apart_for
 from tokpar.kernel.memory import StretchMemory
 from tokpar.kernel.pace import LARGEST_WAVE, MOST_BUDGET, QUICK, Pace, Terms
-from tokpar.kernel.waves import next_cut, utf8_rows
-from tokpar.kernels import SPACES, offsets_of, utf8_bytes
+from tokpar.kernel.waves import next_cut
+from tokpar.kernels import SPACES, utf8_bytes
 from tokpar.mending import Method
 from tokpar.methods import auto
 from tokpar.types import AddedToken, Rows
@@ -288,6 +288,8 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
 
     class Failing:
         BLOCK = kernel.STRETCHES.BLOCK
+        lengths = staticmethod(kernel.STRETCHES.lengths)
+        written = staticmethod(kernel.STRETCHES.written)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError
@@ -298,9 +300,3 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     with pytest.raises(ZeroDivisionError), patch("tokpar.kernel.memory.LEAST_PART", 16):
         broken.encode([ENGLISH, ENGLISH], lambda rows: adapter.encode_many(rows, False), 4)
     assert broken._own_state().readers == 0
-
-
-def test_offsets_are_those_of_bytes() -> None:
-    data, rows = utf8_rows(["aé", "", "😀"])
-    assert rows.tolist() == offsets_of([3, 0, 4]).tolist()
-    assert data.tobytes() == "aé😀".encode() + bytes(16)

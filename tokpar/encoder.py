@@ -17,6 +17,7 @@ from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
+from tokpar.kernel.texts import lengths_of
 from tokpar.kernels import IdArray
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
@@ -94,7 +95,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:
             smallest = smallest_row(tokenizer, smallest)
@@ -219,12 +220,7 @@ def _never_cut(facts: Facts) -> str | None:
 def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    rows = list(texts)  # the caller's own list may change before a row is asked for
-    if set(map(type, rows)) - {str}:
-        for k, text in enumerate(rows):
-            if not isinstance(text, str):
-                raise OptionError(f"text {k} must be a str, got {type(text).__name__}")
-    return rows
+    return list(texts)  # the caller's own list may change before a row is asked for
 
 
 def encode(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
+from tokpar.kernel.texts import lengths_of
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
@@ -47,7 +48,7 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
     if np.all(flags):
-        job.divided = Divided(licence, np.array([*map(bool, job.texts)]), seams_of_whole)
+        job.divided = Divided(licence, lengths_of(job.texts) > 0, seams_of_whole)
         return rows
     for row in long:
         if flags[row] and job.texts[row]:
@@ -98,7 +99,7 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     licence = licence_of_rows(job.tokenizer)
     if licence is None:
         return np.zeros_like(short), None
-    return short & np.fromiter(map(bool, job.texts), dtype=np.bool_, count=len(job.texts)), licence
+    return short & (lengths_of(job.texts) > 0), licence
 
 
 def _with_chunks(

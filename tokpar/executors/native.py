@@ -15,6 +15,7 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
+from tokpar.kernel.texts import lengths_of
 from tokpar.kernels import IntArray, copy_rows, offsets_of
 from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
@@ -92,7 +93,7 @@ class MemoExecutor:
         facts = facts_of(tokenizer)
         if not isinstance(tokenizer, EncodesMany) or facts.bulky or not facts.releases_gil:
             return isinstance(tokenizer, EncodesMany)
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        lengths = lengths_of(texts)
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:

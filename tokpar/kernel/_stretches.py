@@ -20,6 +20,7 @@ import cython
 if not cython.compiled:  # else from words.h; tests put in the same in Python
     fetch: Any = None
     spaces_at: Any = None
+    utf8_of: Any = None
     word_at: Any = None
 
 COMPILED = cython.compiled
@@ -510,6 +511,35 @@ def moved(
                 t[e + 3] = about
                 found += 1
     return found
+
+
+def lengths(texts: list[object], found: cython.longlong[::1]) -> int:
+    """Code points of each text to `found`; which is the first that is no str, -1 if all are."""
+    k: cython.Py_ssize_t
+    for k in range(found.shape[0]):
+        text = texts[k]
+        if not isinstance(text, str):
+            return k
+        found[k] = len(text)
+    return -1
+
+
+def written(texts: list[object], rows: cython.longlong[::1], data: cython.uchar[::1]) -> int:
+    """The texts as UTF-8 to `data`, as far as they fit; where each begins and the last ends, to
+    `rows`. Returns how many bytes they have. Raises UnicodeEncodeError for lone surrogates."""
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    size: cython.Py_ssize_t[1] = [0]
+    at: cython.Py_ssize_t = 0
+    for k in range(rows.shape[0] - 1):
+        p: cython.p_uchar = utf8_of(texts[k], size)
+        rows[k] = at
+        if at + size[0] <= data.shape[0]:
+            for i in range(size[0]):
+                data[at + i] = p[i]
+        at += size[0]
+    rows[rows.shape[0] - 1] = at
+    return at
 
 
 def gather(

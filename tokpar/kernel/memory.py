@@ -28,7 +28,8 @@ from tokpar.interfaces import Divided
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import LARGEST_WAVE, QUICK, USUAL, Pace, Terms
-from tokpar.kernel.waves import Looked, Room, beside, next_cut, part_of, utf8_rows
+from tokpar.kernel.texts import lengths_of, utf8_rows
+from tokpar.kernel.waves import Looked, Room, beside, next_cut, part_of
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
 from tokpar.types import AddedToken, Facts, Rows
 
@@ -132,7 +133,7 @@ class StretchMemory:
         parts: list[IdArray] = []
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
-        sizes = offsets_of(map(len, texts))
+        sizes = offsets_of(lengths_of(texts, self._functions))
         first = 0
         while first < len(texts) and call.goes_on:
             stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave, side="right")) - 1
@@ -155,7 +156,7 @@ class StretchMemory:
             return None
         try:
             if len(texts) > 1 or size <= self.pace.wave:
-                return self._wave(*utf8_rows(texts), call)
+                return self._wave(*utf8_rows(texts, size, self._functions), call)
             data = utf8_bytes(texts[0])
         except UnicodeEncodeError:
             return None

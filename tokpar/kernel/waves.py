@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.kernels import IdArray, IntArray, offsets_of
-
-PAD = bytes(16)  # behind the last row: words are read at once
+from tokpar.kernel.texts import PAD
+from tokpar.kernels import IdArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +45,6 @@ class Room:
         )
 
 
-def utf8_rows(texts: Sequence[str]) -> tuple[NDArray[np.uint8], IntArray]:
-    """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
-    ends, bytes. UnicodeEncodeError for lone surrogates."""
-    parts = [text.encode() for text in texts]
-    rows = offsets_of(map(len, parts))
-    return np.frombuffer(b"".join([*parts, PAD]), dtype=np.uint8), rows
-
-
 def next_cut(data: NDArray[np.uint8], at: int) -> int:
     """The first space from byte `at` on that stands behind a visible ASCII character, which is one
     of those that `look_up` cuts at, or the end."""
@@ -74,9 +65,9 @@ def part_of(
     """Bytes `start` to `stop`, with 16 more behind them, cut into so many parts or fewer."""
     places = [next_cut(data, start + (stop - start) * k // parts) for k in range(1, parts)]
     rows = np.unique([start, *(place for place in places if place < stop), stop])
-    if stop + len(PAD) <= len(data):
+    if stop + PAD <= len(data):
         return data, rows
-    last = np.zeros(stop - start + len(PAD), dtype=np.uint8)
+    last = np.zeros(stop - start + PAD, dtype=np.uint8)
     last[: stop - start] = data[start:stop]
     return last, rows - start
 

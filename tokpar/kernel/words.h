@@ -1,5 +1,6 @@
-/* Two inner loops of _stretches.py that Python cannot say: eight bytes at once, and a mask of cuts.
-   tests/kernel_words.py is the same in Python. */
+/* What _stretches.py needs and Python cannot say: eight bytes at once, a mask of cuts, the bytes of
+   a str. tests/kernel_words.py is the same in Python. */
+#include <Python.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -21,6 +22,12 @@ static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
     word = __builtin_bswap64(word);
 #endif
     return word;
+}
+
+/* The UTF-8 of a str, which Python keeps with it; NULL with an error for lone surrogates. */
+static inline unsigned char *utf8_of(PyObject *text, Py_ssize_t *size)
+{
+    return (unsigned char *)PyUnicode_AsUTF8AndSize(text, size);
 }
 
 static inline void fetch(const unsigned long long *words, ptrdiff_t i) { FETCH(words + i); }

@@ -5,15 +5,11 @@ is too long, the whole word is unknown: nothing is undone, as in "abc" with "ab"
 from collections.abc import Mapping
 
 from tokpar.errors import EngineError
-from tokpar.pure.linmaxmatch import LinearMatcher
 from tokpar.pure.merging import Memo, Span
 
 
 class WordPiece:
     """WordPiece as in HF.
-
-    `linear`: words that are no token are matched with failure links, which is faster, but takes 0.1
-    s to prepare, and 1 MB of English has 4 ms of such words: so it is off by default.
 
     >>> WordPiece({"[UNK]": 0, "play": 1, "##ing": 2}).encode("playing")
     (1, 2)
@@ -25,7 +21,6 @@ class WordPiece:
         unk_token: str = "[UNK]",
         max_input_chars_per_word: int = 100,
         continuing_subword_prefix: str = "##",
-        linear: bool = False,
     ) -> None:
         memo = Memo(self._ids)
         self.encode, self.encode_all = memo.encode, memo.encode_all
@@ -35,7 +30,6 @@ class WordPiece:
         self._longest = max(map(len, vocab), default=0)
         self._unk_token = unk_token
         self._limit = max_input_chars_per_word
-        self._matcher = LinearMatcher(self._first, self._later) if linear else None
 
     def spans(self, piece: str) -> list[Span]:
         if not piece:
@@ -44,12 +38,7 @@ class WordPiece:
         return found or [(unknown_id(self._first, self._unk_token), 0, len(piece))]
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        if self._matcher is None or not 0 < len(piece) <= self._limit:
-            return tuple([span[0] for span in self.spans(piece)])
-        if piece in self._first:
-            return (self._first[piece],)
-        found = self._matcher.match(piece)
-        return (unknown_id(self._first, self._unk_token),) if found is None else tuple(found)
+        return tuple([span[0] for span in self.spans(piece)])
 
     def _match(self, word: str) -> list[Span] | None:
         """Greedy longest match; None if it fails."""

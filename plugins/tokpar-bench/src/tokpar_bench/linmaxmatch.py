@@ -5,6 +5,9 @@ rest."""
 
 from collections.abc import Mapping
 
+from tokpar.pure.merging import Memo
+from tokpar.pure.wordpiece import unknown_id
+
 _BEGIN, _INSIDE = 0, 1
 
 
@@ -72,3 +75,36 @@ class LinearMatcher:
                     made, rest = made + self._made[rest], self._rest[rest]
                 if rest >= 0:
                     self._made[after], self._rest[after] = made, self._edges[rest][character]
+
+
+class LinearWordPiece:
+    """`tokpar.pure.wordpiece.WordPiece`, which matches words that are no token with failure links.
+
+    >>> LinearWordPiece({"[UNK]": 0, "play": 1, "##ing": 2}).encode("playing")
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[str, int],
+        unk_token: str = "[UNK]",
+        max_input_chars_per_word: int = 100,
+        continuing_subword_prefix: str = "##",
+    ) -> None:
+        memo = Memo(self._ids)
+        self.encode, self.encode_all = memo.encode, memo.encode_all
+        prefix = continuing_subword_prefix
+        later = {t[len(prefix) :]: id_ for t, id_ in vocab.items() if t.startswith(prefix)}
+        self._matcher = LinearMatcher(vocab, later)
+        self._vocab = vocab
+        self._unk_token = unk_token
+        self._limit = max_input_chars_per_word
+
+    def _ids(self, piece: str) -> tuple[int, ...]:
+        if not piece:
+            return ()
+        short = len(piece) <= self._limit
+        if short and piece in self._vocab:
+            return (self._vocab[piece],)
+        found = self._matcher.match(piece) if short else None
+        return (unknown_id(self._vocab, self._unk_token),) if found is None else tuple(found)
