@@ -70,8 +70,13 @@ class Written:
     @cached_property
     def spaces(self) -> IntArray:
         """Byte offset of each ASCII space behind a character that is none of the 25 spaces."""
-        blocks = range(1, len(self.codes), _BLOCK)
-        return np.concatenate([NO_INTS, *(self._spaces(k, k + _BLOCK) for k in blocks)])
+        found: IntArray = np.empty(len(self.codes) // 2, dtype=np.int64)  # no page of it exists yet
+        count = 0
+        for first in range(1, len(self.codes), _BLOCK):
+            block = self._spaces(first, first + _BLOCK)
+            found[count : count + len(block)] = block
+            count += len(block)
+        return found[:count]
 
     def _spaces(self, start: int, stop: int) -> IntArray:
         codes = self.codes[start:stop]

@@ -37,6 +37,8 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
     """Take away what `finish` inserts, and compare that with what it should insert."""
     if not isinstance(tokenizer, Finishes):
         return Core(ids)
+    if tokenizer.around is not None:
+        return _within(ids, *tokenizer.around)
 
     def finished(some: int) -> IdArray:
         return tokenizer.finish(Rows.of([_probe(some)]), [text])[0]
@@ -63,6 +65,21 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
         for k in np.flatnonzero(~own & (final != ids))[:1].tolist()
     )
     return Core(ids[first : first + count], findings)
+
+
+def _within(ids: IdArray, before: IdArray, after: IdArray) -> Core:
+    """Nothing is cut or padded: so much less new memory than probing takes."""
+    inserted, first, last = np.append(before, after), len(before), len(ids) - len(after)
+    if last < first:
+        message = f"expected at least the {len(inserted)} ids that are inserted, got {len(ids)}"
+        return Core(None, (Finding("inserted", message),))
+    places = np.append(np.arange(first), np.arange(last, len(ids)))
+    wrong = np.flatnonzero(inserted != ids[places])[:1]
+    findings = tuple(
+        Finding("inserted", f"id {k}: expected {id_} to be inserted, got {ids[k]}")
+        for k, id_ in zip(places[wrong].tolist(), inserted[wrong].tolist(), strict=True)
+    )
+    return Core(ids[first:last], findings)
 
 
 def _probe(count: int) -> IdArray:

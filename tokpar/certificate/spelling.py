@@ -37,9 +37,11 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
     if most > _SPARSE * len(ids):
         numbers = np.unique(ids, return_inverse=True)[1].astype(np.uint32)
     where = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
+    places = np.arange(_BLOCK)
     for first in range(0, len(ids), _BLOCK):
         block = numbers[first : first + _BLOCK]
-        where[block] = np.arange(first, first + len(block))
+        where[block] = places[: len(block)]
+        places += _BLOCK
     examples = where[where >= 0]
     if not _alike(numbers, edges, examples, codes):
         return False
