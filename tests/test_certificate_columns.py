@@ -8,7 +8,7 @@ import functools
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -585,13 +585,18 @@ FLAGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-def test_an_added_token_in_or_beside_a_region_is_found(flags: dict[str, Any]) -> None:
+def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
+    flags: dict[str, Any],
+) -> None:
     """Regions [0, A), [A, B), ...; the token stands at every place of the text."""
     facts = cl100k().facts
-    for place in range(len(DENSE)):
-        content = DENSE[place : place + 5]
+    for place, size in product(range(len(DENSE)), (2, 5)):
+        content = DENSE[place : place + size]
         tokens = (AddedToken(content, 9, **flags),)
         first = DENSE.index(content)
+        inside = any(place > 0 for place in spaces_behind_text(content, 0, len(content)))
+        forbids = inside or bool(flags.get("rstrip"))
+        forbids = forbids or (bool(flags.get("single_word")) and content[0] == " ")
         for start, stop in ((0, A), (A, B), (B, C), (C, END)):
             region = Everywhere(UNIVERSAL, np.array([(start, stop)]))
             with_token = dataclasses.replace(facts, added_tokens=tokens)
@@ -603,7 +608,10 @@ def test_an_added_token_in_or_beside_a_region_is_found(flags: dict[str, Any]) ->
                 for p in range(first, len(DENSE))
                 if DENSE.startswith(content, p)
             )
-            assert bool(found) == touched, (content, start, stop)
+            assert bool(found) == (touched and forbids), (content, start, stop)
+            for p in [] if found else spaces_behind_text(DENSE, start, stop).tolist():
+                seam = dataclasses.replace(UNIVERSAL, position=p)
+                assert not [*seam_findings([seam], DENSE, with_token)], (content, p)
 
 
 @given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.data())
@@ -655,7 +663,7 @@ def test_each_part_of_judging_regions_is_needed(
 
 
 def all_of_regions() -> None:
-    test_an_added_token_in_or_beside_a_region_is_found({})
+    test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found({})
     assert regions_case([(0, A), (A, B - 1)]) == {"region"}
     assert regions_case([(0, A)], dataclasses.replace(UNIVERSAL, rule="K2")) == {"theorem"}
 

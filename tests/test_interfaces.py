@@ -14,14 +14,14 @@ import tokpar
 from tokpar import interfaces, loading, streaming
 from tokpar.interfaces import Ability, EncodesMany, Finishes, Remembers
 
-ABILITIES = [
-    value
+ABILITIES = {
+    value.__name__: value
     for module in (interfaces, loading, streaming)
     for value in vars(module).values()
     if isinstance(value, Ability)
-]
+}
 MEMBERS = {
-    kind: [name for name in vars(kind) if not name.startswith("_")] for kind in set(ABILITIES)
+    kind: [name for name in vars(kind) if not name.startswith("_")] for kind in ABILITIES.values()
 }
 
 

@@ -612,10 +612,32 @@ def over_a_cut() -> tuple[list[int], list[int]]:
     return ids_of(tokenizer, "the end"), ids_of(tokenizer, "the", " end")
 
 
+def swallowed() -> tuple[list[int], list[int]]:
+    tokenizer = bare(["a b", " b"], [(" ", "b")], WORDWISE)
+    tokenizer.add_tokens([NativeToken("<s>", normalized=False, rstrip=True)])
+    return ids_of(tokenizer, "a<s> b"), ids_of(tokenizer, "a<s>", " b")
+
+
+def word_at_a_cut() -> tuple[list[int], list[int]]:
+    tokenizer = bare(["a b"], [], WORDWISE)
+    tokenizer.add_tokens([NativeToken(" b", normalized=False, single_word=True)])
+    return ids_of(tokenizer, "a b"), ids_of(tokenizer, "a", " b")
+
+
+def only_normalized() -> tuple[list[int], list[int]]:
+    tokenizer = bare(["abc"], [], WORDWISE)
+    tokenizer.normalizer = normalizers.Replace(" ", "")
+    tokenizer.add_tokens([NativeToken("ab", normalized=True)])
+    return ids_of(tokenizer, "a b"), ids_of(tokenizer, "a", " b")
+
+
 @pytest.mark.parametrize(
     "witness",
     [
         pytest.param(over_a_cut, id="inside"),
+        pytest.param(swallowed, id="swallows"),
+        pytest.param(word_at_a_cut, id="word"),
+        pytest.param(only_normalized, id="raw"),
         pytest.param(changed, id="same"),
         pytest.param(normalized, id="exact"),
         pytest.param(not_certified, id="certified"),

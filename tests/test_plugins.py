@@ -45,6 +45,8 @@ INNER = {
         "tokpar.mending",
         "tokpar.pure.bpe",
         "tokpar.pure.formats",
+        "tokpar.pure.merging",
+        "tokpar.pure.wordpiece",
         "tokpar.sizes",
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}

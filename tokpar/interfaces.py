@@ -187,8 +187,8 @@ class Remembers(Protocol, metaclass=Ability):
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
-        space if no added token is in it, and which of them were; an empty row for one that has one,
-        or for which that does not pay."""
+        space if no added token in it forbids that, and which of them were; an empty row for one
+        that has one, or for which that does not pay."""
 
 
 @runtime_checkable
@@ -249,9 +249,6 @@ class HasSpec(Protocol, metaclass=Ability):
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:
     """The adapter's facts, or facts that allow nothing when it tells none."""
-    # asked again and again, and isinstance of a protocol is slow
-    facts: Facts | None = getattr(tokenizer, "facts", None)
-    if facts is None:
-        said = "the tokenizer tells no facts about itself"
-        return Facts(engine="unknown", model="unknown", unprovable=said)
-    return facts
+    facts: Facts | None = getattr(tokenizer, "facts", None)  # asked again and again
+    said = "the tokenizer tells no facts about itself"
+    return facts or Facts(engine="unknown", model="unknown", unprovable=said)

@@ -27,18 +27,7 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
 from tokpar.seams import Columns, Everywhere, Licence, Seams
-from tokpar.types import (
-    Chunk,
-    Join,
-    Piece,
-    Report,
-    Rows,
-    Seam,
-    Split,
-    fused,
-    stands_apart,
-    tiles,
-)
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
 # that are still open, so more rounds than this would only repeat work.

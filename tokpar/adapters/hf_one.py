@@ -87,10 +87,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
     """The adapter; see `load`."""
 
     def __init__(
-        self,
-        own: Any,
-        settings: Mapping[str, bool] = _DEFAULTS,
-        memory_bytes: int = MEMORY_BYTES,
+        self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, memory_bytes: int = MEMORY_BYTES
     ) -> None:
         self._own = own
         self._settings = {**_DEFAULTS, **settings}

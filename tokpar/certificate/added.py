@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from tokpar.certificate.tables import SPACES
 from tokpar.types import AddedToken
 
 _SPACE_RUN = re.compile(r"\s*")
+_CUT = re.compile("[^{}] ".format("".join(SPACES)))
 _RARE = 1 << 14
 
 
@@ -72,6 +74,10 @@ class Occurrences:
         self._single = sorted({token.content for token in kept if token.single_word})
         self._left = sorted({token.content for token in kept if token.lstrip})
         self._right = sorted({token.content for token in kept if token.rstrip})
+        firsts = {token.content for token in kept if token.single_word and token.content[0] == " "}
+        across = {content for content in self.contents if _CUT.search(content)}
+        self.forbidding = sorted({*self._right, *firsts, *across})
+        """Those that may forbid a cut before an ASCII space behind anything but white space."""
         self._run = (0, -1)
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}

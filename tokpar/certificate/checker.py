@@ -174,6 +174,7 @@ def everywhere_findings(
     """What is wrong with regions, each judged once, as a whole. `planned`: where the seams made one
     by one are, ascending; `certain`: those that are certified cuts. Inside a region every place
     looks alike, a space behind what is none. So theorem 6.1 holds at all of them if no added token
+    that has such a place inside, may swallow the space behind it, or is a word that begins with one
     shares a character with the region or touches it: one that swallows white space across a place
     inside does so across an end of the region, a seam of its own."""
     regions = everywhere.regions
@@ -238,8 +239,8 @@ def _misplaced(
 
 
 def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
-    """One finding for each token and each region that holds or touches it."""
-    for content in ground.raw.contents:
+    """One finding for each token that may forbid a cut and each region that holds or touches it."""
+    for content in ground.raw.forbidding:
         size = len(content)
         for k, (start, stop) in enumerate(regions.tolist()):
             found = ground.text.find(content, max(0, start - size), stop + size)

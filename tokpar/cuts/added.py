@@ -139,10 +139,21 @@ class AddedTokenGuard:
         return self._none(text, first, last)
 
     @cached_property
+    def at_spaces(self) -> AddedTokenGuard:
+        """Of those tokens that may forbid a cut before an ASCII space behind anything but white
+        space: the others occur beside it without harm (corollary 2 of theorem 27)."""
+        return AddedTokenGuard(tuple(filter(_forbids_spaces, self.tokens)))
+
+    @cached_property
     def between_spaces(self) -> bool:
         """No token has in it a space behind a character other than white space: where a text is cut
         before all such spaces each occurrence lies in one part."""
         return not any(_BEHIND_OTHER.search(token.content) for token in self.tokens)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Characters of which each token has one."""
+        return tuple(group.mark for group in self._groups)
 
     def _none(self, text: str, first: int, last: int) -> bool:
         """No token stands in [first, last)."""
@@ -171,6 +182,11 @@ class AddedTokenGuard:
             while start >= 0:
                 yield token, start
                 start = text.find(token.content, start + 1, hi)
+
+
+def _forbids_spaces(token: AddedToken) -> bool:
+    first = token.single_word and token.content.startswith(" ")
+    return token.rstrip or first or _BEHIND_OTHER.search(token.content) is not None
 
 
 def run_around(text: str, p: int) -> int | None:

@@ -181,7 +181,7 @@ class CutFinder:
     @cached_property
     def at_spaces(self) -> Seam | None:
         """What licenses a cut before any ASCII space that follows a character other than white
-        space, where no added token is near; None for tokenizers that need a closer look."""
+        space, where no added token forbids it; None for tokenizers that need a closer look."""
         if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
             return None
         if self.facts.scheme == "regex":
@@ -197,7 +197,7 @@ class CutFinder:
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
-        return self.at_spaces is not None and self.added.absent(text, start, stop)
+        return self.at_spaces is not None and self.added.at_spaces.absent(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
         if not self.spaces:

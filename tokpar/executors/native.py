@@ -15,7 +15,6 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
-from tokpar.kernel.texts import lengths_of
 from tokpar.kernels import IntArray, copy_rows, offsets_of
 from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
@@ -93,7 +92,7 @@ class MemoExecutor:
         facts = facts_of(tokenizer)
         if not isinstance(tokenizer, EncodesMany) or facts.bulky or not facts.releases_gil:
             return isinstance(tokenizer, EncodesMany)
-        lengths = lengths_of(texts)
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:

@@ -60,8 +60,7 @@ def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int =
 
     Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
     """
-    # isinstance of a protocol takes longer
-    locate = getattr(tokenizer, "locate", None) if spans else None
+    locate = tokenizer.locate if spans and isinstance(tokenizer, Locates) else None
     try:
         if spans and locate is None:
             assert isinstance(tokenizer, EncodesMany)

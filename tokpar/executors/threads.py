@@ -13,7 +13,6 @@ import numpy as np
 
 from tokpar.executors.serial import check_spans, encode_rows
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernel.texts import lengths_of
 from tokpar.kernels import offsets_of
 from tokpar.limits import worker_count
 from tokpar.types import Rows
@@ -29,7 +28,7 @@ BLOCKS_PER_WORKER = 16
 
 def blocks(texts: Sequence[str], chars: int) -> list[range]:
     """Neighbouring texts together, each block of at least `chars` code points but the last."""
-    ends = offsets_of(lengths_of(texts))
+    ends = offsets_of(map(len, texts))
     found: list[range] = []
     first = 0
     while first < len(texts):

@@ -6,9 +6,9 @@ is a text of its own."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,10 +86,16 @@ class Stretches:
         kernel.gather(self.data, self.starts, self.lengths, target, places)
         data = target.tobytes()
         whole = data.decode()
+        found = np.zeros(len(self.lengths), dtype=np.bool_)
         if guard.absent(whole, 0, len(whole)):
-            return np.zeros(len(self.lengths), dtype=np.bool_)
-        parts = (data[start:stop].decode() for start, stop in pairwise(places.tolist()))
-        return np.array([not guard.absent(part, 0, len(part)) for part in parts])
+            return found
+        for mark in guard.marks:
+            at = [match.start() for match in re.finditer(re.escape(mark.encode()), data)]
+            found[np.searchsorted(places, at, side="right") - 1] = True
+        for k in np.flatnonzero(found).tolist():
+            part = data[places[k] : places[k + 1]].decode()
+            found[k] = not guard.absent(part, 0, len(part))
+        return found
 
     def part(self, which: NDArray[np.bool_]) -> Stretches:
         """Some of them."""

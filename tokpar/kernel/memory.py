@@ -93,8 +93,8 @@ class StretchMemory:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
-    may be is not divided. `memory_bytes`: see `require_bytes`. `functions`: `_stretches`, compiled.
-    `terms`: when it pays."""
+    may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
+    `_stretches`, compiled. `terms`: when it pays."""
 
     def __init__(
         self,
@@ -108,6 +108,7 @@ class StretchMemory:
         self._apart_for = apart
         self._functions = functions
         self._guard = AddedTokenGuard(added_tokens)
+        self._forbidding = self._guard.at_spaces
         self._terms = terms
         self._half = memory_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
@@ -121,9 +122,10 @@ class StretchMemory:
         others: those in which an added token may be, and all of a wave in which too much is new, or
         one stretch fails."""
         call = _Call(encode_many, workers, self._terms, self.pace.budget)
-        if self._guard.between_spaces:  # each is looked for in stretches, when these are new
+        guard = self._forbidding
+        if guard.between_spaces:  # each is looked for in stretches, when these are new
             return self._divided(texts, call)
-        may = np.array([self._guard.absent(text, 0, len(text)) for text in texts], dtype=np.bool_)
+        may = np.array([guard.absent(text, 0, len(text)) for text in texts], dtype=np.bool_)
         rows, flags = self._divided([texts[k] for k in np.flatnonzero(may).tolist()], call)
         lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], divided[may] = np.diff(rows.offsets), flags
@@ -190,7 +192,7 @@ class StretchMemory:
         holding = np.zeros(len(rows) - 1, dtype=np.bool_)
         fresh: Fresh | None = None
         if len(misses):
-            held = stretches.holding(self._guard, self._functions)
+            held = stretches.holding(self._forbidding, self._functions)
             fresh = self._learned(stretches, held, call)
             if fresh is None:
                 return None
@@ -199,25 +201,29 @@ class StretchMemory:
         return Found(*self._spliced(looked, which, fresh), holding)
 
     def _learned(self, new: Stretches, held: NDArray[np.bool_], call: _Call) -> Fresh | None:
-        """The ids of new stretches, which are kept; none of those in which an added token may be.
-        None if one fails, or they cannot be told apart."""
-        if held.all():
-            return Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, len(held)), dtype=np.int64))
-        part = new.part(~held) if held.any() else new
-        try:
-            fresh = part.encoded(self._apart, call.encode_many, self._functions)
-        except _PASSING:
-            raise
-        except BaseException:  # encoding the texts as they are tells which one it is
-            return None
-        if fresh is None:
-            return None
-        self._keep(part, fresh)
-        if part is new:
-            return fresh
+        """The ids of new stretches but those `held`, which are kept; one in which an added token
+        may be is a text of its own. None if one fails, or they cannot be told apart."""
         firsts, stops = np.zeros((2, len(held)), dtype=np.int64)
-        firsts[~held], stops[~held] = fresh.firsts, fresh.stops
-        return Fresh(fresh.ids, firsts, stops)
+        alone = new.holding(self._guard, self._functions) & ~held
+        ids: list[IdArray] = []
+        known = 0
+        for which, apart in ((~(alone | held), self._apart), (alone, Apart())):
+            if not which.any():
+                continue
+            part = new.part(which)
+            try:
+                fresh = part.encoded(apart, call.encode_many, self._functions)
+            except _PASSING:
+                raise
+            except BaseException:  # encoding the texts as they are tells which one it is
+                return None
+            if fresh is None:
+                return None
+            self._keep(part, fresh)
+            firsts[which], stops[which] = fresh.firsts + known, fresh.stops + known
+            ids.append(fresh.ids)
+            known += len(fresh.ids)
+        return Fresh(concatenate_ids(ids), firsts, stops)
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
         """In parts, which threads take one after the other: one that is held up has fewer."""

@@ -8,14 +8,7 @@ from typing import Literal
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count, require_sizes
 from tokpar.overlap.acceptance import by_midpoint, certified
-from tokpar.overlap.chunks import (
-    Edge,
-    at_cut,
-    chunks_over,
-    parted_at_edges,
-    planner_of,
-    refusal,
-)
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
@@ -35,14 +28,9 @@ class BlocksSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = self.chunk_chars << attempt
-        if size >= len(text):
-            return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        refused = refusal(text, tokenizer, self.plan_cuts)
-        if refused is not None:
-            return Split.whole(text, refused)
-        at_edges = parted_at_edges(text, tokenizer, size) if self.plan_cuts else None
-        if at_edges is not None:
-            return at_edges
+        found = without_overlaps(text, tokenizer, size, self.plan_cuts)
+        if found is not None:
+            return found
         chunks = chunks_over(len(text), self._edges(text, tokenizer, size))
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks, f"{len(chunks):,} blocks of {self.chunk_chars:,} code points", why)

@@ -18,7 +18,7 @@ from tokpar.limits import (
     require_sizes,
 )
 from tokpar.overlap.acceptance import by_match, certified
-from tokpar.overlap.chunks import FAR, parted_at_edges, planner_of, refusal
+from tokpar.overlap.chunks import FAR, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Split
@@ -40,14 +40,9 @@ class LoptSplitter:
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         size = (self.chunk_chars or 4 * chunk_chars_for(tokenizer, len(text))) << attempt
-        if size >= len(text):
-            return Split.whole(text, f"{len(text):,} code points fit one chunk")
-        refused = refusal(text, tokenizer, self.plan_cuts)
-        if refused is not None:
-            return Split.whole(text, refused)
-        at_edges = parted_at_edges(text, tokenizer, size) if self.plan_cuts else None
-        if at_edges is not None:
-            return at_edges
+        found = without_overlaps(text, tokenizer, size, self.plan_cuts)
+        if found is not None:
+            return found
         chunks = self._chunks(text, tokenizer, size)
         if len(chunks) == 1:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")

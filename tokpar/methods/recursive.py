@@ -12,14 +12,7 @@ from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary
 from tokpar.overlap.acceptance import by_midpoint, certified
-from tokpar.overlap.chunks import (
-    Edge,
-    at_cut,
-    chunks_over,
-    parted_at_edges,
-    planner_of,
-    refusal,
-)
+from tokpar.overlap.chunks import Edge, at_cut, chunks_over, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
@@ -45,21 +38,15 @@ class RecursiveSplitter:
     plan_cuts: bool
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        refused = refusal(text, tokenizer, self.plan_cuts)
-        if refused is not None:
-            return Split.whole(text, refused)
         if self.depth is None and len(text) >= STREAM_FROM:
             return BlocksSplitter(BLOCK_CHARS, None, self.plan_cuts).split(text, tokenizer, attempt)
         depth = max(0, (depth_for(len(text)) if self.depth is None else self.depth) - attempt)
-        if depth and self.plan_cuts:
-            at_edges = parted_at_edges(text, tokenizer, max(1, len(text) >> depth))
-            if at_edges is not None:
-                return at_edges
+        found = without_overlaps(text, tokenizer, max(1, len(text) >> depth), self.plan_cuts)
+        if found is not None:
+            return found
         planner = planner_of(text, tokenizer, self.plan_cuts)
         longest = max(1, facts_of(tokenizer).longest_token)
         edges = list(_halved(text, 0, len(text), depth, longest, planner))
-        if not edges:
-            return Split.whole(text, f"{len(text):,} code points fit one chunk")
         why = "edges moved to certified cuts" if self.plan_cuts else "as published"
         return Split(chunks_over(len(text), edges), f"{len(edges) + 1:,} chunks by halving", why)
 

@@ -69,6 +69,19 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
     return edge if cut is None else Edge(cut.position, edge.reach, cut)
 
 
+def without_overlaps(
+    text: str, tokenizer: TokenizerAdapter, size: int, certified: bool
+) -> Split | None:
+    """The split that needs none: one chunk where the text has no more than `size` code points, or
+    must not be cut; its parts at edges of added tokens; else None."""
+    if size >= len(text):
+        return Split.whole(text, f"{len(text):,} code points fit one chunk")
+    refused = refusal(text, tokenizer, certified)
+    if refused is not None:
+        return Split.whole(text, refused)
+    return parted_at_edges(text, tokenizer, size) if certified else None
+
+
 def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
     """The split at edges of added tokens, `size` code points or more apart, without overlap, where
     no other place is a certified cut: between them there is nothing to look for. None elsewhere."""
@@ -154,7 +167,7 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
 
 
 def licence_of_rows(tokenizer: TokenizerAdapter) -> Seam | None:
-    """What licenses cuts before all spaces behind anything but white space, in whole texts without
-    an added token, if the tokenizer has a memory, which looks for those; else None."""
+    """What licenses cuts before all spaces behind anything but white space, in whole texts in which
+    no added token forbids one, if the tokenizer has a memory, which looks for those; else None."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces
