@@ -17,7 +17,6 @@ from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
-from tokpar.kernel.texts import lengths_of
 from tokpar.kernels import IdArray
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
@@ -95,6 +94,8 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
+        from tokpar.kernel.texts import lengths_of  # importing tokpar does without it
+
         lengths = lengths_of(texts)
         smallest = self._smallest_split
         if len(texts) > 1:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
-from tokpar.kernel.texts import lengths_of
 from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
@@ -39,7 +38,8 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     whole = job.method.whole and job.method.divides_rows and job.watch is None
     if not (whole and long and isinstance(executor, Recalls)):
         return list(long)
-    from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
+    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(tokenizer)
     if licence is None:
@@ -94,7 +94,8 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     short[[*job.splits, *job.rows]] = False
     if job.asked or not job.method.divides_rows or not short.any():
         return np.zeros_like(short), None
-    from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
+    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(job.tokenizer)
     if licence is None:
