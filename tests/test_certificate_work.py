@@ -244,3 +244,21 @@ def test_what_strategies_make_is_far_below_the_limit(monkeypatch: pytest.MonkeyP
         assert tokpar.check(encoding, text, part("bert_part")).ok
     edges = [0, *(seam.position for seam in divided()[0].seams), len(TEXT)]
     assert all(a < b for a, b in pairwise(edges))
+
+
+def test_inserted_ids_are_known_where_nothing_is_cut_or_padded() -> None:
+    tokenizer: Any = tokpar.load(part("bert_part"), truncation=False, padding=False)
+    assert tuple(map(len, tokenizer.around)) == (1, 1)
+    text = "One two three four five"
+    encoding = tokpar.encode(text, tokenizer)
+    assert tokpar.check(encoding, text, tokenizer, full=True).ok
+    for place in (0, len(encoding.ids) - 1):
+        ids = encoding.ids.copy()
+        ids[place] += 1
+        changed = replace(encoding, ids=ids)
+        [finding] = tokpar.check(changed, text, tokenizer).findings
+        assert finding.kind == "inserted"
+        expected = f"id {place}: expected {encoding.ids[place]} to be inserted, got {ids[place]}"
+        assert finding.message == expected
+    [finding] = tokpar.check(replace(encoding, ids=encoding.ids[:1]), text, tokenizer).findings
+    assert finding.message == "expected at least the 2 ids that are inserted, got 1"

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.test_lossless import own_call
+from tests.test_lossless import named, own_call
 from tests.test_memo import ALWAYS, ENGLISH
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import kernel, pipeline
@@ -99,7 +99,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     flags: dict[str, Any] = {flag: True} if flag else {}
     tokenizer.add_tokens([NativeToken(content, normalized=False, **flags)])
     plain = ENGLISH.replace("the lazy", "a lazy").replace("x ", "y ")
-    rows = [plain, f"{plain}a{content} b {plain}", plain.upper(), content]
+    rows = [plain, f"{plain}a{content} b {plain}", plain.upper(), f"{content} b {plain} Z"]
     batch = encoded(rows, tokpar.load(tokenizer), wave=20_000)
     assert [each.ids.tolist() for each in batch] == [own_call(tokenizer, row) for row in rows]
     assert [each.report.plan == DIVIDED for each in batch] == [True, may, True, may]
@@ -117,6 +117,30 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
         both = [encoder.encode_batch(short) for _ in "12"]
     for each in both:
         assert [row.ids.tolist() for row in each] == [own_call(tokenizer, row) for row in short]
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["bert_part", "default", "deepseek_part"])
+def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
+    """Also the one that stands between others where their ids could not be told apart else."""
+    adapter: Any = tokpar.load(named(name), truncation=False, padding=False)
+    contents = [token.content for token in adapter.facts.added_tokens][:6]
+    words = [
+        f"{ENGLISH[: 40 * (k + 1)].strip()} x{content}y {content}"
+        for k, content in enumerate(contents)
+    ]
+    rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
+    with (
+        patch("tokpar.kernel.pace.MOST_NEW", ALWAYS),
+        patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
+    ):
+        found, flags = adapter.remembered(rows, 2)
+    assert list(flags) == [True] * 4
+    assert [found[k].tolist() for k in range(4)] == [adapter.encode(row).tolist() for row in rows]
+    [joined, alone] = [list(each.args[0]) for each in call.call_args_list]
+    assert not any(content in text for text in joined for content in contents[1:])
+    assert {f" x{content}y" for content in contents} <= set(alone)
+    assert all(any(content in text for content in contents) for text in alone)
 
 
 @needs_kernel
