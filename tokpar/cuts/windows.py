@@ -78,10 +78,12 @@ class WindowFinder:
         symbol_of = self.symbol_bytes
         return self.pair_bytes[symbol_of[ord(left)] + 256 * symbol_of[ord(right)]]
 
-    def few_symbols(self, text: str) -> list[int]:
+    def each_symbol(self, text: str) -> Iterator[int]:
         """As `symbols`, of a short text, one character at a time."""
-        symbol_of = self.symbol_bytes
-        return [symbol_of[ord(char)] for char in text]
+        return map(self.symbol_bytes.__getitem__, map(ord, text))
+
+    def few_symbols(self, text: str) -> list[int]:
+        return [*self.each_symbol(text)]
 
     @cached_property
     def pair_bytes(self) -> bytes:

@@ -169,7 +169,7 @@ def by_two_edges(
         return None  # a normalizer may change what is outside the region (theorem 45)
     least = inside.facts.longest_token + 1
     low, high = max(piece[0], last) + least, piece[1] - least
-    common = [place for place in overlap.shared_edges().tolist() if start < place < stop]
+    common = [place for place in overlap.shared_edges() if start < place < stop]
     pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
     pairs.sort(key=lambda pair: abs(pair[0] - near))
     for place, second in pairs[:_MOST_TRIED]:
