@@ -131,8 +131,8 @@ def by_cut(
         join = overlap.join(seam) if seam.position > last else None
         if join is None:
             continue
-        match = match_around(overlap, join)
-        if least == 0 or (match is not None and match.enough(least, licences.finder.facts)):
+        match = match_around(overlap, join) if least else None
+        if not least or (match is not None and match.enough(least, licences.finder.facts)):
             return join
     return None
 
