@@ -217,7 +217,7 @@ class WindowSeams:
             return None
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, min(p, LEFT), behind)
-        symbols = self.finder.few_symbols(image)
+        symbols = [*self.finder.each_symbol(image)]
         anchored = anchored or self._anchored(text, p, far)
         right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
         # what begins behind an anchor tells no more than the anchor

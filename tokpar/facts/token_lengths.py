@@ -64,10 +64,8 @@ class TokenLengths:
             lengths[k : k + _BLOCK] = self.of(ids[k : k + _BLOCK])
         if self._shared:
             self._measure(ids, text, lengths)
-        known = np.count_nonzero(lengths) == len(lengths)
-        edges.cumsum(out=edges)
-        total, expected = int(edges[-1]), byte_length(text)
-        if total != expected or not known:
+        total, expected = int(edges.cumsum(out=edges)[-1]), byte_length(text)
+        if total != expected or np.count_nonzero(edges[1:] == edges[:-1]):
             found = f"{total} bytes in tokens, {expected} in text"
             raise LookupError(f"the tokens' bytes do not tile the text: {found}")
         return spans_between(edges)

@@ -1,7 +1,7 @@
 """`check_merger`: joined right, or not at all. Chunks of many splitters, some of them silly."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -205,8 +205,7 @@ def joined_complaint(
     if wrong is not None:
         return wrong
     before = offsets_of(map(len, kept)).tolist()[1:-1]
-    found = zip([join.seam for join in joins], before, strict=True)
-    seams = [Seam(s.position, s.rule, s.theorem, s.witness, n) for s, n in found]
+    seams = [replace(j.seam, token=n) for j, n in zip(joins, before, strict=True)]
     encoding = Encoding(alone(tokenizer, ids, text), Seams.of(seams), Report("kit"))
     return certificates.complaint(encoding, text)
 

@@ -1,7 +1,6 @@
 """Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over: `texts()`
 mixes all below, with contents of added tokens and texts of a vocabulary; `surrogate_texts()`. All
-join lists of fragments, so that a failing text shrinks to the few that matter; a fragment is made
-of few draws, one of a string rather than one for each of its parts, as each takes its time."""
+join lists of fragments, so that a failing text shrinks to the few that matter, few draws each."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -136,8 +135,7 @@ def digits() -> Texts:
     kinds = [*DIGITS.values(), "".join(DIGITS.values())]
     short = [st.text(kind, min_size=1, max_size=20) for kind in kinds]
     long = [st.text(kind, min_size=21, max_size=40) for kind in kinds]
-    both = st.tuples(pick(*short), pick(*short)).map("".join)
-    return pick(*short, *long, *[both] * len(kinds))
+    return pick(*short, *long, *[st.tuples(pick(*short), pick(*short)).map("".join)] * len(kinds))
 
 
 @cache
