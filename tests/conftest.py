@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import re
 import signal
 import sys
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal import entropy
 
 from tokpar import kernel
 
@@ -87,6 +89,10 @@ settings.load_profile(chosen_profile())
 if sys.version_info < (3, 12):
     typing._get_protocol_attrs = cache(typing._get_protocol_attrs)
     typing._is_callable_members_only = cache(typing._is_callable_members_only)
+
+# before each example hypothesis seeds the generator of numpy that nobody draws from, and puts back
+# its state afterwards, which takes as long as drawing a short text; unless it is known already
+entropy.NP_RANDOM = random.Random()
 
 # or the vocabularies that tests keep are gone through again and again, which takes a fifteenth
 gc.set_threshold(50_000, 20, 20)

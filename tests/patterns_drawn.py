@@ -14,6 +14,7 @@ from itertools import product
 import regex
 from hypothesis import strategies as st
 
+from tests.draws import BOOLEANS, between
 from tests.recipes.machine import Graph
 from tests.recipes.pattern import Atom
 
@@ -130,6 +131,15 @@ def may_be_empty(node: Node) -> bool:
 # ------------------------------------------------------------------------------- drawing
 
 
+ITEMS = ("one", "one", "times", "times", "look", "group")
+QUANTIFIERS = ("?", "*", "+", "+", "{1,2}", "{2}")
+
+
+@cache
+def some_of(strings: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(strings)
+
+
 @st.composite
 def patterns(
     draw: st.DrawFn,
@@ -141,32 +151,32 @@ def patterns(
 ) -> Choice:
     """`kinds`: greedy "", possessive "+", lazy "?". `far`: look-aheads at two characters, too.
     `covering`: every text has a match at its start."""
-    one = st.sampled_from(tuple(classes))
-    quantifiers = st.sampled_from(
-        [q + k for q in ("?", "*", "+", "+", "{1,2}", "{2}") for k in kinds]
+    one, quantifiers = (
+        some_of(tuple(classes)),
+        some_of((*map("".join, product(QUANTIFIERS, kinds)),)),
     )
 
     def row(depth: int) -> Row:
         items: list[One | Look | Far | Times | Choice] = []
-        for _ in range(draw(st.integers(1, 3))):
-            kind = draw(st.sampled_from(("one", "one", "times", "times", "look", "group")))
-            if kind == "look" and far and draw(st.booleans()):
-                items.append(Far(draw(one), draw(one), draw(st.booleans())))
+        for _ in range(draw(between(1, 3))):
+            kind = draw(some_of(ITEMS))
+            if kind == "look" and far and draw(BOOLEANS):
+                items.append(Far(draw(one), draw(one), draw(BOOLEANS)))
             elif kind == "look":
-                items.append(Look(draw(one), draw(st.booleans())))
+                items.append(Look(draw(one), draw(BOOLEANS)))
             elif kind == "group" and depth == 0:
-                group = Choice(tuple(row(1) for _ in range(draw(st.integers(1, 2)))))
-                items.append(Times(group, "?") if draw(st.booleans()) else group)
+                group = Choice(tuple(row(1) for _ in range(draw(between(1, 2)))))
+                items.append(Times(group, "?") if draw(BOOLEANS) else group)
             elif kind == "one":
                 items.append(One(draw(one)))
             else:
                 items.append(Times(One(draw(one)), draw(quantifiers)))
         if all(map(may_be_empty, items)):
-            items.insert(draw(st.integers(0, len(items))), One(draw(one)))
+            items.insert(draw(between(0, len(items))), One(draw(one)))
         return Row(tuple(items))
 
-    rows = [row(0) for _ in range(draw(st.integers(1, 4)))]
-    if draw(st.booleans()) if covering is None else covering:
+    rows = [row(0) for _ in range(draw(between(1, 4)))]
+    if draw(BOOLEANS) if covering is None else covering:
         rows.append(Row((One(ANY),)))
     return Choice(tuple(rows))
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
+from tests.draws import between, bytes_of, shuffled
 from tests.plain_bpe import merge_by_scanning
 from tokpar.pure.incremental_dictionary import BYTE, Dictionary, dictionary, dictionary_of
 from tokpar.pure.vocabulary import rank_vocabulary
 
+ORDERS = st.sampled_from(("given", "shuffled", "equal"))
 BYTES = {bytes([byte]): byte for byte in range(256)}
 Pairs = Sequence[tuple[str, str]]
 
@@ -69,19 +71,20 @@ def own_rules(some: Dictionary) -> Callable[[bytes], list[int]]:
 def pair_tables(draw: st.DrawFn, letters: str = "abc", max_token: int = 8) -> Table:
     """Each merge joins letters or tokens of the merges before; then the order is changed, or not,
     or some get the same priority."""
-    alphabet = letters[: draw(st.integers(1, len(letters)))]
+    alphabet = letters[: draw(between(1, len(letters)))]
     tokens: list[str] = list(alphabet)
     pairs: list[tuple[str, str]] = []
-    for _ in range(draw(st.integers(1, 12))):
-        pair = draw(st.tuples(st.sampled_from(tokens), st.sampled_from(tokens)))
+    for step in draw(bytes_of(draw(between(1, 12)))):
+        left, right = divmod(step % len(tokens) ** 2, len(tokens))
+        pair = tokens[left], tokens[right]
         if pair not in pairs and len("".join(pair)) <= max_token:
             pairs.append(pair)
             tokens.append("".join(pair))
-    order = draw(st.sampled_from(("given", "shuffled", "equal")))
+    order = draw(ORDERS)
     if order == "shuffled":
-        pairs = draw(st.permutations(pairs))
+        pairs = shuffled(draw, pairs)
     if order == "equal":
-        return table(pairs, [draw(st.integers(0, 4)) for _ in pairs])
+        return table(pairs, [step % 5 for step in draw(bytes_of(len(pairs)))])
     return table(pairs)
 
 

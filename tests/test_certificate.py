@@ -137,6 +137,27 @@ def byte_level_model() -> str:
     return text
 
 
+@functools.cache
+def byte_level() -> Tokenizer:
+    return Tokenizer.from_str(byte_level_model())
+
+
+@functools.cache
+def stored(name: str) -> Tokenizer:
+    """A part of a real vocabulary, without added tokens and what is done to the ids."""
+    data = json.loads((VOCAB / f"{name}.json").read_text())
+    data["added_tokens"], data["post_processor"] = [], None
+    data["truncation"] = data["padding"] = None
+    return Tokenizer.from_str(json.dumps(data))
+
+
+def another(tokenizer: Tokenizer) -> Tokenizer:
+    """One with the same model, which takes long to read, and decoder."""
+    twin = Tokenizer(tokenizer.model)
+    twin.decoder = tokenizer.decoder
+    return twin
+
+
 def stages_of(normalizer: Any) -> tuple[NormalizerStage, ...]:
     """HF normalizers as facts; a Sequence is flattened."""
     if normalizer is None:
@@ -187,7 +208,7 @@ def regex_tokenizer(
     prefix_space: bool = False,
     kind: type[Small] = Small,
 ) -> Small:
-    tokenizer = Tokenizer.from_str(byte_level_model())
+    tokenizer = another(byte_level())
     patterns = oniguruma_patterns(family)
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
     last = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, use_regex=False)
@@ -215,28 +236,23 @@ def regex_tokenizer(
 
 
 def bert_tokenizer(normalizer: Any, added: Sequence[Added] = ()) -> Small:
-    data = json.loads((VOCAB / "bert_part.json").read_text())
-    data["added_tokens"], data["normalizer"], data["post_processor"] = [], None, None
-    data["truncation"] = data["padding"] = None
-    tokenizer = Tokenizer.from_str(json.dumps(data))
+    tokenizer = another(stored("bert_part"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     facts = {"model": "WordPiece", "scheme": "bert", "family": "bert"}
     return finished(tokenizer, normalizer, added, **facts)
 
 
 def metaspace_tokenizer(normalizer: Any, added: Sequence[Added], scheme: str) -> Small:
-    data = json.loads((VOCAB / "metaspace_unigram.json").read_text())
-    assert data["normalizer"] is None
-    data["added_tokens"], data["post_processor"] = [], None
-    tokenizer = Tokenizer.from_str(json.dumps(data))
+    assert stored("metaspace_unigram").normalizer is None
+    tokenizer = another(stored("metaspace_unigram"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=True)
     facts = {"model": "Unigram", "scheme": "metaspace", "family": "metaspace"}
     return finished(tokenizer, normalizer, added, **facts)
 
 
 def dummy_tokenizer(added: Sequence[Added] = ()) -> Small:
-    data = json.loads((VOCAB / "llama_style.json").read_text())
-    data["added_tokens"], data["post_processor"] = [], None
-    tokenizer = Tokenizer.from_str(json.dumps(data))
+    tokenizer = another(stored("llama_style"))
+    tokenizer.normalizer = stored("llama_style").normalizer
     return finished(tokenizer, None, added, model="BPE", scheme="dummy")
 
 

@@ -16,6 +16,7 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.draws import BOOLEANS, between, bytes_of, shuffled
 from tests.plain_bpe import merge_by_heap, pair_rule
 from tests.seams import part, serial, wrong_in_fact
 from tests.texts import fibonacci_word, made_of, thue_morse_word
@@ -93,16 +94,16 @@ def behind(tokens: Sequence[str], place: int) -> Tokens:
 @st.composite
 def tables(draw: st.DrawFn, alphabet: str = "abc", improper: bool | None = None) -> Table:
     """Up to 12 merges; improper ones may use a token before the merge that makes it."""
-    letters = alphabet[: draw(st.integers(min(2, len(alphabet)), len(alphabet)))]
+    letters = alphabet[: draw(between(min(2, len(alphabet)), len(alphabet)))]
     tokens, merges = list(letters), []
-    for _ in range(draw(st.integers(1, 12))):
-        left, right = draw(st.tuples(st.sampled_from(tokens), st.sampled_from(tokens)))
+    for step in draw(bytes_of(draw(between(1, 12)))):
+        left, right = (tokens[k] for k in divmod(step % len(tokens) ** 2, len(tokens)))
         if len(left + right) <= 8 and (left, right) not in merges:
             tokens.append(left + right)
             merges.append((left, right))
-    if draw(st.booleans()) if improper is None else improper:
-        merges = draw(st.permutations(merges))
-    return Table(tuple(merges), draw(st.booleans()))
+    if draw(BOOLEANS) if improper is None else improper:
+        merges = shuffled(draw, merges)
+    return Table(tuple(merges), draw(BOOLEANS))
 
 
 def adversarial(least: int, most: int, letters: str = "abc") -> st.SearchStrategy[str]:

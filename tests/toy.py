@@ -4,9 +4,11 @@ that a mutant can override, and the others call it."""
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from tokpar.types import AddedToken, Facts, Piece, Rows
 
 GPT2 = PATTERNS["gpt2"][0]
 PLAIN = (Added("<s>"), Added("zq", single_word=True), Added("a<s", normalized=True))
+NEVER = (sys.maxsize, 0)
 STRIPPING = (Added("<mask>", lstrip=True), Added("<e>", rstrip=True), Added("<s>"))
 
 
@@ -96,8 +99,9 @@ class Toy:
 
     def best(self, ids: list[int]) -> int | None:
         """The place of the pair that is merged next."""
-        found = [(self.merges[pair][0], i) for i, pair in self._pairs(ids) if pair in self.merges]
-        return min(found)[1] if found else None
+        found = [*map(self.merges.get, pairwise(ids), repeat(NEVER))]
+        first = min(found, default=NEVER)
+        return None if first is NEVER else found.index(first)
 
     def _pairs(self, ids: list[int]) -> list[tuple[int, tuple[int, int]]]:
         return [(i, (ids[i], ids[i + 1])) for i in range(len(ids) - 1)]

@@ -241,7 +241,7 @@ def clean_split(spans: SpanArray, offset: int) -> int | None:
     None if a token lies across it, is empty and lies at it, or lies on the wrong side."""
     before = spans[:, 1] <= offset
     count = int(np.count_nonzero(before))
-    if not before[:count].all() or (spans[count:, 0] < offset).any():
+    if np.count_nonzero(before[:count]) < count or np.count_nonzero(spans[count:, 0] < offset):
         return None
     empty_there = (spans[:, 0] == offset) & (spans[:, 1] == offset)
-    return None if empty_there.any() else count
+    return None if np.count_nonzero(empty_there) else count

@@ -124,7 +124,7 @@ class WindowSeams:
         """Places of [start, stop) that a pair of characters most likely certifies: what normalizers
         make of them is not asked. For a few places this is quicker than by arrays."""
         pairs = self.finder.pair_bytes
-        symbols = self.finder.few_symbols(text[start - 1 : stop])
+        symbols = self.finder.each_symbol(text[start - 1 : stop])
         for p, (left, right) in enumerate(pairwise(symbols), start):
             if pairs[left + 256 * right] == SURE:
                 yield p
@@ -133,13 +133,12 @@ class WindowSeams:
         self, text: str, start: int, stop: int, known: int | None
     ) -> Iterator[Candidate]:
         """The same as `_candidates` without normalizers; for a few places it is quicker."""
+        yield from ((p, None) for p in self._next_pairs(text, start, stop))
         first = max(0, start - LEFT)
-        symbols = bytes(self.finder.few_symbols(text[first : stop + self.ahead]))
+        symbols = bytes(self.finder.each_symbol(text[first : stop + self.ahead]))
         pairs, rows = self.finder.pair_bytes, self.finder.left_rows
-        sides = pairwise(symbols[start - 1 - first : stop - first])
-        told = [pairs[left + 256 * right] for left, right in sides]
-        yield from ((p, None) for p, status in enumerate(told, start) if status == SURE)
-        places = [p for p, status in enumerate(told, start) if status == OPEN]
+        sides = enumerate(pairwise(symbols[start - 1 - first : stop - first]), start)
+        places = [p for p, (left, right) in sides if pairs[left + 256 * right] == OPEN]
         for at in (p - first for p in places):
             behind = symbols[at : at + self.ahead]
             if self.finder.settled(symbols[max(0, at - LEFT) : at], behind):
@@ -218,7 +217,7 @@ class WindowSeams:
             return None
         behind = min(len(text) - p, self.ahead)
         image, at = self.normalized.around(text, p, min(p, LEFT), behind)
-        symbols = self.finder.few_symbols(image)
+        symbols = [*self.finder.each_symbol(image)]
         anchored = anchored or self._anchored(text, p, far)
         right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
         # what begins behind an anchor tells no more than the anchor

@@ -78,10 +78,9 @@ class WindowFinder:
         symbol_of = self.symbol_bytes
         return self.pair_bytes[symbol_of[ord(left)] + 256 * symbol_of[ord(right)]]
 
-    def few_symbols(self, text: str) -> list[int]:
+    def each_symbol(self, text: str) -> Iterator[int]:
         """As `symbols`, of a short text, one character at a time."""
-        symbol_of = self.symbol_bytes
-        return [symbol_of[ord(char)] for char in text]
+        return map(self.symbol_bytes.__getitem__, map(ord, text))
 
     @cached_property
     def pair_bytes(self) -> bytes:
@@ -98,7 +97,7 @@ class WindowFinder:
         if len(text) > _FEW:
             sure = np.flatnonzero(pair_status(self, self.symbols(text)) == SURE)
             return int(sure[-1]) + 1 if len(sure) else 0
-        pairs, symbols = self.pair_bytes, self.few_symbols(text)
+        pairs, symbols = self.pair_bytes, [*self.each_symbol(text)]
         places = range(len(symbols) - 1, 0, -1)
         return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
 
@@ -108,7 +107,7 @@ class WindowFinder:
         if len(text) > _FEW:
             read = self.symbols(text)
             return None if self.size in read else behind_all(self, held, read)
-        symbols = self.few_symbols(text)
+        symbols = [*self.each_symbol(text)]
         if not symbols or self.size in symbols:
             return None
         for c in symbols:

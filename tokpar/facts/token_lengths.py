@@ -64,11 +64,11 @@ class TokenLengths:
             lengths[k : k + _BLOCK] = self.of(ids[k : k + _BLOCK])
         if self._shared:
             self._measure(ids, text, lengths)
-        total, expected = int(lengths.sum()), byte_length(text)
-        if total != expected or not lengths.all():
+        total, expected = int(edges.cumsum(out=edges)[-1]), byte_length(text)
+        if total != expected or np.count_nonzero(edges[1:] == edges[:-1]):
             found = f"{total} bytes in tokens, {expected} in text"
             raise LookupError(f"the tokens' bytes do not tile the text: {found}")
-        return spans_between(np.cumsum(edges, out=edges))
+        return spans_between(edges)
 
     def _measure(self, ids: IdArray, text: str, lengths: IntArray) -> None:
         """Puts in the lengths that shared ids have in this text, one after the other."""

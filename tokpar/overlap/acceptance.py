@@ -131,8 +131,8 @@ def by_cut(
         join = overlap.join(seam) if seam.position > last else None
         if join is None:
             continue
-        match = match_around(overlap, join)
-        if least == 0 or (match is not None and match.enough(least, licences.finder.facts)):
+        match = match_around(overlap, join) if least else None
+        if not least or (match is not None and match.enough(least, licences.finder.facts)):
             return join
     return None
 
@@ -169,7 +169,7 @@ def by_two_edges(
         return None  # a normalizer may change what is outside the region (theorem 45)
     least = inside.facts.longest_token + 1
     low, high = max(piece[0], last) + least, piece[1] - least
-    common = [place for place in overlap.shared_edges().tolist() if start < place < stop]
+    common = [place for place in overlap.shared_edges() if start < place < stop]
     pairs = [pair for pair in pairwise(common) if low <= pair[0] <= high]
     pairs.sort(key=lambda pair: abs(pair[0] - near))
     for place, second in pairs[:_MOST_TRIED]:

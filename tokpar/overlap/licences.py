@@ -58,11 +58,10 @@ class Overlap:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
 
-    def shared_edges(self) -> IntArray:
+    def shared_edges(self) -> list[int]:
         """Code points of the text at which both sides have a token edge; ascending."""
-        shared = np.isin(self.edges, np.intersect1d(self.left_spans, self.right_spans))
-        places: IntArray = np.flatnonzero(shared) + self.start
-        return places
+        shared = {*self.left_spans.ravel().tolist()}.intersection(self.right_spans.ravel().tolist())
+        return [k for k, edge in enumerate(self.edges.tolist(), self.start) if edge in shared]
 
     def position(self, offset: int) -> int:
         """The code point of the text at a byte offset from `start`; -1 if that is inside one."""
@@ -117,8 +116,8 @@ def overlap_of(
     right_spans, right_placed = where.of(right, pieces[1])
     placed = left_placed and right_placed
     spans = left_spans - byte_length(text[left.start : start])
-    first = int(np.searchsorted(spans[:, 1], 0, side="right"))
-    last = int(np.searchsorted(right_spans[:, 0], edges[-1]))
+    first = int(spans[:, 1].searchsorted(0, "right"))
+    last = int(right_spans[:, 0].searchsorted(edges[-1]))
     return Overlap(
         text,
         left,

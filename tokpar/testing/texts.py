@@ -1,9 +1,10 @@
 """Hypothesis strategies for texts that tokenizers, regexes and normalizers stumble over: `texts()`
 mixes all below, with contents of added tokens and texts of a vocabulary; `surrogate_texts()`. All
-join lists of fragments, so that a failing text shrinks to the few that matter."""
+join lists of fragments, so that a failing text shrinks to the few that matter, few draws each."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 
 from hypothesis import strategies as st
 
@@ -53,15 +54,17 @@ def pick(*strategies: Texts) -> Texts:
     return st.sampled_from(range(len(strategies))).flatmap(lambda which: strategies[which])
 
 
-def of(characters: Sequence[str], *, max_size: int = 8) -> Texts:
+def of(strings: Sequence[str], *, max_size: int = 8) -> Texts:
     """Up to `max_size` of the given strings, joined."""
-    return st.lists(st.sampled_from(characters), min_size=1, max_size=max_size).map("".join)
+    string = dict(enumerate(strings, start=ord("0")))  # from "0" on: shrinks to the first
+    key = st.characters(min_codepoint=ord("0"), max_codepoint=max(string))
+    return st.text(key, min_size=1, max_size=max_size).map(lambda keys: keys.translate(string))
 
 
 @cache
 def runs(characters: str = RUN_CHARACTERS) -> Texts:
     """One character 1 to 400 times, often next to a power of two."""
-    lengths = st.one_of(st.sampled_from(LENGTHS), st.integers(1, 400))
+    lengths = st.sampled_from([*LENGTHS * (400 // len(LENGTHS)), *range(1, 401)])
     return st.tuples(st.sampled_from(characters), lengths).map(lambda run: run[0] * run[1])
 
 
@@ -94,8 +97,8 @@ def thue_morse_word(first: str, second: str, length: int) -> str:
 def aperiodic() -> Texts:
     """Fibonacci and Thue-Morse words over two drawn letters."""
     letter = st.sampled_from(LETTERS + "1 ")
-    drawn = (letter, letter, st.integers(1, 300))
-    return pick(st.builds(fibonacci_word, *drawn), st.builds(thue_morse_word, *drawn))
+    word = st.sampled_from((fibonacci_word, thue_morse_word))
+    return st.builds(lambda kind, *drawn: kind(*drawn), word, letter, letter, st.integers(1, 300))
 
 
 @cache
@@ -103,8 +106,9 @@ def near_overlaps() -> Texts:
     """The same stretch two or more times, each but the first with one character changed, added or
     missing: chunks that agree on all but one place."""
     stretch = st.text(LETTERS + " 1.", min_size=3, max_size=24)
-    change = st.tuples(st.integers(0, 24), st.sampled_from(("", "a", "1", " ", ".")), st.booleans())
-    return st.builds(nearly_repeated, stretch, st.lists(change, min_size=1, max_size=4))
+    every = list(product(range(25), ("", "a", "1", " ", "."), (False, True)))  # all but one a byte
+    changes = st.binary(min_size=1, max_size=4).map(lambda drawn: [every[b % 250] for b in drawn])
+    return st.builds(nearly_repeated, stretch, changes)
 
 
 def nearly_repeated(stretch: str, changes: Sequence[tuple[int, str, bool]]) -> str:
@@ -120,7 +124,7 @@ def runs_at_offsets() -> Texts:
         lambda offset, char, length, behind: ("ab c" * 18)[:offset] + char * length + behind,
         st.sampled_from(range(71)),
         st.sampled_from(RUN_CHARACTERS),
-        st.sampled_from(LENGTHS[:20]) | st.integers(1, 80),
+        st.sampled_from([*LENGTHS[:20] * 4, *range(1, 81)]),
         st.sampled_from(("", "x", " x", "1", "\n")),
     )
 
@@ -129,9 +133,9 @@ def runs_at_offsets() -> Texts:
 def digits() -> Texts:
     """A run of 1 to 40 digits of one kind or of all, sometimes of one kind and then another."""
     kinds = [*DIGITS.values(), "".join(DIGITS.values())]
-    short = pick(*(st.text(kind, min_size=1, max_size=20) for kind in kinds))
-    long = pick(*(st.text(kind, min_size=21, max_size=40) for kind in kinds))
-    return pick(short, long, st.tuples(short, short).map("".join))
+    short = [st.text(kind, min_size=1, max_size=20) for kind in kinds]
+    long = [st.text(kind, min_size=21, max_size=40) for kind in kinds]
+    return pick(*short, *long, *[st.tuples(pick(*short), pick(*short)).map("".join)] * len(kinds))
 
 
 @cache
@@ -155,15 +159,15 @@ def scripts() -> Texts:
 
 
 @cache
-def fragments() -> Texts:
-    """One piece of text of a single kind."""
+def fragments() -> tuple[Texts, ...]:
+    """The kinds of a piece of text."""
     usual = (of(WORDS, max_size=3), st.text(LETTERS + " ", min_size=1, max_size=8))
     punctuation = st.text(PUNCTUATION + " \n", min_size=1, max_size=12)
     shapes = (whitespace(), digits(), punctuation, *[contractions()] * 2, runs())
     any_unicode = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
     written = (*[scripts()] * 2, *[st.sampled_from(LITERALS)] * 2, any_unicode)
     repetitive = (periodic(), aperiodic(), near_overlaps(), runs_at_offsets())
-    return pick(*usual, *shapes, *written, *repetitive)
+    return (*usual, *shapes, *written, *repetitive)
 
 
 def overlapped(first: str, second: str) -> str:
@@ -193,12 +197,11 @@ def added_fragments(added: Sequence[str]) -> Texts:
 def made_of(tokens: Sequence[str]) -> Texts:
     """Tokens of a vocabulary side by side; and texts built backwards, each step putting in front
     what makes a token that reaches over the start of the text so far."""
-    token = st.sampled_from(tuple(tokens))
-    fronts = fronts_of(tokens)
-    steps = st.lists(st.integers(0, 999), min_size=1, max_size=12)
+    token, fronts = st.sampled_from(tuple(tokens)), fronts_of(tokens)
+    steps = st.text(st.characters(max_codepoint=999), min_size=1, max_size=12)
     return pick(
-        st.lists(token, min_size=1, max_size=12).map("".join),
-        st.builds(lambda last, drawn: backwards(fronts, last, drawn), token, steps),
+        of(tokens, max_size=12),
+        st.builds(lambda last, drawn: backwards(fronts, last, [*map(ord, drawn)]), token, steps),
     )
 
 
@@ -240,12 +243,12 @@ def texts(
 
     `added`: contents of added tokens to draw whole and in parts. `tokens`: texts of some tokens of
     the vocabulary. `surrogates`: also lone ones."""
-    kinds = [fragments()] * 4
-    kinds += [added_fragments(added)] * 3 if added else []
+    kinds = [added_fragments(added)] * 3 if added else []
     kinds += [made_of(tokens)] if tokens else []
     kinds += [lone_surrogates()] if surrogates else []
+    fragment = pick(*fragments() * 4, *kinds * len(fragments()))
     # three lists: longer on average than one, and yet each shrinks to nothing
-    some = st.lists(pick(*kinds), max_size=8).map("".join)
+    some = st.lists(fragment, max_size=8).map("".join)
     times = st.sampled_from((1, 1, 1, 1, 1, 1, 2, 5, 60))
     several = st.builds(
         lambda *drawn: _repeated("".join(drawn[:3]), drawn[3])[:max_size], some, some, some, times
