@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
 
@@ -23,7 +24,6 @@ WHITESPACE: Ranges = (
     (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
 )  # fmt: skip
 """The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
-_MANY = 1 << 12  # characters, among which an array finds the different ones sooner than a set
 
 
 @dataclass(frozen=True)
@@ -145,37 +145,31 @@ def range_class(ranges: Iterable[tuple[int, int]]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CharSet:
-    """A set of characters; build it with `char_set`. `plane`: a text of those below U+10000, which
-    `re` looks up in a table; `every`: of all, where it tries one range after the other."""
+    """A set of characters; build it with `char_set`. `has` (0x110000,) bool."""
 
-    plane: re.Pattern[str]
-    every: re.Pattern[str]
+    has: npt.NDArray[np.bool_]
 
     def holds(self, text: str) -> bool:
         """Every character of the text is in the set."""
-        found = self.plane.match(text)
-        first = 0 if found is None else found.end()
-        if first == len(text) or text[first] <= "\uffff":
-            return first == len(text)
-        return self.every.fullmatch(_distinct(text[first:])) is not None
+        return bool(self._told(text).all())
 
+    def behind_others(self, text: str) -> int:
+        """Where the longest tail of the text begins that the set holds."""
+        return len(text) - int(np.argmin(np.append(self._told(text)[::-1], False)))
 
-def _distinct(text: str) -> str:
-    """The characters that occur."""
-    if len(text) < _MANY:
-        return "".join(set(text))
-    occurs = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
-    occurs[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")] = True
-    return "".join(map(chr, np.flatnonzero(occurs).tolist()))
+    def _told(self, text: str) -> npt.NDArray[np.bool_]:
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        return self.has.take(points)
 
 
 def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
-    """The set of inclusive code point ranges, at least one of them below U+10000."""
-    all_ranges = merged(ranges)
-    plane = [(low, min(high, 0xFFFF)) for low, high in all_ranges if low <= 0xFFFF]
-    return CharSet(re.compile(range_class(plane) + "*"), re.compile(range_class(all_ranges) + "*"))
+    """The set of inclusive code point ranges."""
+    has = np.zeros(sys.maxunicode + 1, np.bool_)
+    for low, high in ranges:
+        has[low : high + 1] = True
+    return CharSet(has)
 
 
 def _in_class(point: int) -> str:
