@@ -63,11 +63,15 @@ class Scanner:
             return np.array([0, len(text)], dtype=np.int64)
         edges = {0, len(text)}
         for pattern in self._patterns:
-            ordered = sorted(edges)
-            for start, stop in pairwise(ordered):
+            for start, stop in pairwise(sorted(edges)):
                 for match in pattern.finditer(text, start, stop):
                     edges.update(match.span())
         return np.array(sorted(edges), dtype=np.int64)
+
+    def is_one(self, text: str) -> bool:
+        """The text alone is one pre-token."""
+        edges = self.edges(text)
+        return edges is not None and len(edges) == 2
 
     def sure_from(self, text: str) -> int:
         """Where the longest tail of a text begins for which `edges` has an answer; code points."""
@@ -176,8 +180,7 @@ def token_edges(
 ) -> tuple[list[int], list[int]] | None:
     """Ids of a text that is one pre-token when alone, and the bytes where they begin, and the end;
     None if it is not one, or the tokenizer fails on it."""
-    scanned = scanner.edges(text)
-    if scanned is None or len(scanned) != 2 or not isinstance(tokenizer, Locates):
+    if not scanner.is_one(text) or not isinstance(tokenizer, Locates):
         return None
     try:
         ids = np.asarray(tokenizer.encode(text))

@@ -79,21 +79,18 @@ class Pooled:
         found, failed = dict[int, Result](), dict[int, BaseException]()
         left, others = deque(range(len(jobs))), list[Future[None]]()
 
-        def do(k: int) -> None:
-            try:
-                found[k] = job(jobs[k])
-            except BaseException as error:
-                failed[k] = error
-                left.clear()
-
         def take_on() -> None:
             with suppress(IndexError):  # none is left
                 while True:
-                    do(left.popleft())
+                    k = left.popleft()
+                    try:
+                        found[k] = job(jobs[k])
+                    except BaseException as error:
+                        failed[k] = error
+                        left.clear()
 
         try:
-            for _ in range(min(self._threads, len(jobs)) - 1):
-                others.append(self._submitted(take_on))
+            others.extend(self._submitted(take_on) for _ in range(1, min(self._threads, len(jobs))))
             take_on()
         finally:
             left.clear()  # what has not begun when an interrupt comes is never begun

@@ -111,8 +111,7 @@ class Vocabulary:
         """Bytes of the tokens that begin with these three, and maybe of others, longest first."""
         first = int.from_bytes(head.ljust(4, b"\0"), "big") << 24
         low, high = np.searchsorted(self._keys, (first, first + (1 << 32)))
-        sizes: list[int] = (self._keys[low:high][::-1] - first).tolist()
-        return sizes
+        return tuple((self._keys[low:high][::-1] - first).tolist())
 
     def forced(self, text: str, piece: tuple[int, int], start: int, stop: int) -> int | None:
         """The first place in [start, stop) across which no token occurs in text[slice(*piece)].
