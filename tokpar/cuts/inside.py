@@ -128,11 +128,8 @@ class Inside:
         start += self.scanner.sure_from(text[start:stop])
         edges = self.scanner.edges(text[start:stop])
         places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
-        for place in places[:_MOST_TRIED]:
-            seam = self.finder.certify(text, place)
-            if seam is not None and at_pair(seam):
-                return place
-        return None
+        seams = (self.finder.certify(text, place) for place in places[:_MOST_TRIED])
+        return next((seam.position for seam in seams if seam is not None and at_pair(seam)), None)
 
     def region(self, text: str, start: int, stop: int) -> Region | None:
         """The region, whose ends must be K1 cuts or ends of the text; None where an added token
