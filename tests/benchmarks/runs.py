@@ -47,7 +47,7 @@ ALPHABETS = {
     "full stops": ".",
     "punctuation": PUNCTUATION,
 }
-PERIODS = {"a, accent": "a\u0301", "space, newline": " \n"}
+PERIODS = {"a + accent": "a\u0301", "space + newline": " \n"}
 Times = tuple[list[float], list[float]]
 """Seconds of the own calls and of tokpar's, in the order of the turns."""
 
