@@ -428,24 +428,42 @@ def test_the_first_error_of_shared_work_is_raised_and_nothing_begins_after_it(
         assert pool.share(abs, [1, -2]) == [1, 2]
 
 
-def test_shared_work_ends_when_whoever_waits_is_interrupted() -> None:
-    begun: list[int] = []
+def test_shared_work_ends_when_whoever_asked_for_it_is_interrupted() -> None:
+    begun, caller = [], threading.current_thread()
 
     def job(number: int) -> None:
         begun.append(number)
         time.sleep(0.02)
-
-    class Interrupted(Pooled):
-        def run(self, job: Callable[[Any], Any], work: Any) -> list[Any]:
-            self._submitted(job, 0)
-            time.sleep(0.05)
+        if threading.current_thread() is caller:
             raise KeyboardInterrupt
 
-    pool = Interrupted(2)
-    with pytest.raises(KeyboardInterrupt):
+    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
         pool.share(job, range(100))
-    pool.close()
     assert len(begun) < 100
+
+
+def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
+    both, threads = threading.Barrier(2), set[threading.Thread]()
+
+    def job(number: int) -> int:
+        if threading.current_thread() not in threads:
+            threads.add(threading.current_thread())
+            both.wait(60)
+        return -number
+
+    with Pooled(2) as pool:
+        assert pool.share(job, range(100)) == [-number for number in range(100)]
+    assert threading.current_thread() in threads
+    assert len(threads) == 2
+
+
+def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
+    pool, free = Pooled(2), threading.Event()
+    busy = [pool._submitted(lambda: free.wait(60)) for _ in range(2)]
+    assert pool.share(abs, range(-9, 0)) == list(range(9, 0, -1))
+    assert not any(each.done() for each in busy)
+    free.set()
+    pool.close()
 
 
 class ClosedMeanwhile(Pooled):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
@@ -417,9 +417,15 @@ def test_forced_places_are_those_that_no_token_reaches_across(
     tokens=st.lists(st.binary(min_size=1, max_size=4), max_size=20),
     text=st.binary(max_size=6),
 )
+@example(tokens=[b"abc", b"abcde"], text=b"abc")
+@example(tokens=[b"\xff\xff\xff\xff", b"\xff\xff\0", b"\xff\xff"], text=b"\xff\xff\xff\xff\xff")
+@example(tokens=[b"a\0", b"a", b""], text=b"a")
 def test_the_longest_token_is_found_as_by_trying_all(tokens: list[bytes], text: bytes) -> None:
     fitting = [len(token) for token in tokens if text.startswith(token)]
-    assert Vocabulary(tokens).longest_at(text) == max(fitting, default=0)
+    longest = max(fitting, default=0)
+    assert Vocabulary(tokens).longest_at(text) == longest
+    for least in range(1, 8):
+        assert Vocabulary(tokens).longest_at(text, least) == (longest if longest >= least else 0)
 
 
 def test_a_vocabulary_is_sorted_once() -> None:

@@ -219,7 +219,7 @@ def test_a_place_parts_a_pre_token_only_if_both_sides_stay_one() -> None:
     whose last two are."""
     inside = inside_of(tokpar.load(part("o200k_part")))
     for text, place in (("亚洲AVx", 4), ("!\n/", 1)):
-        assert inside.is_one(text)
+        assert inside.scanner.is_one(text)
         assert not inside.apart(text, (0, len(text)), place)
     assert inside.apart("亚洲AVx", (0, 5), 1)
     assert inside.apart("!\n/", (0, 3), 2)

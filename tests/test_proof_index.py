@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 OWN_STRATEGIES = [each for each in registry().strategies() if each.owner == "tokpar"]
 FAMILIES = ROOT / "tokpar" / "data" / "tables" / "families.json"
-NAMED = ("incremental-bpe.md", "stream.md", "window-lemma.md")
+NAMED = ("incremental-bpe.md", "stream.md", "unbroken.md", "window-lemma.md")
 PAGES = sorted([*PROOFS.glob("theorem-*.md"), *(PROOFS / name for name in NAMED)])
 DEFINITIONS = PROOFS / "definitions.md"
 README = PROOFS / "README.md"

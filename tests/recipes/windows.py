@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.recipes.pattern import Atom
+from tests.recipes.unbroken import unbroken_sets
 from tokpar.facts.members import members
 from tokpar.facts.splits import SplitStage, decide_windows
 from tokpar.facts.window_proof import prove_windows
@@ -40,7 +41,8 @@ def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:
 
 
 def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
-    """The symbol of each atom, of characters that have another than their atom, and the tables."""
+    """The symbol of each atom, of characters that have another than their atom, the tables, and
+    sets of symbols of which texts are one pre-token, by their last."""
     symbols: dict[str, int] = {}
     apart: dict[str, int] = {}
     symbol_of = windows.alphabet.symbol_of
@@ -62,6 +64,7 @@ def answer(windows: Windows, atoms: Iterable[Atom]) -> dict[str, Any]:
         "cut": tables.cut.tolist(),
         "right": tables.right.tolist(),
         "certain": tables.certain.astype(int).tolist(),
+        "unbroken": unbroken_sets(windows.decision.items.stages),
     }
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-import numpy as np
-
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.normalized import replaced_string
 from tokpar.facts.tables import CharSet, char_set, load_atoms, load_pictographs, merged
@@ -45,8 +43,7 @@ class InertGuard:
     def inert(self, text: str) -> bool:
         """Every stage leaves every character of it alone, wherever it stands, and all engines know
         each, and its class; always true where there is no stage."""
-        kinds = {stage.kind for stage in self.facts.normalizers}
-        return not kinds or (kinds <= _KINDS and self._inert.holds(text))
+        return self.chars is None or self.chars.holds(text)
 
     def clear(self, text: str, start: int, stop: int) -> bool:
         """No added token, in whatever form it is searched, has a character of [start, stop)."""
@@ -57,10 +54,13 @@ class InertGuard:
         return AddedTokenGuard(self.facts.added_tokens)
 
     @cached_property
-    def _inert(self) -> CharSet:
+    def chars(self) -> CharSet | None:
+        """Those that every stage leaves alone; None where there is no stage, which are all."""
+        kinds = tuple(stage.kind for stage in self.facts.normalizers)
+        if not kinds or not _KINDS.issuperset(kinds):
+            return char_set(()) if kinds else None
         replaced = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
-        gone = "".join(string or "" for string in replaced)
-        return _chars(tuple(stage.kind for stage in self.facts.normalizers), gone)
+        return _chars(kinds, "".join(string or "" for string in replaced))
 
 
 def inert_for(facts: Facts) -> InertGuard:
@@ -74,10 +74,7 @@ def _chars(kinds: tuple[str, ...], gone: str) -> CharSet:
     chars = [char for char in _frozen() if char not in gone]
     for kind in kinds:
         chars = _left_alone(kind, chars)
-    points = np.array(list(map(ord, chars)), dtype=np.int64)
-    edges = np.flatnonzero(np.diff(points) > 1)
-    lows, highs = points[np.append(0, edges + 1)], points[np.append(edges, -1)]
-    return char_set(zip(lows.tolist(), highs.tolist(), strict=True))
+    return char_set((ord(char), ord(char)) for char in chars)
 
 
 def _left_alone(kind: str, chars: list[str]) -> list[str]:

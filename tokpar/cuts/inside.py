@@ -109,17 +109,6 @@ class Inside:
                 return seam
         return None
 
-    def cut_soon(self, text: str, start: int, stop: int) -> Seam | None:
-        """The certified cut in [start, stop) that `CutFinder.find` would find, quick about a text
-        that is one pre-token from `start` on: there is none in it but at added tokens."""
-        soon = min(stop, start + 2 * _NEARBY)
-        seam = self.finder.find(text, start, soon)
-        if seam is not None or soon == stop:
-            return seam
-        if self.refusal is None and self.is_one(text[start - 1 : stop]):
-            return self.finder.edges.find(text, soon, stop)
-        return self.finder.find(text, soon, stop)
-
     def passed_over(self, text: str, start: int, stop: int) -> int:
         """The first pre-token boundary in [start, stop) that a scan shows, or `stop`: no K1 cut is
         before; `start` > 0. K1 cuts are boundaries in every text around their two characters, so a
@@ -134,26 +123,13 @@ class Inside:
             start, size = start + size, min(2 * size, _MOST_SCANNED)
         return stop
 
-    def promising(self, text: str, start: int, stop: int, size: int) -> bool:
-        """A long pre-token lies at one of the places `size` apart: judged by what follows each, so
-        that a region of short ones is not scanned in vain."""
-        least = self.facts.longest_token + 1
-        for place in range(start, stop, size):
-            edges = self.scanner.edges(text[place : min(stop, place + 2 * least)])
-            if edges is not None and np.diff(edges).max(initial=0) >= least:
-                return True
-        return False
-
     def last_cut(self, text: str, start: int, stop: int) -> int | None:
         """A K1 cut in [start, stop), one of the last; None if none was found soon."""
         start += self.scanner.sure_from(text[start:stop])
         edges = self.scanner.edges(text[start:stop])
         places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
-        for place in places[:_MOST_TRIED]:
-            seam = self.finder.certify(text, place)
-            if seam is not None and at_pair(seam):
-                return place
-        return None
+        seams = (self.finder.certify(text, place) for place in places[:_MOST_TRIED])
+        return next((seam.position for seam in seams if seam is not None and at_pair(seam)), None)
 
     def region(self, text: str, start: int, stop: int) -> Region | None:
         """The region, whose ends must be K1 cuts or ends of the text; None where an added token
@@ -176,12 +152,7 @@ class Inside:
         `closed` asks of whole parts most likely holds then."""
         left = text[max(piece[0], place - _NEARBY) : place]
         right = text[place : min(piece[1], place + _NEARBY)]
-        return self.is_one(left) and self.is_one(right)
-
-    def is_one(self, text: str) -> bool:
-        """The text alone is one pre-token."""
-        edges = self.scanner.edges(text)
-        return edges is not None and len(edges) == 2
+        return self.scanner.is_one(left) and self.scanner.is_one(right)
 
     def places(self, text: str, region: Region, first: int, size: int) -> list[Place]:
         """Places to divide long pre-tokens of the region, `size` or more apart and from `first`,

@@ -62,7 +62,7 @@ class LocalPairs:
         """By name, the classes that are no pair with themselves."""
         family = self.family
         own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
-        return {name: char_set(r) for name, r in own.items() if r and r[0][0] <= 0xFFFF}
+        return {name: char_set(r) for name, r in own.items()}
 
     def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
         """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""

@@ -14,7 +14,9 @@ from typing import Any, cast
 import numpy as np
 
 from tokpar.cuts.inert import inert_for
+from tokpar.cuts.windows import WindowFinder
 from tokpar.errors import EngineError
+from tokpar.facts.stored_windows import stored_windows
 from tokpar.facts.tables import CharSet, char_set, family_named, load_atoms, load_pictographs
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import (
@@ -26,6 +28,8 @@ from tokpar.kernels import (
     spans_from_lengths,
 )
 from tokpar.types import Facts
+
+_FEW = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +56,52 @@ class Scanner:
         """Where the pre-tokens of `text`, which holds no added token, begin, and its length:
         "Hi you" -> [0, 2, 6]; int64, code points. None if a character is not surely classified, or
         not surely left alone by a normalizer."""
-        if not self._sure(text):
+        one = self.facts.scheme == "whole" or self._unbroken(text)
+        if not (inert_for(self.facts).inert(text) and (one or _certain().holds(text))):
             return None
-        if self.facts.scheme == "whole":
+        if one:
             return np.array([0, len(text)], dtype=np.int64)
         edges = {0, len(text)}
         for pattern in self._patterns:
-            ordered = sorted(edges)
-            for start, stop in pairwise(ordered):
+            for start, stop in pairwise(sorted(edges)):
                 for match in pattern.finditer(text, start, stop):
                     edges.update(match.span())
         return np.array(sorted(edges), dtype=np.int64)
 
+    def is_one(self, text: str) -> bool:
+        """The text alone is one pre-token."""
+        edges = self.edges(text)
+        return edges is not None and len(edges) == 2
+
     def sure_from(self, text: str) -> int:
         """Where the longest tail of a text begins for which `edges` has an answer; code points."""
-        if self._sure(text):
-            return 0
-        return max(text.rfind(char) + 1 for char in set(text) if not self._sure(char))
+        known = 0 if self.facts.scheme == "whole" else _certain().behind_others(text)
+        inert = inert_for(self.facts).chars
+        return known if inert is None else max(known, inert.behind_others(text))
 
-    def _sure(self, text: str) -> bool:
-        whole = self.facts.scheme == "whole"
-        return inert_for(self.facts).inert(text) and (whole or _certain().holds(text))
+    def _unbroken(self, text: str) -> bool:
+        """It is one pre-token by the classes of its characters alone (proofs/unbroken.md)."""
+        if self._read is None or len(text) < _FEW:
+            return False
+        finder, found = self._read
+        for part in (text[:_FEW], text):  # a few mostly tell that it is not
+            symbols = finder.symbols(part).tobytes()
+            found = [each for each in found if not symbols.translate(None, each[0])]
+            if not found:
+                return False
+        return any(symbols[-1] in lasts for _, lasts in found)
+
+    @cached_property
+    def _read(self) -> tuple[WindowFinder, Sequence[tuple[bytes, bytes]]] | None:
+        """Who reads symbols, and which of them are unbroken; None where that is not known."""
+        family, engine, patterns = self.facts.family, self.facts.engine, self.facts.patterns
+        known = None if family is None else stored_windows(family, engine, patterns)
+        if known is None:
+            return None
+        symbol_of = known.symbol_of.copy()
+        for low, high in load_pictographs():
+            symbol_of[low : high + 1] = symbol_of[load_atoms()["S"][0][0]]
+        return WindowFinder(symbol_of, known.size, known.tables), known.unbroken
 
     @cached_property
     def _patterns(self) -> list[Any]:
@@ -151,8 +180,7 @@ def token_edges(
 ) -> tuple[list[int], list[int]] | None:
     """Ids of a text that is one pre-token when alone, and the bytes where they begin, and the end;
     None if it is not one, or the tokenizer fails on it."""
-    scanned = scanner.edges(text)
-    if scanned is None or len(scanned) != 2 or not isinstance(tokenizer, Locates):
+    if not scanner.is_one(text) or not isinstance(tokenizer, Locates):
         return None
     try:
         ids = np.asarray(tokenizer.encode(text))

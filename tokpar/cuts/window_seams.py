@@ -90,6 +90,10 @@ class WindowSeams:
             known = int(dict(after.witness)["anchor"])
         if stop - start <= _FEW and not self.facts.normalizers:
             return self._first(text, self._near_candidates(text, start, stop, known))
+        if known is not None and not self.facts.normalizers:  # most likely digits go on
+            near = self._near_candidates(text, start, min(start + LEFT, stop), known)
+            if (seam := self._first(text, near)) is not None:
+                return seam
         for p in self._next_pairs(text, start, min(start + _FEW, stop)):
             seam = self.at(text, p)
             if seam is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -63,7 +64,7 @@ class Pooled:
             return [job(each) for each in jobs]
         futures: list[Future[Result]] = []
         try:
-            futures += (self._submitted(job, each) for each in jobs)
+            futures += (self._submitted(partial(job, each)) for each in jobs)
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:
@@ -71,29 +72,29 @@ class Pooled:
             raise
 
     def share(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
-        """`run` for many small jobs: each thread takes the next one when it is done with one, which
-        costs less than handing out each. The first error in order of those that showed is raised
-        again."""
+        """`run` for many small jobs: each thread, the caller's among them, takes the next one when
+        it is done with one, which costs less than handing out each. The first error in order of
+        those that showed is raised again."""
         jobs = list(work)
         found, failed = dict[int, Result](), dict[int, BaseException]()
-        left = deque(range(len(jobs)))
+        left, others = deque(range(len(jobs))), list[Future[None]]()
 
-        def do(k: int) -> None:
-            try:
-                found[k] = job(jobs[k])
-            except BaseException as error:
-                failed[k] = error
-                left.clear()
-
-        def take_on(_: int) -> None:
+        def take_on() -> None:
             with suppress(IndexError):  # none is left
                 while True:
-                    do(left.popleft())
+                    k = left.popleft()
+                    try:
+                        found[k] = job(jobs[k])
+                    except BaseException as error:
+                        failed[k] = error
+                        left.clear()
 
         try:
-            self.run(take_on, range(min(self._threads, len(jobs))))
+            others.extend(self._submitted(take_on) for _ in range(1, min(self._threads, len(jobs))))
+            take_on()
         finally:
             left.clear()  # what has not begun when an interrupt comes is never begun
+            wait([each for each in others if not each.cancel()])
         if failed:
             raise failed[min(failed)]
         return [found[k] for k in range(len(jobs))]
@@ -110,13 +111,13 @@ class Pooled:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _submitted(self, job: Callable[[Job], Result], each: Job) -> Future[Result]:
+    def _submitted(self, job: Callable[[], Result]) -> Future[Result]:
         """Another thread may close the pool between the two steps: then it is done by a new one.
         What was handed out before is still done by the old one, for which `close` waits."""
         while True:
             pool = self._pool()
             try:
-                return pool.submit(job, each)
+                return pool.submit(job)
             except RuntimeError:
                 if self._pools.get(os.getpid()) is pool:  # not closed: no thread can be started
                     raise

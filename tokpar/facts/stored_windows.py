@@ -49,12 +49,14 @@ class WindowTables:
 class Decided:
     """The windows of a pattern. `symbol_of` (0x110000,) uint8; the symbol `size` is a code point
     about which nothing is known. `proof`: where checkers find what proves them; the name of a
-    family, or the sha256, in hex, of what was handed over (`Facts.proofs`)."""
+    family, or the sha256, in hex, of what was handed over (`Facts.proofs`). `unbroken`: sets of
+    symbols of which every text that ends with one of the second is one pre-token."""
 
     symbol_of: SymbolArray
     size: int
     tables: WindowTables
     proof: tuple[str, str]
+    unbroken: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @lru_cache(maxsize=16)
@@ -74,4 +76,5 @@ def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decid
         symbol_of[ord(char)] = symbol
     left, cut, right = (np.array(entry[name], np.int32) for name in ("left", "cut", "right"))
     tables = WindowTables(left, cut, right, np.array(entry["certain"], np.bool_))
-    return Decided(symbol_of, entry["size"], tables, ("family", family))
+    unbroken = tuple((bytes(chars), bytes(lasts)) for chars, lasts in entry["unbroken"])
+    return Decided(symbol_of, entry["size"], tables, ("family", family), unbroken)

@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 Ranges = tuple[tuple[int, int], ...]  # inclusive code point ranges, ascending and disjoint
 
@@ -23,7 +24,6 @@ WHITESPACE: Ranges = (
     (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
 )  # fmt: skip
 """The 25 code points of ``\\s`` in all three engines (Theorem 20), inclusive ranges."""
-_MANY = 1 << 12  # characters, among which an array finds the different ones sooner than a set
 
 
 @dataclass(frozen=True)
@@ -139,48 +139,33 @@ def pair_pattern(family: Family) -> re.Pattern[str]:
 
 
 def range_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """A regex class of inclusive code point ranges: [(48, 57)] -> "[\\x30-\\x39]"."""
-    return (
-        "[" + "".join(f"{_in_class(low)}-{_in_class(high)}" for low, high in merged(ranges)) + "]"
-    )
+    """A regex class of inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
+    ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merged(ranges))
+    return "[" + "".join(f"{low}-{high}" for low, high in ends) + "]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CharSet:
-    """A set of characters; build it with `char_set`. `plane`: a text of those below U+10000, which
-    `re` looks up in a table; `every`: of all, where it tries one range after the other."""
+    """A set of characters; build it with `char_set`. `has` (0x110000,) bool."""
 
-    plane: re.Pattern[str]
-    every: re.Pattern[str]
+    has: npt.NDArray[np.bool_]
 
     def holds(self, text: str) -> bool:
         """Every character of the text is in the set."""
-        found = self.plane.match(text)
-        first = 0 if found is None else found.end()
-        if first == len(text) or text[first] <= "\uffff":
-            return first == len(text)
-        return self.every.fullmatch(_distinct(text[first:])) is not None
+        return self.behind_others(text) == 0
 
-
-def _distinct(text: str) -> str:
-    """The characters that occur."""
-    if len(text) < _MANY:
-        return "".join(set(text))
-    occurs = np.zeros(sys.maxunicode + 1, dtype=np.bool_)
-    occurs[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")] = True
-    return "".join(map(chr, np.flatnonzero(occurs).tolist()))
+    def behind_others(self, text: str) -> int:
+        """Where the longest tail of the text begins that the set holds."""
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        return len(text) - int(np.argmin(np.append(self.has.take(points)[::-1], False)))
 
 
 def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
-    """The set of inclusive code point ranges, at least one of them below U+10000."""
-    all_ranges = merged(ranges)
-    plane = [(low, min(high, 0xFFFF)) for low, high in all_ranges if low <= 0xFFFF]
-    return CharSet(re.compile(range_class(plane) + "*"), re.compile(range_class(all_ranges) + "*"))
-
-
-def _in_class(point: int) -> str:
-    """Plain characters are compiled several times faster than escapes."""
-    return f"\\x{point:02x}" if point < 0x80 else chr(point)
+    """The set of inclusive code point ranges."""
+    has = np.zeros(sys.maxunicode + 1, np.bool_)
+    for low, high in ranges:
+        has[low : high + 1] = True
+    return CharSet(has)
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:

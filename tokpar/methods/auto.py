@@ -74,8 +74,6 @@ def _divided(
     for k, (start, stop) in enumerate(pairwise(ends)):
         if stop - start <= long or start < done:
             continue
-        if not inside.promising(text, start, stop, size):
-            continue
         near = inside.last_cut(text, start, min(stop, start + size))
         before = (seams[i] for i in range(k - 1, -1, -1))
         behind = (seams[i] for i in range(k, len(seams)))

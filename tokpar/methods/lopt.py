@@ -18,7 +18,7 @@ from tokpar.limits import (
     require_sizes,
 )
 from tokpar.overlap.acceptance import by_match, certified
-from tokpar.overlap.chunks import FAR, planner_of, without_overlaps
+from tokpar.overlap.chunks import FAR, SOON, planner_of, without_overlaps
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.sizes import chunk_chars_for
 from tokpar.types import Chunk, Split
@@ -59,7 +59,7 @@ class LoptSplitter:
             if edge + self.overlap_chars >= len(text):
                 return [*chunks, Chunk(start, len(text), start, len(text), cut=cut)]
             far = min(len(text), edge + 1 + max(FAR, self.overlap_chars))
-            planned = None if planner is None else planner.cut_soon(text, edge + 1, far)
+            planned = None if planner is None else planner.next_cut(text, edge + 1, far, SOON)
             if planned is not None and planned.rule == "K9":  # nothing need overlap there
                 place = planned.position
                 chunks.append(Chunk(start, place, start, place, cut=cut))

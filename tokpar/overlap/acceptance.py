@@ -144,7 +144,7 @@ def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None
     text, inside = overlap.text, licences.inside
     if licences.none_inside or not inside.facts.tiles:
         return None
-    if not inside.is_one(text[overlap.start : overlap.stop]):
+    if not inside.scanner.is_one(text[overlap.start : overlap.stop]):
         return None
     region = licences.around(overlap.start, overlap.stop)
     if region is None:

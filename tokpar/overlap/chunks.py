@@ -11,7 +11,7 @@ from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
-FAR = 4096
+SOON, FAR = 256, 4096
 SURROGATE = "the text holds a lone surrogate"
 
 
@@ -65,7 +65,7 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
     """The edge moved to the next certified cut before `stop` and near, if there is one."""
     if planner is None:
         return edge
-    cut = planner.cut_soon(text, edge.position, min(stop, edge.position + FAR))
+    cut = planner.next_cut(text, edge.position, min(stop, edge.position + FAR), SOON)
     return edge if cut is None else Edge(cut.position, edge.reach, cut)
 
 
