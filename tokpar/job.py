@@ -90,17 +90,18 @@ def encoded(job: Job) -> list[Rows]:
 def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     """Which texts may be divided as they are, of those that the splitter was not asked about, and
     what licenses that."""
-    short = np.ones(len(job.texts), dtype=np.bool_)
-    short[[*job.splits, *job.rows]] = False
-    if job.asked or not job.method.divides_rows or not short.any():
-        return np.zeros_like(short), None
+    none = np.zeros(len(job.texts), dtype=np.bool_)
+    if job.asked or not job.method.divides_rows:
+        return none, None
     from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(job.tokenizer)
     if licence is None:
-        return np.zeros_like(short), None
-    return short & (lengths_of(job.texts) > 0), licence
+        return none, None
+    short = lengths_of(job.texts) > 0
+    short[[*job.splits, *job.rows]] = False
+    return short, licence
 
 
 def _with_chunks(

@@ -20,7 +20,7 @@ def lengths_of(texts: Sequence[str], functions: Any = kernel.STRETCHES) -> IntAr
     """Code points of each text. OptionError for what is no str."""
     found = np.empty(len(texts), dtype=np.int64)
     if functions is not None:
-        wrong = functions.lengths(list(texts), found)
+        wrong = functions.lengths(texts if type(texts) is list else list(texts), found)
     else:
         wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), -1)
         if wrong < 0:
