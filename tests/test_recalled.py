@@ -75,10 +75,11 @@ def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
     adapter: Any = tokpar.load(tokenizer)
     contents = tuple(token.content for token in adapter.facts.added_tokens)
     texts = data.draw(st.lists(texts_with(contents[:5], 200), min_size=1, max_size=4))
+    own = [own_call(tokenizer, text) for text in texts]  # sets aside what the engine fails on
     batch = encoded(texts, adapter, terms=terms)
-    for text, encoding in zip(texts, batch, strict=True):
+    for text, expected, encoding in zip(texts, own, batch, strict=True):
         if len(texts) == 1 or tokenizer.padding is None:
-            assert encoding.ids.tolist() == own_call(tokenizer, text)
+            assert encoding.ids.tolist() == expected
             report = tokpar.check(encoding, text, adapter, full=True)
             assert report.ok, report.findings
         if encoding.report.plan == DIVIDED:
