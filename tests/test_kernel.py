@@ -262,6 +262,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     adapter: Any = tokpar.load(tokenizer)
     contents = tuple(token.content for token in adapter.facts.added_tokens)
     rows = data.draw(st.lists(texts_with(contents[:5], 60), min_size=2, max_size=8), label="rows")
+    own = [own_call(tokenizer, row) for row in rows]  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
     if adapter.remembers:
         adapter._memory = small_memory(adapter, kernel.STRETCHES, counting, wave=60)
@@ -273,14 +274,14 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
         for _ in "12":
             batch = encoder.encode_batch(rows)
             assert [encoding.ids.tolist() for encoding in batch] == expected
-    for row, encoding in zip(rows, batch, strict=True):
+    for row, alone, encoding in zip(rows, own, batch, strict=True):
         if encoding.report.plan == "divided at every space":
             assert encoding.seams.everywhere is not None
             cuts = np.cumsum([len(stretch) for stretch in stretches_of(row)])[:-1]
             assert [seam.position for seam in encoding.seams] == cuts.tolist()
             counts = [len(adapter.encode(row[:p])) for p in cuts.tolist()]
             assert [seam.token for seam in encoding.seams] == counts
-        if encoding.ids.tolist() == own_call(tokenizer, row):  # not padded to the longest
+        if encoding.ids.tolist() == alone:  # not padded to the longest
             report = tokpar.check(encoding, row, adapter, full=True)
             assert report.ok, report.findings
 
