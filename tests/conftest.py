@@ -16,9 +16,7 @@ import random
 import re
 import signal
 import sys
-import typing
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import cache
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -83,12 +81,6 @@ for profile, count in EXAMPLES.items():
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 settings.load_profile(chosen_profile())
-
-# isinstance of a protocol looks for its members each time, which is a tenth of what the tests take;
-# newer Pythons keep them
-if sys.version_info < (3, 12):
-    typing._get_protocol_attrs = cache(typing._get_protocol_attrs)
-    typing._is_callable_members_only = cache(typing._is_callable_members_only)
 
 # before each example hypothesis seeds the generator of numpy that nobody draws from, and puts back
 # its state afterwards, which takes as long as drawing a short text; unless it is known already

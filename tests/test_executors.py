@@ -457,6 +457,17 @@ def test_whoever_asks_for_shared_work_does_some_of_it() -> None:
     assert len(threads) == 2
 
 
+def test_an_interrupt_is_raised_before_the_error_of_an_earlier_job() -> None:
+    both = threading.Barrier(2)
+
+    def job(number: int) -> None:
+        both.wait(60)
+        raise KeyboardInterrupt if number else ValueError(number)
+
+    with Pooled(2) as pool, pytest.raises(KeyboardInterrupt):
+        pool.share(job, range(2))
+
+
 def test_nobody_waits_for_threads_that_are_busy_elsewhere() -> None:
     pool, free = Pooled(2), threading.Event()
     busy = [pool._submitted(lambda: free.wait(60)) for _ in range(2)]

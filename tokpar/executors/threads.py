@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tokpar.executors.serial import check_spans, encode_rows
+from tokpar.executors.serial import PASSING, check_spans, encode_rows
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.kernels import offsets_of
 from tokpar.limits import worker_count
@@ -74,7 +74,7 @@ class Pooled:
     def share(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
         """`run` for many small jobs: each thread, the caller's among them, takes the next one when
         it is done with one, which costs less than handing out each. The first error in order of
-        those that showed is raised again."""
+        those that showed is raised again, an interrupt before all."""
         jobs = list(work)
         found, failed = dict[int, Result](), dict[int, BaseException]()
         left, others = deque(range(len(jobs))), list[Future[None]]()
@@ -85,7 +85,7 @@ class Pooled:
                     k = left.popleft()
                     try:
                         found[k] = job(jobs[k])
-                    except BaseException as error:
+                    except BaseException as error:  # raised again below
                         failed[k] = error
                         left.clear()
 
@@ -96,7 +96,8 @@ class Pooled:
             left.clear()  # what has not begun when an interrupt comes is never begun
             wait([each for each in others if not each.cancel()])
         if failed:
-            raise failed[min(failed)]
+            passing = (each for each in failed.values() if isinstance(each, PASSING))
+            raise next(passing, failed[min(failed)])
         return [found[k] for k in range(len(jobs))]
 
     def close(self) -> None:
