@@ -430,9 +430,9 @@ def test_the_longest_token_is_found_as_by_trying_all(tokens: list[bytes], text: 
 
 def test_a_vocabulary_is_sorted_once() -> None:
     facts = facts_of(tokpar.load(part("cl100k_part")))
-    assert vocabulary_of(facts) is vocabulary_of(facts)
-    assert vocabulary_of(replace(facts, tokens=None)) is None
-    assert vocabulary_of(replace(facts, longest_token=1)) is None
+    assert vocabulary_of(facts, 1) is vocabulary_of(facts, 1)
+    assert vocabulary_of(replace(facts, tokens=None), 1) is None
+    assert vocabulary_of(replace(facts, longest_token=1), 1) is None
 
 
 @given(word=st.text("ab", min_size=1, max_size=6), before=st.text("abc", max_size=9), n=...)
@@ -497,3 +497,10 @@ def test_the_witness_of_a_window_lies_in_order() -> None:
         places = named["right_start"], seam.position, named["second"], named["left_stop"]
         assert list(places) == sorted(set(places))
         assert (named["start"], named["stop"]) == (2, len(text))
+
+
+def test_many_tokens_are_made_ready_for_long_texts_only():
+    """Until then pre-tokens are divided by windows (K5), which need none of them."""
+    facts = replace(facts_of(tokpar.load("default")), token_count=1 << 20)
+    assert vocabulary_of(facts, (1 << 23) - 1) is None
+    assert vocabulary_of(facts, 1 << 23) is not None

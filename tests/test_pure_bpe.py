@@ -266,10 +266,20 @@ def test_a_corrupt_line_is_named(
 
 
 def test_missing_bytes_are_counted(rank_file: Callable[[list[bytes]], Path]) -> None:
-    with pytest.raises(FileFormatError, match="2 are missing, the first is 0xfe"):
-        read_ranks(rank_file(lines_of(BYTES)[:-2]))
-    with pytest.raises(FileFormatError, match="256 are missing"):
+    with pytest.raises(FileFormatError, match="1 are missing, the first is 0xf4"):
+        read_ranks(rank_file(lines_of(BYTES)[:-12]))
+    with pytest.raises(FileFormatError, match="243 are missing"):
         read_ranks(rank_file([]))
+
+
+def test_bytes_that_utf8_does_not_have_may_be_missing(
+    rank_file: Callable[[list[bytes]], Path],
+) -> None:
+    never = {*range(256)} - {
+        *"".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)])).encode()
+    }
+    lines = [line for byte, line in enumerate(lines_of(BYTES)) if byte not in never]
+    assert len(read_ranks(rank_file(lines))) == 256 - len(never) == 243
 
 
 def test_a_special_token_cannot_have_the_id_of_a_rank() -> None:
@@ -378,7 +388,7 @@ def test_a_part_that_is_not_supported_is_named(
         ("type = 'Unigram'", {"type": "Unigram"}),
         ("dropout", {"dropout": 0.1}),
         ("end_of_word_suffix", {"end_of_word_suffix": "</w>"}),
-        ("255 are missing", {"vocab": {"a": 0}, "merges": []}),
+        ("242 are missing", {"vocab": {"a": 0}, "merges": []}),
         ("two tokens have one id", {"vocab": {"a": 0, "b": 0}}),
         ("expected an object of tokens", {"vocab": {"a": -1}}),
         ("entry 0: 'x!' is not in", {"merges": [["x", "!"]]}),

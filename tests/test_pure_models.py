@@ -429,10 +429,19 @@ def test_a_broken_model_is_named(config: Any, message: str) -> None:
 
 def test_missing_bytes_are_named() -> None:
     shown = [char for char in ALPHABET if ALPHABET[char] not in (0x20, 0xFF)]
-    with pytest.raises(FileFormatError, match=r"2 are missing, the first is 0x20 \('Ġ'\)"):
+    with pytest.raises(FileFormatError, match=r"1 are missing, the first is 0x20 \('Ġ'\)"):
         read_model(plain(shown, []), True)
-    with pytest.raises(FileFormatError, match=r"256 are missing, the first is 0x00 \('Ā</w>'\)"):
+    with pytest.raises(FileFormatError, match=r"243 are missing, the first is 0x00 \('Ā</w>'\)"):
         read_model(plain([*ALPHABET], [], end_of_word_suffix="</w>"), True)
+
+
+def test_bytes_that_utf8_does_not_have_may_be_missing() -> None:
+    """As in the file of GPT-NeoX."""
+    never = {0xC0, 0xC1, *range(0xF5, 0x100)}
+    shown = [char for char in ALPHABET if ALPHABET[char] not in never]
+    model = read_model(plain(shown, []), True)
+    for char in ("a", "\u07ff", "\uffff", "\U0010ffff"):
+        assert len(model.encode(char)) == len(char.encode())
 
 
 def test_words_after_byte_level_are_refused() -> None:

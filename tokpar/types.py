@@ -264,9 +264,10 @@ class Facts:
     `tiles`: the tokens' bytes, in order, are the text's UTF-8 bytes (byte level, no normalizer, no
     stripping), so positions follow from token lengths. `longest_token`: UTF-8 bytes.
     `undivided` is the reason why no seam inside a pre-token can be licensed (rules K4-K6), or None.
-    `tokens` gives the bytes of all tokens of the model; only where `undivided` is None. `sizes`
-    gives the bytes of each of some ids, int64, where `undivided` is None and `tiles` false: only a
-    normalizer is to blame, and tokens tile the stretches that it leaves alone (theorem 45).
+    `tokens` gives the bytes of all tokens of the model, `token_count` (0 where that is not known);
+    only where `undivided` is None. `sizes` gives the bytes of each of some ids, int64, where
+    `undivided` is None and `tiles` false: only a normalizer is to blame, and tokens tile the
+    stretches that it leaves alone (theorem 45).
     `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
 
     What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
@@ -293,6 +294,7 @@ class Facts:
     first_prefix: bool = False
     undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
     tokens: Callable[[], Collection[bytes]] | None = None
+    token_count: int = 0
     sizes: Callable[[IdArray], IntArray] | None = None
     longest_word: int = 0
     pre_tokenizers: tuple[NormalizerStage, ...] = ()

@@ -61,7 +61,7 @@ def facts_of_copy(
         unparted=unknown or facts.unparted or random,
     )
     if facts.undivided is None:
-        facts = dividing(facts, tokens, config)
+        facts = dividing(facts, tokens, copy.get_vocab_size(with_added_tokens=False), config)
     return facts, token_lengths(config) if facts.tiles else None
 
 

@@ -145,6 +145,7 @@ class PureTokenizer(_InPython):
             unparted=None,
             undivided=None if tiles else "its pattern may leave text out",
             tokens=partial(frozenset, vocabulary.tokens),
+            token_count=len(vocabulary.tokens),
         )
 
     def encode_whole(self, text: str) -> IdArray:

@@ -27,7 +27,7 @@ from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts, Rows
@@ -153,11 +153,12 @@ class TiktokenTokenizer(EncodingAdapter):
             ),
             byte_level=True,
             tiles=tiles,
-            longest_token=max(map(len, self.encoding._mergeable_ranks)),
+            longest_token=int(self._ranks[1].max()),
             unprovable=by_chance,
             unparted=by_chance,
             undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
+            token_count=len(self.encoding._mergeable_ranks),
             releases_gil=True,
             forbidden=self._disallowed,
         )
@@ -260,21 +261,31 @@ class TiktokenTokenizer(EncodingAdapter):
     def _shared(self) -> dict[int, list[bytes]]:
         """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
         special ones first, as the engine looks for them first."""
-        ranks = self.encoding._mergeable_ranks
-        ids = [*self._specials.values(), *ranks.values()]
-        if len(set(ids)) == len(ids):
+        ids = [*self._specials.values(), *self._ranks[0].tolist()]
+        if len(np.unique(ids)) == len(ids):
             return {}
         tokens: dict[int, list[bytes]] = {}
-        for token, id_ in zip(chain(self._specials, ranks), ids, strict=True):
+        for token, id_ in zip(
+            chain(self._specials, self.encoding._mergeable_ranks), ids, strict=True
+        ):
             tokens.setdefault(id_, []).append(token)
         return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}
 
     @cached_property
     def _lengths(self) -> TokenLengths:
-        ranks, specials = self.encoding._mergeable_ranks, self._specials
+        (ids, lengths), specials = self._ranks, self._specials
         return TokenLengths(
-            chain(ranks.values(), specials.values()), map(len, chain(ranks, specials)), self._shared
+            np.append(ids, [*specials.values()]).astype(np.int64),
+            np.append(lengths, [*map(len, specials)]).astype(np.int64),
+            self._shared,
         )
+
+    @cached_property
+    def _ranks(self) -> tuple[IntArray, IntArray]:
+        """The ids of all tokens but special ones, and the bytes of each; counted once."""
+        ranks = self.encoding._mergeable_ranks
+        ids = np.fromiter(ranks.values(), np.int64, len(ranks))
+        return ids, np.fromiter(map(len, ranks), np.int64, len(ranks))
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from tokpar.cuts.finder import CutFinder, at_pair, finder_for
 from tokpar.cuts.inert import inert_for
 from tokpar.cuts.scan import Periodic, Scanner, run_of, scanner_for, stretch_at
-from tokpar.facts.token_lengths import vocabulary_of
+from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.kernels import IntArray
 from tokpar.types import CERTIFIED_CUTS, Facts, Seam
@@ -185,11 +185,13 @@ class Inside:
         least = self.facts.longest_token + 1
         low, target, misses = piece[0], max(last + size, piece[0] + least), 0
         stretch: Periodic | None = None
+        tokens = vocabulary_of(self.facts, piece[1] - piece[0])
         while target <= piece[1] - least:
             if stretch is None or not stretch.start <= target < stretch.stop:
                 stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
-            hopeless = misses >= _MOST_MISSES or (stretch is not None and self._paired(stretch))
-            forced = None if hopeless else self._forced(text, piece, target)
+            forced = None
+            if tokens and misses < _MOST_MISSES and not (stretch and _paired(stretch, tokens)):
+                forced = self._forced(text, piece, target, tokens)
             if forced is not None:
                 place = at(Seam(forced, "K4", "24", region.witness))
             else:
@@ -203,19 +205,12 @@ class Inside:
             low = place.stop
             target = max(place.seam.position + size, low + least)
 
-    def _paired(self, stretch: Periodic) -> bool:
-        """Every two characters side by side in the stretch are a token, which reaches across."""
-        tokens = self.facts.tokens
-        pairs = {a + b for a, b in pairwise(stretch.word + stretch.word[:1])}
-        return tokens is not None and all(pair.encode() in tokens() for pair in pairs)
-
-    def _forced(self, text: str, piece: tuple[int, int], target: int) -> int | None:
+    def _forced(
+        self, text: str, piece: tuple[int, int], target: int, tokens: Vocabulary
+    ) -> int | None:
         """A place at or soon behind the target that no token reaches across (lemma 24)."""
-        vocabulary = vocabulary_of(self.facts)
-        if vocabulary is None:
-            return None
         stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
-        place = vocabulary.forced(text, piece, target, stop)
+        place = tokens.forced(text, piece, target, stop)
         return place if place is not None and self.apart(text, piece, place) else None
 
     def _window(
@@ -301,3 +296,9 @@ def inside_of(tokenizer: TokenizerAdapter) -> Inside:
     """What is known of this tokenizer's pre-tokens."""
     facts = facts_of(tokenizer)
     return Inside(tokenizer, facts, finder_for(facts), scanner_for(facts))
+
+
+def _paired(stretch: Periodic, tokens: Vocabulary) -> bool:
+    """Every two characters side by side in the stretch are a token, which reaches across."""
+    pairs = {(a + b).encode() for a, b in pairwise(stretch.word + stretch.word[:1])}
+    return all(tokens.longest_at(pair) == len(pair) for pair in pairs)

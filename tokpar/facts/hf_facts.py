@@ -148,12 +148,16 @@ def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
     facts = facts_from_json(config, asked=asked)
     if facts.undivided is not None:
         return facts
-    return dividing(facts, partial(token_bytes, tuple(config["model"]["vocab"])), config)
+    tokens = tuple(config["model"]["vocab"])
+    return dividing(facts, partial(token_bytes, tokens), len(tokens), config)
 
 
-def dividing(facts: Facts, tokens: Callable[[], Collection[bytes]], config: Json) -> Facts:
+def dividing(
+    facts: Facts, tokens: Callable[[], Collection[bytes]], count: int, config: Json
+) -> Facts:
     """The facts, `undivided` is None, with the bytes of tokens and what else dividing needs."""
-    return replace(facts, tokens=tokens, sizes=None if facts.tiles else token_lengths(config).of)
+    sizes = None if facts.tiles else token_lengths(config).of
+    return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
 
 
 def token_lengths(config: Json) -> TokenLengths:

@@ -13,6 +13,8 @@ from tokpar.types import Facts
 
 _HEAD = 3
 _BLOCK = 1 << 15  # ids, whose lengths stay in the processor's cache
+_SOON = 1 << 15  # tokens, which are ready in some milliseconds
+_PAYS = 8  # code points for each token, whose encoding takes several times as long as that
 _DENSE = 8  # a table of all ids is made up to so many times the number of tokens
 
 
@@ -22,15 +24,17 @@ class TokenLengths:
 
     def __init__(
         self,
-        ids: Iterable[int],
-        lengths: Iterable[int],
+        ids: Iterable[int] | IntArray,
+        lengths: Iterable[int] | IntArray,
         shared: Mapping[int, Sequence[bytes]] | None = None,
     ) -> None:
-        given, sizes = np.fromiter(ids, np.int64), np.fromiter(lengths, np.int64)
+        given, sizes = _integers(ids), _integers(lengths)
         self._ids, last = np.unique(given[::-1], return_index=True)
         self._sizes: IntArray = sizes[::-1][last]
-        same = sizes == self._sizes[np.searchsorted(self._ids, given)]
-        self._doubtful = np.unique(np.append(given[~same], list(shared or ())).astype(np.int64))
+        others = given[:0]
+        if len(self._ids) < len(given):
+            others = given[sizes != self._sizes[np.searchsorted(self._ids, given)]]
+        self._doubtful = np.unique(np.append(others, list(shared or ())).astype(np.int64))
         self._shared = dict(shared or {})
         self._sizes[np.isin(self._ids, list(self._shared))] = 0
         self._table: IntArray | None = None
@@ -84,6 +88,10 @@ class TokenLengths:
             more += int(lengths[k])
 
 
+def _integers(some: Iterable[int] | IntArray) -> IntArray:
+    return some if isinstance(some, np.ndarray) else np.fromiter(some, np.int64)
+
+
 class Vocabulary:
     """All tokens, by the first bytes of each; `longest` in bytes."""
 
@@ -133,9 +141,12 @@ class Vocabulary:
         return None
 
 
-def vocabulary_of(facts: Facts) -> Vocabulary | None:
-    """The tokens that the facts name, made ready at first (0.05 s for 200,000); None if they
-    name none, or one longer than their longest."""
+def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
+    """The tokens that the facts name; None if they name none, or one longer than their longest, or
+    so many (0.1 to 0.4 s for 200,000) that a `text` of as many code points is encoded sooner than
+    they are made ready."""
+    if facts.token_count > max(_SOON, text // _PAYS):
+        return None
     return facts.derived(_vocabulary)
 
 

@@ -115,8 +115,8 @@ def overlap_of(
     left_spans, left_placed = where.of(left, pieces[0])
     right_spans, right_placed = where.of(right, pieces[1])
     placed = left_placed and right_placed
-    spans = left_spans - byte_length(text[left.start : start])
-    first = int(spans[:, 1].searchsorted(0, "right"))
+    shift = byte_length(text[left.start : start])
+    first = int(left_spans[:, 1].searchsorted(shift, "right"))
     last = int(right_spans[:, 0].searchsorted(edges[-1]))
     return Overlap(
         text,
@@ -126,7 +126,7 @@ def overlap_of(
         stop,
         left_ids=pieces[0].ids[first:],
         right_ids=pieces[1].ids[:last],
-        left_spans=spans[first:],
+        left_spans=left_spans[first:] - shift,
         right_spans=right_spans[:last],
         left_first=first,
         edges=edges,
@@ -150,8 +150,9 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
         return True
     if spans[0, 0] < 0 or spans[-1, 1] > byte_length(text[chunk.start : chunk.stop]):
         return False
-    backwards = np.count_nonzero(spans[:, 0] > spans[:, 1])
-    return not backwards and not np.count_nonzero(spans[:-1] > spans[1:])
+    starts, ends = spans[:, 0], spans[:, 1]  # by columns: rows of two are compared slowly
+    pairs = (starts, ends), (starts[:-1], starts[1:]), (ends[:-1], ends[1:])
+    return not any(np.count_nonzero(before > after) for before, after in pairs)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ Source = str | os.PathLike[str]
 Spelling = TypeVar("Spelling", str, bytes)
 
 SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
+_NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})  # bytes that UTF-8 does not have
 _MAX_ID = 2**32 - 1
 
 
@@ -67,11 +68,12 @@ def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
 
 
 def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
-    """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens."""
-    missing = [byte for byte, token in enumerate(spelled) if token not in tokens]
+    """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens; those that no
+    UTF-8 has may be missing."""
+    missing = [k for k, token in enumerate(spelled) if token not in tokens and k not in _NEVER]
     if missing:
         raise FileFormatError(
-            f"{where}: expected a token for each of the 256 bytes, {len(missing)} are missing, "
+            f"{where}: expected a token for each byte of UTF-8, {len(missing)} are missing, "
             f"the first is 0x{missing[0]:02x} ({spelled[missing[0]]!r})"
         )
 

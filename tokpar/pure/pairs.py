@@ -54,7 +54,7 @@ class PairBPE:
         self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
         self._byte_ids = None
         if settings.byte_level and not self._dressed:
-            self._byte_ids = [vocab[letters_of(bytes([byte]))] for byte in range(256)]
+            self._byte_ids = [vocab.get(letters_of(bytes([byte])), -1) for byte in range(256)]
 
     def spans(self, piece: str) -> list[Span]:
         shown = self._show(piece)
