@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models
 
 import tokpar
 import tokpar.registry as registry_module
@@ -398,6 +399,32 @@ def test_plan_says_why_not(run: Run, tmp_path: Path) -> None:
     assert "no place in the text is a certified cut" in run("plan", path).out
     path.write_text("short", encoding="utf-8")
     assert "fit one chunk" in run("plan", path).out
+
+
+def test_plan_counts_all_cuts(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("one two, three")
+    said = run("plan", "--gaps", text).out
+    assert said == f"{text}: 3 certified cuts; 3.5 code points apart, at most 6\n"
+    found = {"file": str(text), "cuts": 3, "mean_gap": 3.5, "greatest_gap": 6, "why": ""}
+    assert run("plan", "--gaps", "--json", text).json == found
+
+
+def test_plan_counts_no_cut_where_nothing_is_proved(run: Run, tmp_path: Path) -> None:
+    text, tokenizer = tmp_path / "text.txt", tmp_path / "words.json"
+    text.write_text("one two")
+    vocab = {char: number for number, char in enumerate("enotw")}
+    Tokenizer(models.BPE(vocab, [])).save(str(tokenizer))
+    said = run("plan", "--gaps", "--tokenizer", tokenizer, text).out
+    assert said.startswith(f"{text}: 0 certified cuts; 7.0 code points apart, at most 7 (")
+
+
+def test_places_asked_one_by_one_move_a_bar(run: Run) -> None:
+    said = run(
+        "plan", "--gaps", "--progress", "--tokenizer", BERT, Path(__file__).parents[1] / "LICENSE"
+    )
+    assert "certified cuts" in said.out
+    assert "%" in said.err
 
 
 def test_plan_names_serial_regions(run: Run, tmp_path: Path) -> None:

@@ -164,6 +164,8 @@ def certified(tokenizer: Any, text: str) -> list[Seam]:
         apart = adapter.encode(text[:p]).tolist() + adapter.encode(text[p:]).tolist()
         assert apart == whole, (facts.patterns, text, seam)
         assert [*seam_findings([seam], text, facts)] == []
+    missing = {s.position for s in seams if s} ^ set(finding.places(text).tolist())
+    assert not missing, (facts.patterns, text, [s for s in seams if s and s.position in missing])
     assert {seam.position for seam in found} >= set(searched(finding, text)) - edges(finding, text)
     return found
 

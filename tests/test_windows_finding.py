@@ -16,6 +16,7 @@ from tests.conftest import at_most, cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tests.window_cuts import all_cuts, window_cuts
+from tokpar.cuts.every import every_window
 from tokpar.cuts.windows import WindowFinder, window_finder
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
 from tokpar.facts.splits import SplitStage, decide_windows
@@ -81,6 +82,19 @@ def naive(name: str, text: str, left: int, right: int) -> list[int]:
 def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right: int) -> None:
     found = window_cuts(finder_of(name), text, left, right)
     assert found.tolist() == naive(name, text, left, right)
+
+
+@pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))
+@at_most(100)
+@given(text=texts(max_size=200) | st.text(ODD, max_size=60), before=st.sampled_from((0, 70)))
+def test_every_cut_at_once_is_what_windows_and_anchors_say(
+    name: str, text: str, before: int
+) -> None:
+    """Also where an anchor is further away than is read for many at once."""
+    for whole in (text, text[:1] * before + text):
+        assert np.array_equal(
+            every_window(finder_of(name), whole, 8), all_cuts(finder_of(name), whole)
+        )
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))

@@ -24,7 +24,7 @@ LEFT, RIGHT = 8, 8
 def window_cuts(finder: WindowFinder, text: str, left: int = LEFT, right: int = RIGHT) -> IntArray:
     """By windows of up to `left` and `right` characters; code points, ascending."""
     symbols = finder.symbols(text)
-    places = np.flatnonzero(pair_status(finder, symbols) != NEVER) + 1
+    places = np.flatnonzero(pair_status(symbols, finder.pairs) != NEVER) + 1
     sure = np.zeros(len(places), np.bool_)
     for width in range(1, left + 1):
         reached = places >= width
@@ -37,7 +37,7 @@ def window_cuts(finder: WindowFinder, text: str, left: int = LEFT, right: int = 
 def anchored_cuts(finder: WindowFinder, text: str, right: int = RIGHT) -> IntArray:
     """By all that stands behind the last cut of a pair before them, or the beginning."""
     symbols = finder.symbols(text)
-    status = pair_status(finder, symbols)
+    status = pair_status(symbols, finder.pairs)
     anchors = [0, *(np.flatnonzero(status == SURE) + 1).tolist(), len(symbols)]
     found: list[int] = []
     for start, stop in pairwise(anchors):

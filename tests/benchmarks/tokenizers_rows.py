@@ -16,7 +16,8 @@ from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
 from tests.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
 from tokpar.agreement.compared_texts import hostile_texts
-from tokpar.combining import chosen
+from tokpar.cuts.finder import finder_for
+from tokpar.interfaces import facts_of
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""
@@ -110,18 +111,19 @@ def loaded(path: Path, settings: Mapping[str, Any]) -> Loaded:
 
 
 def cuts(subject: Loaded, texts: Samples) -> dict[str, Any]:
-    """By language: how many cuts of each rule, mean and greatest gap in code points, and why not
-    more. Every cut that the strategy `cut` takes when it may take all."""
+    """By language: how many certified cuts of each rule, mean and greatest gap in code points, and
+    why there is none."""
     return {language: _cuts(subject.adapter, text) for language, text in texts.cut.items()}
 
 
 def _cuts(adapter: Any, text: str) -> dict[str, Any]:
-    split = chosen("cut", {"chunk_chars": 1}, False).splitter.split(text, adapter, 0)
-    rules = Counter(chunk.cut.rule for chunk in split.chunks if chunk.cut)
-    edges = [0, *(chunk.cut.position for chunk in split.chunks if chunk.cut), len(text)]
-    gaps = [right - left for left, right in pairwise(edges)]
+    finder = finder_for(facts_of(adapter))
+    places = finder.places(text).tolist()
+    rules = Counter(seam.rule for p in places if (seam := finder.certify(text, p)) is not None)
+    gaps = [right - left for left, right in pairwise([0, *places, len(text)])]
     found = {"rules": dict(sorted(rules.items())), "mean": round(sum(gaps) / len(gaps), 2)}
-    return found | {"greatest": max(gaps), "why": "" if len(gaps) > 1 else split.why}
+    why = finder.refusal_for(text) or "no place in the text is a certified cut"
+    return found | {"greatest": max(gaps), "why": "" if places else why}
 
 
 # ------------------------------------------------------------------------------- ids

@@ -1,15 +1,17 @@
 """Show where a text would be cut, by which rule, and why not elsewhere; nothing is tokenized.
 
 The column "around" shows the text beside each cut, which is marked by "│". With --why the answer is
-about one place alone.
+about one place alone, with --gaps about all certified cuts together.
 """
 
 import argparse
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
 from tokpar.cli.options import Source, plural, print_json, print_table, visible
+from tokpar.cli.progress import bar_of
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Seam, Split, Witness
@@ -29,6 +31,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--why", type=int, metavar="PLACE", help="tell why the text is cut there, or is not"
     )
+    parser.add_argument(
+        "--gaps", action="store_true", help="count all certified cuts, and how far they are apart"
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="show a bar for --gaps even if this is no terminal"
+    )
     parser.add_argument("--all", action="store_true", help=f"show all cuts, not the first {SHOWN}")
 
 
@@ -46,6 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(said)
         return 0
+    if arguments.gaps:
+        with bar_of(arguments, len(source.text)) as told:
+            gaps = _gaps(source.text, tokenizer, told)
+        if arguments.json:
+            print_json({"file": source.name, **gaps})
+        else:
+            print(_of_gaps(source.name, gaps))
+        return 0
     split = strategy.splitter.split(source.text, tokenizer, 0)
     if arguments.json:
         plan = {
@@ -62,6 +78,31 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(source, split, None if arguments.all else SHOWN)
     return 0
+
+
+def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object]) -> dict[str, Any]:
+    """All certified cuts: how many, and the mean and the greatest distance in code points between
+    two of them, or one and an end of the text; or why there are none."""
+    import numpy as np
+
+    from tokpar.cuts.finder import finder_for
+    from tokpar.interfaces import facts_of
+
+    finder = finder_for(facts_of(tokenizer))
+    cuts = finder.places(text, told)
+    gaps = np.diff(cuts, prepend=0, append=len(text))
+    return {
+        "cuts": len(cuts),
+        "mean_gap": round(float(gaps.mean()), 2),
+        "greatest_gap": int(gaps.max()),
+        "why": finder.refusal_for(text) or "",
+    }
+
+
+def _of_gaps(name: str, gaps: Mapping[str, Any]) -> str:
+    why = f" ({gaps['why']})" if gaps["why"] else ""
+    apart = f"{gaps['mean_gap']:,} code points apart, at most {gaps['greatest_gap']:,}"
+    return f"{name}: {plural(gaps['cuts'], 'certified cut')}; {apart}{why}"
 
 
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:

@@ -6,10 +6,13 @@ A cut is proved here before anything is tokenized; the proof travels as a Seam w
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.cuts.edges import TokenEdges
@@ -17,13 +20,14 @@ from tokpar.cuts.local_pairs import LocalPairs
 from tokpar.cuts.normalized import NormalizerGuard
 from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
 from tokpar.facts.tables import WHITESPACE, Family, Spelling, family_named, range_class
-from tokpar.kernels import has_surrogate
+from tokpar.kernels import IntArray, has_surrogate
 from tokpar.types import Facts, Rule, Seam, Witness
 
 if TYPE_CHECKING:
     from tokpar.cuts.window_seams import WindowSeams
 
 SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low, high + 1))
+_TOLD = 1 << 12
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
@@ -138,6 +142,24 @@ class CutFinder:
             seams.append(seam)
             target = seam.position + size
         return seams
+
+    def places(self, text: str, told: Callable[[int], object] = lambda done: None) -> IntArray:
+        """Where all certified cuts of the text are, code points, ascending: at once by arrays where
+        windows read the text as it is, else asked one by one, and `told` how many were."""
+        if self.refusal_for(text) is not None:
+            return np.zeros(0, np.int64)
+        changed = bool(self.facts.normalizers) or self.facts.prefix_space
+        if self.windows is not None and not changed and self.added.absent(text, 0, len(text)):
+            from tokpar.cuts.every import every_window  # finding a few does without
+
+            return every_window(self.windows.finder, text, self.windows.ahead)
+        found = []
+        for p in range(1, len(text)):
+            if self.certify(text, p) is not None:
+                found.append(p)
+            if p % _TOLD == 0:
+                told(_TOLD)
+        return np.array(found, np.int64)
 
     def find(
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None

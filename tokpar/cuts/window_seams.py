@@ -190,14 +190,14 @@ class WindowSeams:
         if self.normalized.moves:
             for low, high in self.normalized.known_places(text, start, stop):
                 symbols = self.finder.symbols(text[low - 1 : high])
-                yield low - 1, symbols, pair_status(self.finder, symbols)
+                yield low - 1, symbols, pair_status(symbols, self.finder.pairs)
             return
         low = self.normalized.known_from(text, max(0, start - LEFT), start)
         high = min(len(text), stop + self.ahead)
         for first, image in self.normalized.stretches(text, low, high):
             if len(image) > 1 and start < first + len(image) and first + 1 < stop:
                 symbols = self.finder.symbols(image)
-                yield first, symbols, pair_status(self.finder, symbols)
+                yield first, symbols, pair_status(symbols, self.finder.pairs)
 
     def far(self, text: str, p: int) -> Seam | None:
         """As `at`, by an anchor wherever it is."""

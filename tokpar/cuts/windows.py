@@ -73,6 +73,22 @@ class WindowFinder:
             found[:n, c] = np.where(sure, SURE, np.where(possible, OPEN, NEVER))
         return found.ravel()
 
+    @cached_property
+    def pairs_and_threes(self) -> npt.NDArray[np.uint8]:
+        """`pairs`, plus 4 for two characters behind which some third makes a cut, or may, that it
+        and the second leave open."""
+        tables, n, found = self.tables, self.size, self.pairs.reshape(256, 256).copy()
+        cuts = tables.cut[:, :n]
+        for a in range(n + 1):
+            further = np.unique(np.append(tables.left[:, a], BEGIN))  # an anchor may be between
+            for b in range(n + 1):
+                behind = cuts[np.unique(tables.left[further, b])]
+                may = self.possible[behind].any(axis=0) & (
+                    self.pairs[b + 256 * np.arange(n)] == OPEN
+                )
+                found[b, a] += 4 * may.any()
+        return found.ravel()
+
     def pair(self, left: str, right: str) -> int:
         """What two characters tell of the cut between them."""
         symbol_of = self.symbol_bytes
@@ -95,7 +111,7 @@ class WindowFinder:
     def last_sure(self, text: str) -> int:
         """The last place in a text that two characters certify, or 0."""
         if len(text) > _FEW:
-            sure = np.flatnonzero(pair_status(self, self.symbols(text)) == SURE)
+            sure = np.flatnonzero(pair_status(self.symbols(text), self.pairs) == SURE)
             return int(sure[-1]) + 1 if len(sure) else 0
         pairs, symbols = self.pair_bytes, [*self.each_symbol(text)]
         places = range(len(symbols) - 1, 0, -1)
@@ -192,20 +208,22 @@ def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[in
     finder = window_finder(found)
 
     def places(text: str) -> list[int]:
-        sure: list[int] = np.flatnonzero(pair_status(finder, finder.symbols(text)) == SURE).tolist()
+        sure: list[int] = np.flatnonzero(
+            pair_status(finder.symbols(text), finder.pairs) == SURE
+        ).tolist()
         return [place + 1 for place in sure]
 
     return places
 
 
-def pair_status(finder: WindowFinder, symbols: SymbolArray) -> npt.NDArray[np.uint8]:
-    """What each pair of neighbours tells, shape (n - 1,)."""
+def pair_status(symbols: SymbolArray, told: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """What each pair of neighbours tells, shape (n - 1,); `told`: as `WindowFinder.pairs`."""
     if len(symbols) < 2:
         return np.zeros(0, np.uint8)
     held = np.ascontiguousarray(symbols)
     # two neighbours are one number, the second the higher byte
     pairs = np.ndarray((len(held) - 1,), "<u2", held.data, 0, (1,))
-    found: SymbolArray = finder.pairs.take(pairs, mode="clip")
+    found: SymbolArray = told.take(pairs, mode="clip")
     return found
 
 
