@@ -49,7 +49,7 @@ from tokpar.adapters.hf_one import (  # noqa: E402
 pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]
 VOCAB = Path(__file__).parent / "vocab"
-DEFAULT = ROOT / "tokpar" / "data" / "default.json"
+DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 PARTS = {name: VOCAB / f"{name}.json" for name in ("bert_part", "deepseek_part", "llama_style")}
 FILES = {"default": DEFAULT, **PARTS, "metaspace_unigram": VOCAB / "metaspace_unigram.json"}
 SCANNED = ("gpt2", "cl100k", "qwen2", "o200k", "tekken")
@@ -450,7 +450,7 @@ def test_what_it_refuses_is_a_file_format_error(tmp_path: Path) -> None:
 
 
 def test_the_punctuation_that_is_stored_is_its_own_and_tokens_beside_it_are_located() -> None:
-    stored = json.loads((ROOT / "tokpar" / "pure" / "classes.json").read_text(encoding="utf-8"))
+    stored = json.loads((DEFAULT.parents[1] / "pure" / "classes.json").read_text(encoding="utf-8"))
     found = punctuation_of_one()
     assert ranges(found) == stored["punctuation_one"]
     assert {"\u061d", "\u2e43"} <= {*found}

@@ -27,7 +27,7 @@ from tokpar.pure.format_two import as_format_one
 
 pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]
-DEFAULT = ROOT / "tokpar" / "data" / "default.json"
+DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 SAMPLES = Path(__file__).parent / "vocab" / "format_two.json"
 RELEASE = hf_lines.installed()
 NAMES = tuple(json.loads(SAMPLES.read_text(encoding="utf-8")))

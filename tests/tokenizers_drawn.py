@@ -28,10 +28,11 @@ from tokenizers import (
     processors,
 )
 
+import tokpar
 from tests.texts import texts
 
 VOCAB = Path(__file__).parent / "vocab"
-DATA = Path(__file__).parents[1] / "tokpar" / "data"
+DATA = Path(tokpar.__file__).parent / "data"
 
 _WORD_O200K = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
