@@ -75,10 +75,19 @@ def test_a_token_that_strips_reaches_over_a_run_of_white_space() -> None:
     assert stripping.tokens_safe("a <n>" + " " * 30 + "b", 20)
 
 
-def test_outside_ascii_nothing_is_known_of_tokens_in_normalized_text() -> None:
+def test_outside_ascii_nothing_is_known_of_what_tokens_in_normalized_text_look_at() -> None:
+    looking = guard(AddedToken("<m>", 1, single_word=True), NFC)
+    assert not looking.tokens_safe("a中 b", 1)
+    assert looking.tokens_safe("ac b", 1)
+
+
+def test_no_token_lies_across_a_part_that_ends_with_what_none_holds() -> None:
     plain = guard(AddedToken("<m>", 1), NFC)
-    assert not plain.tokens_safe("a中 b", 1)
-    assert plain.tokens_safe("ac b", 1)
+    assert plain.tokens_safe("中文", 1)
+    assert not plain.tokens_safe("中é", 1)
+    assert not plain.tokens_safe("<文", 1)
+    assert not guard(AddedToken("中文", 1), NFC).tokens_safe("中文。", 1)
+    assert not guard(AddedToken("<m>", 1), STRIP).tokens_safe("中文", 1)
 
 
 def test_a_token_with_white_space_around_is_not_followed_through_strip() -> None:

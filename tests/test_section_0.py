@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
+from tests.conftest import at_most
 from tests.seams import assert_lossless, finder, part, refused, serial, wrong_in_fact
+from tokpar.adapters.settings import is_panic
+from tokpar.certificate.checker import seam_findings
+from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
 
 pytestmark = pytest.mark.ids
@@ -210,6 +217,82 @@ def test_a_normalized_token_is_found_in_the_lowercased_text() -> None:
     assert wrong_in_fact(tokenizer, "aX Yb", 2)
     assert refused(tokenizer, "aX Yb", 2)
     assert_lossless(tokenizer, "aX Yb ab X YX y")
+
+
+STAGES = {
+    "NFC": normalizers.NFC,
+    "NFD": normalizers.NFD,
+    "NFKC": normalizers.NFKC,
+    "Lowercase": normalizers.Lowercase,
+    "StripAccents": normalizers.StripAccents,
+}
+NEAR = "ab A中文。\u0301\uff41éé \n,가\u11a8"
+
+
+@at_most(100)
+@given(
+    stages=st.lists(st.sampled_from([*STAGES]), min_size=1, max_size=3),
+    tokens=st.lists(st.text(NEAR, min_size=1, max_size=3), min_size=1, max_size=3, unique=True),
+    raw=st.lists(st.text(NEAR, min_size=1, max_size=2), max_size=1),
+    flag=st.sampled_from(("", "", "lstrip", "rstrip", "single_word")),
+    text=st.text(NEAR, max_size=14),
+)
+def test_cuts_beside_tokens_of_the_normalized_text_are_lossless(
+    stages: list[str], tokens: list[str], raw: list[str], flag: str, text: str
+) -> None:
+    """Where a token cannot lie across, and where it may (corollary of theorem 6.2)."""
+    flags = {flag: True} if flag else {}
+    added = [AddedToken(token, normalized=True, **flags) for token in tokens]
+    added += [AddedToken(token, normalized=False) for token in raw if token not in tokens]
+    tokenizer = normalized(normalizers.Sequence([STAGES[name]() for name in stages]), *added)
+    try:
+        tokenizer.encode(text)
+    except BaseException as error:
+        assume(not is_panic(error))
+        raise
+    assert_lossless(tokenizer, text, sizes=(1,))
+    require_checked(tokenizer, text)
+
+
+def require_checked(tokenizer: Tokenizer, text: str) -> None:
+    """The checker refuses what only the tokens of the normalized text forbid."""
+    facts = facts_of(tokpar.load(tokenizer))
+    plain = tuple(token for token in facts.added_tokens if not token.normalized)
+    without = finder_for(replace(facts, added_tokens=plain))
+    for p in range(1, len(text) if without.refusal is None else 0):
+        seam = without.certify(text, p)
+        if seam is not None and wrong_in_fact(tokenizer, text, p):
+            assert [*seam_findings([seam], text, facts)], (text, p)
+
+
+@pytest.mark.parametrize(
+    ("content", "flags", "text", "wrong"),
+    [
+        (" a", {}, "b a", False),
+        ("b a", {}, "b a", True),
+        ("b a", {}, "\uff42 a", True),
+        (" a", {"single_word": True}, "b a", True),
+    ],
+)
+def test_the_checker_looks_for_tokens_of_the_normalized_text(
+    content: str, flags: dict[str, bool], text: str, wrong: bool
+) -> None:
+    tokenizer = normalized(normalizers.NFKC(), AddedToken(content, normalized=True, **flags))
+    facts = facts_of(tokpar.load(tokenizer))
+    seam = finder_for(replace(facts, added_tokens=())).certify(text, 1)
+    assert seam is not None
+    assert wrong_in_fact(tokenizer, text, 1) == wrong
+    assert bool([*seam_findings([seam], text, facts)]) == wrong
+
+
+def test_tokens_of_spaces_do_not_keep_chinese_from_being_cut() -> None:
+    """As those of GPT-NeoX behind NFC."""
+    spaces = [AddedToken(" " * size, normalized=True) for size in range(2, 25)]
+    tokenizer = normalized(normalizers.NFC(), *spaces)
+    text = "中文。中文 a。\n" * 40
+    places = [p for p in range(1, len(text)) if not refused(tokenizer, text, p)]
+    assert len(places) > 100
+    assert_lossless(tokenizer, text, sizes=(1, 8))
 
 
 # 0'.6 Each stage of a sequence is judged at its own input.

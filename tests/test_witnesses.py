@@ -387,6 +387,23 @@ def test_theorem_6_2_needs_each_condition(stages: list[Any], text: str, p: int) 
     assert normalized(text) != normalized(text[:p]) + normalized(text[p:])
 
 
+@pytest.mark.parametrize(
+    ("token", "text", "p"),
+    [
+        pytest.param(Added("ab"), "ab", 1, id="held by a token"),
+        pytest.param(Added("ab"), "\uff41b", 1, id="of the alphabet"),
+        pytest.param(Added("bb", single_word=True), "xbb", 1, id="no flag: single_word"),
+        pytest.param(Added("b", lstrip=True), "a b", 2, id="no flag: lstrip"),
+        pytest.param(Added("a", rstrip=True), "a  b", 2, id="no flag: rstrip"),
+    ],
+)
+def test_corollary_of_theorem_6_2_needs_each_condition(token: Added, text: str, p: int) -> None:
+    """Of a token that is searched in the normalized text, here NFKC's."""
+    plain = Tokenizer.from_str(bytes_only())
+    plain.normalizer = normalizers.NFKC()
+    assert wrong_in_fact(with_tokens(plain.to_str(), (token._replace(normalized=True),)), text, p)
+
+
 def test_theorem_6_2_needs_the_character_left_of_a_space_to_stay() -> None:
     """In the text the space at 3 follows a mark; in the normal form it follows a space."""
     tokenizer = byte_level([("Ġ", "Ġ")])

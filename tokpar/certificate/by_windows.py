@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.certificate.ground import Ground, RefusedError, require, witness_values
-from tokpar.certificate.normalizers import KEEP_NON_SPACES, is_fixed
+from tokpar.certificate.normalizers import KEEP_NON_SPACES, ONE_BY_ONE, is_fixed
 from tokpar.certificate.tables import SPACES, load_tables, load_windows
 from tokpar.certificate.window_classes import POINTS, require_class
 from tokpar.certificate.window_machine import RefusedProofError
@@ -23,7 +23,6 @@ from tokpar.certificate.windows import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.types import Seam
 
 UNIVERSAL = ("non-space", "space")
-_KEPT_ONE_BY_ONE = KEEP_NON_SPACES | {"StripAccents"}
 _LONGEST = 1 << 15
 _MOST_SYMBOLS = 255
 _WORK = 4
@@ -179,7 +178,7 @@ class ByWindows:
         if not stages:
             return window
         kinds = {stage.kind for stage in stages}
-        require(kinds <= _KEPT_ONE_BY_ONE, "normalizer", "windows are not judged behind these")
+        require(kinds <= ONE_BY_ONE, "normalizer", "windows are not judged behind these")
         known = all(map(is_fixed, ground.text[start : stop + 1]))
         require(known, "normalizer", f"the image of [{start}, {stop}) is not sure")
         return window.lower() if "Lowercase" in kinds else window

@@ -10,10 +10,12 @@ from typing import TypeVar
 
 from tokpar.certificate.added import Occurrences, occurring, run_around
 from tokpar.certificate.normalizers import (
+    ONE_BY_ONE,
     Image,
     UnsureError,
     content_image,
     image_around,
+    is_fixed,
     longest_image,
 )
 from tokpar.certificate.tables import Family, Tables
@@ -136,6 +138,8 @@ class Ground:
     def _objection_in_image(self, position: int) -> str | None:
         try:
             tokens, reach = self._tokens_in_image
+            if self._outside_tokens(*self.text[position - 1 : position + 1]):
+                return None
         except UnsureError as error:
             return str(error)
         if self.text[position - 1].isspace() and self.text[position].isspace():
@@ -145,6 +149,19 @@ class Ground:
             reach += stop - start
         image = self.image(position, reach, ascii_only=True)
         return tokens.objection(image.text, image.at)
+
+    def _outside_tokens(self, left: str, right: str) -> bool:
+        """Between these characters the text falls apart, no token holds what the left one becomes,
+        and none looks at what is beside it (corollary of theorem 6.2). UnsureError: see
+        `content_image`."""
+        flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized)
+        kinds = {stage.kind for stage in self.facts.normalizers}
+        if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
+            return False
+        stages, contents = self.facts.normalizers, [t.content for t in self.normalized]
+        contents += [content_image(content, stages) or "" for content in contents]
+        image = left.lower() if "Lowercase" in kinds else left
+        return not any(image in content for content in contents)
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:

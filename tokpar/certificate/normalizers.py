@@ -16,6 +16,8 @@ _Form = Literal["NFD", "NFKD"]
 UNICODE_FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 KEEP_NON_SPACES = UNICODE_FORMS | {"Lowercase"}
 """Stages that never turn a non-space before an ASCII space into a space, or delete it."""
+ONE_BY_ONE = KEEP_NON_SPACES | {"StripAccents"}
+"""Stages that change a sure character by itself, and no other with it."""
 KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
 """Stages after which an ASCII space is still one, with both sides normalized independently."""
 

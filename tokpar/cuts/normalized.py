@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from tokpar.cuts.added import AddedTokenGuard, maybe_space, run_around
 from tokpar.types import AddedToken, NormalizerStage
@@ -54,7 +55,7 @@ class NormalizerGuard:
 
     def tokens_safe(self, text: str, p: int) -> bool:
         """Tokens searched in the normalized text are matched the same way with a cut at `p`."""
-        if self._guard is None:
+        if self._guard is None or self._outside(text[p - 1], text[p]):
             return True
         reach = self._guard.reach + 1 + self._margin
         if maybe_space(text[p - 1]) and maybe_space(text[p]):
@@ -64,6 +65,20 @@ class NormalizerGuard:
             reach += run
         seen = self._image(text, p, reach)
         return seen is not None and seen[0].isascii() and self._guard.safe(*seen)
+
+    def _outside(self, left: str, right: str) -> bool:
+        """Between these two characters the text falls apart, and what the part before ends with is
+        in none of the tokens: so none lies across (corollary of theorem 6.2)."""
+        image = None if self.moves or self._map(right) is None else self._map(left)
+        return image is not None and self._in_tokens is not None and image not in self._in_tokens
+
+    @cached_property
+    def _in_tokens(self) -> frozenset[str] | None:
+        """All characters of the tokens, as written and normalized; None if one has a flag."""
+        if any(token.lstrip or token.rstrip or token.single_word for token in self.tokens):
+            return None
+        images = (self._map(token.content) or "" for token in self.tokens)
+        return frozenset("".join(chain(images, (token.content for token in self.tokens))))
 
     @cached_property
     def moves(self) -> str | None:
