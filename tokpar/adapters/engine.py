@@ -10,12 +10,15 @@ from functools import partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
-from tokpar.agreement import release, require_agreement
+from tokpar.agreement import Drawn, release, require_agreement
+from tokpar.agreement.drawn_texts import drawn_texts
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
@@ -84,6 +87,10 @@ def load_engine(
             library=release(file.library),
             advice=f"{_advice(file.path)}; {own}",
             slices=certified_slices,
+            drawn=Drawn(
+                partial(drawn_texts, file.written, file.added),
+                partial(_probing, engine, module, file),
+            ),
         )
     adapter.facts = replace(adapter.facts, agreement=outcome)
     return adapter
@@ -207,6 +214,18 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"
         ) from error
+
+
+def _probing(
+    engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
+) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
+    """The engine and the library with a file of the same stages that shows where they divide."""
+    with TemporaryDirectory() as folder:
+        probe = probing(file, texts, Path(folder))
+        if probe is None:
+            return None
+        adapter = EngineTokenizer(engine.name, _calls(engine, module, probe), probe, False)
+        return adapter, probe.reference()
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
