@@ -113,10 +113,12 @@ def engine_module(engine: Engine) -> Any:
 
 def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: str) -> EngineError:
     """Refuses a file for a flag of an added token; `does` is what the engine does instead."""
-    return EngineError(
-        f"{file.path}: added token {content!r} has {flag}, but {engine.name} {does}; "
-        f"{_advice(file.path)}"
-    )
+    return known_to_differ(file, f"added token {content!r} has {flag}, but {engine.name} {does}")
+
+
+def known_to_differ(file: JsonFile, why: str) -> EngineError:
+    """Refuses a file that the engine is known to read otherwise, whatever texts are compared."""
+    return EngineError(f"{file.path}: {why}; {_advice(file.path)}")
 
 
 class EngineTokenizer:

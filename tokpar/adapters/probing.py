@@ -71,7 +71,8 @@ def _config(config: Mapping[str, Any], characters: Sequence[str]) -> dict[str, A
         pairs = [(letters_of(left), letters_of(right)) for left, right in merges]
     else:
         met = {pair for token in model["vocab"] for pair in pairwise(token)}
-        atoms, pairs = list(characters), [pair for pair in _shuffled(characters) if pair in met]
+        atoms = [token for token in model["vocab"] if len(token) == 1]
+        pairs = [pair for pair in _shuffled(characters) if pair in met]
     own = {*added, *kept} - {*atoms}
     pairs = [pair for pair in pairs if "".join(pair) not in own]
     tokens = [*kept, *atoms, *map("".join, pairs), *(t for t in added if t in model["vocab"])]

@@ -17,7 +17,9 @@ from tokpar.plugin import (
     TokenizerSource,
     engine_source,
     hookimpl,
+    known_to_differ,
 )
+from tokpar_fastokens.known import differs
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -35,6 +37,10 @@ def encode_many(tokenizer: Any, texts: list[str]) -> Rows:
 
 
 def of_json(fastokens: Any, file: JsonFile) -> Calls:
+    """Raises EngineError for what release 0.3.5 is known to do otherwise than tokenizers."""
+    why = differs(file)
+    if why is not None:
+        raise known_to_differ(file, why)
     return calls(fastokens.Tokenizer.from_json_str(file.plain))
 
 
