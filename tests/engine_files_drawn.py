@@ -1,8 +1,8 @@
 """Files that engines may read otherwise than the library that they were made for, and texts.
 
-Patterns of the families and variants of them, classes that engines read in several ways, normalizers,
-added tokens with every flag, and vocabularies whose tokens cross the edges of pre-tokens, so that an
-edge that is missing or too many shows in the ids.
+Patterns of the families and variants of them, classes that engines read in several ways,
+normalizers, added tokens with every flag, and vocabularies whose tokens cross the edges of
+pre-tokens, so that an edge that is missing or too many shows in the ids.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ def characters(rng: random.Random, stem: Path) -> DrawnFile:
     chosen = rng.choice((plain, plain, plain[:1], plain[1:], ("NFKC", *plain), ()))
     pieces = [piece.replace(" ", "▁") for piece in _sources(rng)]
     merges = _merges(rng, pieces)
-    letters = sorted(set("".join(pieces)))
+    spelt = "<unk>0123456789ABCDEFx" if rng.random() < 0.7 else ""
+    letters = sorted(set("".join(pieces) + spelt))
     fallback = [f"<0x{byte:02X}>" for byte in range(256)]
     vocab = numbered(["<unk>", *fallback, *letters, *merged_tokens(merges)])
     model = models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
@@ -209,6 +210,9 @@ def _saved(rng: random.Random, stem: Path, name: str, tokenizer: Tokenizer) -> D
         for each in drawn_added(rng)
         if not normalizer or not each.normalized or normalizer.normalize_str(each.content)
     ]
+    normalize = normalizer.normalize_str if normalizer else str
+    forms = {normalize(each.content): each for each in added if each.normalized}  # no twins
+    added = [each for each in added if not each.normalized or each in forms.values()]
     tokenizer.add_tokens(added)
     path = stem.with_suffix(".json")
     tokenizer.save(str(path))

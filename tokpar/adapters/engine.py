@@ -226,8 +226,11 @@ def _probing(
         probe = probing(file, texts, Path(folder))
         if probe is None:
             return None
-        adapter = EngineTokenizer(engine.name, _calls(engine, module, probe), probe, False)
-        return adapter, probe.reference()
+        try:
+            calls = _calls(engine, module, probe)
+        except EngineError as error:  # it is about the stages, which are those of the file
+            raise EngineError(str(error).replace(str(probe.path), str(file.path))) from error
+        return EngineTokenizer(engine.name, calls, probe, False), probe.reference()
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:

@@ -54,7 +54,8 @@ def meetings(tokens: Iterable[bytes]) -> Meetings:
     for token in tokens:
         starts = [k for k, byte in enumerate(token) if byte & 0xC0 != 0x80]
         edges = [*([0] * (starts[:1] != [0])), *starts, len(token)]
-        found.update((token[i:j], token[j:k]) for i, j, k in zip(edges, edges[1:], edges[2:]))
+        parts = [token[i:k] for i, k in pairwise(edges)]
+        found.update(pairwise(parts))
     return frozenset(found)
 
 

@@ -44,7 +44,7 @@ def drawn_texts(written: Sequence[str], added: Sequence[AddedToken]) -> tuple[st
 
 
 def some_characters(written: Iterable[str]) -> tuple[str, ...]:
-    """The fixed ones, then those of the file, and what stands next to each, as an end of a range."""
+    """The fixed ones, those of the file, and what stands next to each, as an end of a range."""
     own = [chr(int(code, 16)) for text in written for code in _CODE.findall(text)]
     own += dict.fromkeys("".join(written))
     near = [chr(ord(one) + 1) for one in own if not one.isascii() and is_assigned(one)]
@@ -54,7 +54,7 @@ def some_characters(written: Iterable[str]) -> tuple[str, ...]:
 
 
 def some_literals(written: Iterable[str]) -> tuple[str, ...]:
-    """Rows of characters that stand for themselves, in both cases and as they fold: "'ll", "'LL"."""
+    """Rows of characters that stand for themselves, in both cases and as they fold: "'s", "'S"."""
     plain = [one for text in written for one in _NO_LITERAL.sub("\n", text).split("\n")]
     short = dict.fromkeys(one[:8] for one in plain if len(one) > 1)
     forms = (str, str.upper, lambda one: one.replace("s", FOLDING[0]).replace("k", FOLDING[1]))
@@ -62,7 +62,7 @@ def some_literals(written: Iterable[str]) -> tuple[str, ...]:
 
 
 def some_contents(added: Sequence[AddedToken]) -> tuple[str, ...]:
-    """Contents of some added tokens of each set of flags, the shortest first, white space at once."""
+    """Contents of some added tokens of each set of flags, white space and the shortest first."""
     by_flags: dict[object, list[str]] = {}
     for token in sorted(added, key=lambda token: (not token.content.isspace(), len(token.content))):
         flags = token.lstrip, token.rstrip, token.single_word, token.normalized

@@ -17,7 +17,7 @@ _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 def differs(file: JsonFile) -> str | None:
     """Why some text has other ids than with tokenizers, in words; None if that is not known."""
     why = possessive(file.config) or unreachable(file) or stripping(file)
-    return why or (None if file.facts.normalizers else overlapping(file.added))
+    return why or (None if _normalizes(file) else overlapping(file.added))
 
 
 def possessive(config: Mapping[str, Any]) -> str | None:
@@ -40,13 +40,13 @@ def unreachable(file: JsonFile) -> str | None:
     if model.get("type", "BPE") != "BPE" or '"ByteLevel"' in stages:
         return None
     vocab = model["vocab"]
-    fallback = model.get("byte_fallback") and _BYTES <= vocab.keys()
+    fallback = model.get("byte_fallback") and vocab.keys() >= _BYTES
     if model.get("unk_token") is None and not fallback and model["merges"]:
         return (
             "characters that are no tokens are left out and what stands around them is merged, "
             "but fastokens does not merge it"
         )
-    found = {t.content for t in file.added if not (t.normalized and file.facts.normalizers)}
+    found = {t.content for t in file.added if not (t.normalized and _normalizes(file))}
     for token in vocab:
         if len(token) > 1 and token not in found and any(char not in vocab for char in token):
             return f"no merge makes the token {token!r}, but fastokens finds it in the text"
@@ -58,7 +58,7 @@ def stripping(file: JsonFile) -> str | None:
     the first if it is found later, or is nothing without what it strips itself."""
     strips = [token for token in file.added if token.lstrip or token.rstrip]
     for token, space in product(strips, file.added):
-        later = space.normalized > token.normalized and not file.facts.normalizers
+        later = space.normalized > token.normalized and not _normalizes(file)
         nothing = space.normalized == token.normalized and space.lstrip and space.content.isspace()
         behind = token.rstrip and (nothing or (later and space.content[:1].isspace()))
         if behind or (token.lstrip and later and space.content[-1:].isspace()):
@@ -84,6 +84,12 @@ def overlapping(added: Sequence[AddedToken]) -> str | None:
                 f"those that have not"
             )
     return None
+
+
+def _normalizes(file: JsonFile) -> bool:
+    """There is a normalizer, and it is no empty sequence."""
+    stage = file.config.get("normalizer")
+    return bool(stage) and stage.get("normalizers") != []
 
 
 def _patterns(stage: Any) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,6 +18,7 @@ from tokpar.plugin import (
     TokenizerSource,
     engine_source,
     hookimpl,
+    known_to_differ,
     offsets_of,
     unhonoured,
 )
@@ -40,10 +43,32 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
         if token.single_word:
             does = "takes other characters than tokenizers for parts of a word"
             raise unhonoured(TOKIE, file, token.content, "single_word", does)
+    tie = tied(file.config["model"])
+    if tie is not None:
+        why = (
+            f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
+            f"score, of which tokie may take another than tokenizers"
+        )
+        raise known_to_differ(file, why)
     tokenizer = tokie.Tokenizer.from_json(str(file.path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
+
+
+def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Two tokens of a Unigram model of which one repeats the other and is better than the other so
+    often: "a" and "aa", for "aaa" is as good as "a", "aa" and as "aa", "a". Which of the two is
+    taken depends on how each library rounds. None if there are none."""
+    if model.get("type") != "Unigram":
+        return None
+    scores = dict(model["vocab"])
+    for token, score in scores.items():
+        period = (token + token).find(token, 1)
+        one = token[:period]
+        if period < len(token) and score > scores.get(one, math.inf) * (len(token) // period):
+            return one, token
+    return None
 
 
 TOKIE = Engine("tokie", "0.1.4", of_json)
