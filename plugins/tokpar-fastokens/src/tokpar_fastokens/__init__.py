@@ -25,7 +25,6 @@ from tokpar.plugin import (
     known_to_differ,
 )
 
-
 _POSSESSIVE = re.compile(r"\{[0-9]+(?:,[0-9]+)?\}\+")
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
