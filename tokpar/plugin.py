@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         Engine,
         EngineTokenizer,
         engine_source,
-        known_to_differ,
         load_engine,
         unhonoured,
     )
@@ -120,7 +119,6 @@ __all__ = [
     "has_surrogate",
     "hookimpl",
     "join_at_cut",
-    "known_to_differ",
     "licensed",
     "load_engine",
     "meet_at_cut",

@@ -44,12 +44,15 @@ class Engine:
     """A package that is an engine. `least`: the oldest version that is known to work.
 
     `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
-    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
+    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
+    `differs` says why the ids of a file are known to be others, whatever texts are compared; None
+    if that is not known. A file that is trusted is not asked about."""
 
     name: str
     least: str
     of_json: Callable[[Any, JsonFile], Calls]
     of_ranks: Callable[[Any, RankFile], Calls] | None = None
+    differs: Callable[[JsonFile], str | None] = lambda file: None
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
@@ -76,6 +79,9 @@ def load_engine(
         raise OptionError("cut=True needs the comparison that trust=True leaves out: pass only one")
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
+    why = engine.differs(file) if isinstance(file, JsonFile) and not trust else None
+    if why is not None:
+        raise EngineError(f"{file.path}: {why}; {_advice(file.path)}")
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
     outcome, own = TRUSTED, f"or take the ids of {engine.name} as they are: trust=True"
     if not trust:
@@ -113,12 +119,10 @@ def engine_module(engine: Engine) -> Any:
 
 def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: str) -> EngineError:
     """Refuses a file for a flag of an added token; `does` is what the engine does instead."""
-    return known_to_differ(file, f"added token {content!r} has {flag}, but {engine.name} {does}")
-
-
-def known_to_differ(file: JsonFile, why: str) -> EngineError:
-    """Refuses a file that the engine is known to read otherwise, whatever texts are compared."""
-    return EngineError(f"{file.path}: {why}; {_advice(file.path)}")
+    return EngineError(
+        f"{file.path}: added token {content!r} has {flag}, but {engine.name} {does}; "
+        f"{_advice(file.path)}"
+    )
 
 
 class EngineTokenizer:

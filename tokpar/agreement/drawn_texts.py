@@ -17,8 +17,8 @@ CHARACTERS = (
 """One or two of each class that patterns tell apart: letters of each case, marks, numbers of three
 kinds, punctuation, symbols, white space, and what engines are known to put into another class."""
 RUNS = (1, 2, 3, 4)
-BESIDE_RUNS = "aA1. \n\u0301中"
-MOST_CHARACTERS = 110
+BESIDE_RUNS = "aA1. \n中"
+MOST_CHARACTERS = 84
 MOST_LITERALS = 24
 MOST_CONTENTS = 16
 AMONG_RUNS = 3_000  # texts of several runs
@@ -87,7 +87,7 @@ def _runs(characters: Sequence[str]) -> Iterator[str]:
     for one, other in product(characters, repeat=2):
         yield one + other
     for one, other, times in product(characters, BESIDE_RUNS, RUNS):
-        yield from (one * times + other, other + one * times, other + one * times + other)
+        yield from (one * times + other, other + one * times)
         yield other * times + one
     rng = Random(SEED)
     for _ in range(AMONG_RUNS):

@@ -121,6 +121,8 @@ def test_a_possessive_interval_is_refused_whatever_the_vocabulary_is(tmp_path, i
     path = saved(tmp_path, byte_level(rf"\p{{N}}{interval}"))
     with pytest.raises(EngineError, match=said):
         tokpar.load(path, engine="fastokens")
+    trusted = tokpar.load(path, engine="fastokens", trust=True)
+    assert trusted.facts.agreement == "trusted, not checked"
 
 
 @pytest.mark.parametrize(("white", "text"), [("\u0120", "  \u180e"), ("\u010a", "\n\n\u180e")])

@@ -18,7 +18,6 @@ from tokpar.plugin import (
     TokenizerSource,
     engine_source,
     hookimpl,
-    known_to_differ,
     offsets_of,
     unhonoured,
 )
@@ -43,17 +42,19 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
         if token.single_word:
             does = "takes other characters than tokenizers for parts of a word"
             raise unhonoured(TOKIE, file, token.content, "single_word", does)
-    tie = tied(file.config["model"])
-    if tie is not None:
-        why = (
-            f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
-            f"score, of which tokie may take another than tokenizers"
-        )
-        raise known_to_differ(file, why)
     tokenizer = tokie.Tokenizer.from_json(str(file.path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
+
+
+def differs(file: JsonFile) -> str | None:
+    """Why some text may have other ids than with tokenizers; None if that is not known."""
+    tie = tied(file.config["model"])
+    return tie and (
+        f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
+        f"score, of which tokie may take another than tokenizers"
+    )
 
 
 def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -71,7 +72,7 @@ def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-TOKIE = Engine("tokie", "0.1.4", of_json)
+TOKIE = Engine("tokie", "0.1.4", of_json, differs=differs)
 
 
 @hookimpl
