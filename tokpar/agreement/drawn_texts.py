@@ -47,8 +47,9 @@ def some_characters(written: Iterable[str]) -> tuple[str, ...]:
     """The fixed ones, those of the file, and what stands next to each, as an end of a range."""
     own = [chr(int(code, 16)) for text in written for code in _CODE.findall(text)]
     own += dict.fromkeys("".join(written))
-    near = [chr(ord(one) + 1) for one in own if not one.isascii() and is_assigned(one)]
-    found = dict.fromkeys((*CHARACTERS, *own, *near))
+    rare = [one for one in own if not one.isascii() and is_assigned(one)]
+    near = [chr(ord(one) + 1) for one in rare]
+    found = dict.fromkeys((*CHARACTERS, *rare, *near, *own))
     usable = (one for one in found if not "\ud800" <= one <= "\udfff")
     return tuple(usable)[:MOST_CHARACTERS]
 
