@@ -15,16 +15,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiktoken
-from tokenizers import Tokenizer, models, normalizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import cases
 from tokpar.adapters.engine import certified_slices
-from tokpar.agreement import check, release, require_agreement
+from tokpar.adapters.engine_files import JsonFile
+from tokpar.adapters.probing import meetings, probing
+from tokpar.agreement import Drawn, check, release, require_agreement
 from tokpar.agreement.cache import digest, directory
 from tokpar.agreement.compared_texts import CODE_POINTS, contracted, is_assigned
+from tokpar.agreement.drawn_texts import drawn_texts
 from tokpar.errors import EngineError
-from tokpar.facts.families import O200K, QWEN2
+from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
 from tokpar.kernels import IdArray
 from tokpar.types import AddedToken, Facts, Rows
@@ -291,6 +294,76 @@ def test_code_points_that_are_not_assigned_are_counted() -> None:
         return text.replace(one, "").replace(two, "")
 
     assert "not for 2 code points that Unicode 13 lacks" in agreement(Points(changes), key="two")
+
+
+# ------------------------------------------------------------------------------- what a file says
+
+
+def split_by(path: Path, pattern: str, merges: list[tuple[str, str]]) -> JsonFile:
+    """A file of byte-level BPE behind a Split, with these merges."""
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    merged = [left + right for left, right in merges]
+    vocab = {token: k for k, token in enumerate([*sorted(byte_level.alphabet()), *merged])}
+    tokenizer = Tokenizer(models.BPE(vocab, merges))
+    split = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+    tokenizer.save(str(path))
+    return JsonFile(path)
+
+
+def test_texts_are_drawn_from_the_pattern_and_the_added_tokens_of_a_file() -> None:
+    added = [AddedToken("\x0c", 1), AddedToken("<s>", 2, lstrip=True), AddedToken("", 3)]
+    texts = set(drawn_texts([GPT2, r"\p{N}{1,3}|[\u4e00-\u9fa5]+"], added))
+    assert len(texts) < 40_000
+    for text in ("  \u180e", "\n\n\u180e", "a'll", "A'LL", "a'\u017f", "\u180e've", "1111a"):
+        assert text in texts
+    assert {"\u9fa5\u9fa6", "\x0c<s>", "aa<s>aaa", " <s> "} <= texts
+    assert drawn_texts([], []) == drawn_texts([], [])
+
+
+def test_an_edge_shows_if_some_token_lies_across_it(tmp_path: Path) -> None:
+    """As for fastokens 0.3.5, which takes U+180E for white space: "  " or " " is a pre-token."""
+    other = GPT2.replace(r"\s", r"[\s\u180e]").replace(r"[^[\s\u180e]", r"[^\s\u180e")
+    texts = [text for text in drawn_texts([GPT2], []) if "\u180e" in text and len(text) < 6]
+    ids = {}
+    for k, merges in enumerate([[("\u0120", "\u0120")], [("a", "b")]]):
+        for pattern in (GPT2, other):
+            file = split_by(tmp_path / "tokenizer.json", pattern, merges)
+            probe = probing(file, texts, tmp_path)
+            assert probe is not None
+            ids[k, pattern] = [probe.reference().encode(text).tolist() for text in texts]
+    differ = [
+        text
+        for text, *two in zip(texts, ids[0, GPT2], ids[0, other], strict=True)
+        if two[0] != two[1]
+    ]
+    assert "  \u180e" in differ
+    assert ids[1, GPT2] == ids[1, other], "no token has a space and another character"
+
+
+def test_where_an_engine_divides_is_compared_whatever_the_vocabulary_has() -> None:
+    odd = Points(only("  \u180e"))
+    drawn = Drawn(lambda: ["a", "  \u180e"], lambda texts: (odd, Points()))
+    with pytest.raises(EngineError, match=r"with the stages of this file (.|\n)*'  \\u180e'"):
+        agree(drawn)
+    whole = Drawn(lambda: ["a", "  \u180e"], lambda texts: None)
+    assert agree(whole).startswith("same ids")
+    with pytest.raises(EngineError, match=r"text +'\\u0378\\u0378\\u0378' \(3 code"):
+        agree(Drawn(lambda: ["\u0378" * 3], lambda texts: None), Points(only("\u0378" * 3)))
+
+
+def test_meetings_are_what_tokens_have_of_two_characters() -> None:
+    assert meetings([b"ab", b"\xa9a\xc3", "é".encode(), b"x"]) == {
+        (b"a", b"b"),
+        (b"\xa9", b"a"),
+        (b"a", b"\xc3"),
+    }
+
+
+def agree(drawn: Drawn, adapter: TokenizerAdapter | None = None) -> str:
+    return require_agreement(
+        adapter or Points(), Points, key=[repr(drawn)], engine="e", library="l", drawn=drawn
+    )
 
 
 # ------------------------------------------------------------------------------- what is kept

@@ -10,12 +10,15 @@ from functools import partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
 from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
-from tokpar.agreement import release, require_agreement
+from tokpar.agreement import Drawn, release, require_agreement
+from tokpar.agreement.drawn_texts import drawn_texts
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
@@ -41,12 +44,15 @@ class Engine:
     """A package that is an engine. `least`: the oldest version that is known to work.
 
     `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
-    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none."""
+    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
+    `differs` says why the ids of a file are known to be others, whatever texts are compared; None
+    if that is not known. A file that is trusted is not asked about."""
 
     name: str
     least: str
     of_json: Callable[[Any, JsonFile], Calls]
     of_ranks: Callable[[Any, RankFile], Calls] | None = None
+    differs: Callable[[JsonFile], str | None] = lambda file: None
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
@@ -73,6 +79,9 @@ def load_engine(
         raise OptionError("cut=True needs the comparison that trust=True leaves out: pass only one")
     module = engine_module(engine)
     file = _file(engine, Path(source), settings)
+    why = engine.differs(file) if isinstance(file, JsonFile) and not trust else None
+    if why is not None:
+        raise EngineError(f"{file.path}: {why}; {_advice(file.path)}")
     adapter = EngineTokenizer(engine.name, _calls(engine, module, file), file, cut)
     outcome, own = TRUSTED, f"or take the ids of {engine.name} as they are: trust=True"
     if not trust:
@@ -84,6 +93,10 @@ def load_engine(
             library=release(file.library),
             advice=f"{_advice(file.path)}; {own}",
             slices=certified_slices,
+            drawn=Drawn(
+                partial(drawn_texts, file.written, file.added),
+                partial(_probing, engine, module, file),
+            ),
         )
     adapter.facts = replace(adapter.facts, agreement=outcome)
     return adapter
@@ -207,6 +220,21 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
         raise EngineError(
             f"{release(engine.name)} refuses {file.path} ({said}); {_advice(file.path)}"
         ) from error
+
+
+def _probing(
+    engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
+) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
+    """The engine and the library with a file of the same stages that shows where they divide."""
+    with TemporaryDirectory() as folder:
+        probe = probing(file, texts, Path(folder))
+        if probe is None:
+            return None
+        try:
+            calls = _calls(engine, module, probe)
+        except EngineError as error:  # it is about the stages, which are those of the file
+            raise EngineError(str(error).replace(str(probe.path), str(file.path))) from error
+        return EngineTokenizer(engine.name, calls, probe, False), probe.reference()
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:

@@ -15,6 +15,7 @@ from tokpar.adapters import hf_lines, tiktoken
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation
 from tokpar.adapters.settings import FINISHING, flags
 from tokpar.errors import FileFormatError, OptionError
+from tokpar.facts.families import GPT2
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tokpar.adapters.hf_lines import FileAdapter
 
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
+_NAMES = ("type", "behavior", "prepend_scheme")  # of stages, whose values are no text
 
 
 class JsonFile:
@@ -54,6 +56,21 @@ class JsonFile:
     def added(self) -> tuple[AddedToken, ...]:
         """The added tokens with their flags."""
         return self.facts.added_tokens
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Patterns and contents that the stages are written with."""
+        found: dict[str, None] = {}
+        todo = [self.config.get("normalizer"), self.config.get("pre_tokenizer")]
+        while todo:
+            match todo.pop():
+                case list(items):
+                    todo += items
+                case dict(stage):
+                    todo += [value for name, value in stage.items() if name not in _NAMES]
+                case str(text):
+                    found[text] = None
+        return (*found, *[GPT2] * ("ByteLevel" in repr(self.config.get("pre_tokenizer"))))
 
     @property
     def plain(self) -> str:
@@ -106,6 +123,8 @@ class RankFile:
             unknown = f"the pattern is of no known family: {adapter.facts.patterns[0]!r}"
             self.facts = replace(self.facts, unprovable=self.facts.unprovable or unknown)
         self.pattern: str = adapter.facts.patterns[0]
+        self.written = (self.pattern,)
+        self.added = self.facts.added_tokens
         self.special = {token.content: token.id for token in self.facts.added_tokens}
         """The allowed special tokens and their ids."""
         hidden = tiktoken.shadowed(adapter.encoding._special_tokens, frozenset(self.special))

@@ -15,6 +15,6 @@ It raises EngineError with the smallest text that has other ids, or says on how 
 were the same, for `Report.agreement`. That is a test on many texts, no proof.
 """
 
-from tokpar.agreement.check import release, require_agreement
+from tokpar.agreement.check import Drawn, release, require_agreement
 
-__all__ = ["release", "require_agreement"]
+__all__ = ["Drawn", "release", "require_agreement"]

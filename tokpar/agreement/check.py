@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from unicodedata import unidata_version
 
@@ -20,11 +20,12 @@ from tokpar.agreement.compared_texts import (
     unassigned,
 )
 from tokpar.agreement.differing import around, first_difference, shown, simplest
+from tokpar.agreement.drawn_texts import code_points_in_contexts
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, EncodesWhole, TokenizerAdapter
 from tokpar.kernels import IdArray
 
-EDITION = "3"
+EDITION = "4"
 """Belongs to the key of every answer; another one where the texts, or what is compared, change."""
 SECONDS = 2.0  # for each of the two passes that make a differing text smaller
 TEXTS, APART = "texts", "apart"  # what is counted: texts with the same ids, code points with others
@@ -35,6 +36,17 @@ Call = Callable[[str], IdArray]
 Slices = Callable[[TokenizerAdapter, str], list[str]]
 """Makes slices of a text that have, alone, the ids that the whole has there; or only one."""
 Outcome = IdArray | BaseException
+Pair = tuple[TokenizerAdapter, TokenizerAdapter]
+PROBING = "with the stages of this file and a vocabulary that shows where they divide text"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Texts drawn from a file, and what makes of them an adapter and a reference of a file with
+    the same stages and a vocabulary that shows where text is divided; None if there is none."""
+
+    texts: Callable[[], Sequence[str]] = tuple
+    probing: Callable[[Sequence[str]], Pair | None] = lambda texts: None
 
 
 def release(package: str) -> str:
@@ -54,6 +66,7 @@ def require_agreement(
     library: str,
     advice: str = "",
     slices: Slices = lambda _, text: [text],
+    drawn: Drawn = Drawn(),
 ) -> str:
     """Raises EngineError, with the smallest text that has other ids, unless the adapter gives the
     ids of the reference on every text of the check. Otherwise says so, for `Report.agreement`:
@@ -64,12 +77,13 @@ def require_agreement(
     not called if the answer was kept for the same `key` (what ids depend on: the bytes of the file,
     the settings), `engine` and `library`, both named by `release`. `advice`: what a caller may do
     where the ids differ. `slices`: of a text between cuts that are certified for the reference; a
-    text that engines divide by themselves is compared with them. Costs some seconds."""
+    text that engines divide by themselves is compared with them. `drawn`: what the file suggests.
+    Costs some seconds."""
     parts = (EDITION, release("tokpar"), engine, library, unidata_version)
     name = cache.digest([*parts, *key])
     found = cache.recall(name)
     if found is None or found.keys() != {TEXTS, APART}:
-        found = Comparison(adapter, reference(), engine, library, advice, slices).run()
+        found = Comparison(adapter, reference(), engine, library, advice, slices).run(drawn)
         cache.remember(name, found)
     said = f"same ids as {library} on {found[TEXTS]:,} texts"
     if not found[APART]:
@@ -88,8 +102,9 @@ class Comparison:
     library: str
     advice: str
     slices: Slices
+    on: str = "with this vocabulary"
 
-    def run(self) -> dict[str, int]:
+    def run(self, drawn: Drawn) -> dict[str, int]:
         """How many texts were compared, and how many code points that are not assigned differ.
         EngineError for the first text that differs, made smaller."""
         adapter, reference = self.adapter, self.reference
@@ -106,7 +121,24 @@ class Comparison:
         long = long_texts(short)
         self._compare(long, reference.encode, adapter.encode)
         divided = self._divided(mixed(short, DIVIDED))
-        return {TEXTS: len(short) + len(long) + divided, APART: self._apart()}
+        some = drawn.texts()
+        self._compare(
+            some,
+            reference.encode,
+            adapter.encode,
+            outcomes(reference, some),
+            outcomes(adapter, some),
+        )
+        pair = drawn.probing(some)
+        if pair is not None:
+            replace(self, adapter=pair[0], reference=pair[1], on=PROBING)._probe(some)
+        return {TEXTS: len(short) + len(long) + len(some) + divided, APART: self._apart()}
+
+    def _probe(self, some: Sequence[str]) -> None:
+        """Compares where text is divided, at the texts and at all code points."""
+        for texts in (some, code_points_in_contexts()):
+            expected, got = outcomes(self.reference, texts), outcomes(self.adapter, texts)
+            self._compare(texts, self.reference.encode, self.adapter.encode, expected, got)
 
     def _divided(self, text: str) -> int:
         """How many texts that engines divide were compared: one if the reference can be cut."""
@@ -160,7 +192,7 @@ class Comparison:
             text = simplest(text, differs, SECONDS)
             wanted, found = outcome(right, text), outcome(call, text)
         lines = (
-            f"{self.engine} does not give the ids of {self.library} with this vocabulary",
+            f"{self.engine} does not give the ids of {self.library} {self.on}",
             f"    text      {shown(text)} ({len(text):,} code points{among})",
             f"    expected  {self._told(wanted, found)}",
             f"    got       {self._told(found, wanted)}",

@@ -72,7 +72,7 @@ def mixed(some: Sequence[str], length: int) -> str:
 def all_code_points() -> tuple[str, ...]:
     """Every assigned code point, in each of the contexts."""
     assigned = (chr(point) for point in CODE_POINTS if is_assigned(chr(point)))
-    return _joined([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
+    return joined([CONTEXTS.format(one) for one in assigned], CODE_POINTS_TOGETHER)
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +101,7 @@ def shuffled(words: Iterable[str]) -> tuple[str, ...]:
     """All the words with nothing between them, in an order of chance that is always the same."""
     ordered = sorted(set(words))
     Random(SEED).shuffle(ordered)
-    return _joined(ordered, TOKENS_TOGETHER)
+    return joined(ordered, TOKENS_TOGETHER)
 
 
 def contracted(words: frozenset[str]) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def contracted(words: frozenset[str]) -> tuple[str, ...]:
     behind |= {one + other for one in FOLDING for other in (*ascii_letters, *SEPARATORS)}
     lines = [f"{text}{ending}\n" for text in sorted(begun) for ending in endings]
     lines += [f"{text}'{ending}\n" for ending in sorted(behind) for text in ("", "x")]
-    return _joined(lines, CONTRACTIONS_TOGETHER)
+    return joined(lines, CONTRACTIONS_TOGETHER)
 
 
 def beside_everything(contents: Iterable[str]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _whole(words: Iterable[str]) -> Iterator[str]:
     return (word for word in words if word and "\ufffd" not in word)
 
 
-def _joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
+def joined(parts: Sequence[str], together: int, between: str = "") -> tuple[str, ...]:
     return tuple(between.join(parts[k : k + together]) for k in range(0, len(parts), together))
 
 
@@ -190,7 +190,7 @@ def competing(words: tuple[str, ...]) -> tuple[str, ...]:
         for size in range(1, min(len(left), len(right)))
         if left.endswith(right[:size])
     ]
-    return _joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
+    return joined(list(dict.fromkeys(shared)), TOGETHER, "\0")
 
 
 def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def surrounded(contents: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=32)
 def separated(words: tuple[str, ...]) -> tuple[str, ...]:
     """The tokens with one character between: ("ab", " the") and "1" -> "ab1 the"."""
-    rows = (_joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
+    rows = (joined(words[:MOST_WORDS], SEPARATED, one) for one in SEPARATORS)
     return tuple(chain.from_iterable(rows))
 
 

@@ -1,13 +1,23 @@
 """Files that the engine is given, and files that it is not given. Nothing is kept in a cache."""
 
+import re
 from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 import tokpar
 from tokpar.errors import EngineError, OptionError
+from tokpar.facts.families import GPT2
 
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 LINE = "naïve don't 12345 \u200d 中文 <x> e\u0301\n"
@@ -61,20 +71,112 @@ def test_the_report_tells_of_the_comparison():
     assert encoding.report.chunks == 1
 
 
-def test_a_pattern_that_the_engine_reads_otherwise_is_refused_with_a_text(tmp_path):
-    """tokenizers reads `{1,3}+` as a repetition of repetitions, fastokens as a possessive one."""
-    split = pre_tokenizers.Split(Regex(r"\p{N}{1,3}+"), "isolated")
-    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    vocab = {c: n for n, c in enumerate([*sorted(byte_level.alphabet()), "11", "1111"])}
-    tokenizer = Tokenizer(models.BPE(vocab, [("1", "1"), ("11", "11")]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+def byte_level(pattern, tokens=(), merges=(), normalizer=None):
+    """A Split, then bytes; the 256 bytes, some tokens and merges."""
+    bytes_of = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    merged = [left + right for left, right in merges]
+    vocab = {c: n for n, c in enumerate([*sorted(bytes_of.alphabet()), *merged, *tokens])}
+    tokenizer = Tokenizer(models.BPE(vocab, merges))
+    split = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, bytes_of])
+    tokenizer.normalizer = normalizer
+    return tokenizer
+
+
+def characters(normalizer=None, without="", tokens=(), unk="<unk>"):
+    """BPE over characters: those of ASCII, "▁" and three merges."""
+    letters = [one for one in [*map(chr, range(9, 127)), "▁"] if one not in without]
+    merges = [("a", "b"), ("▁", "a"), (" ", "a")]
+    merged = [left + right for left, right in merges]
+    vocab = {c: n for n, c in enumerate([*letters, *merged, *tokens, *([unk] if unk else [])])}
+    tokenizer = Tokenizer(models.BPE(vocab, merges, unk_token=unk))
+    tokenizer.normalizer = normalizer
+    tokenizer.add_special_tokens(["<unk>"] * bool(unk))
+    return tokenizer
+
+
+def refused(tmp_path, tokenizer, text, said):
+    """The file is refused in these words, and rightly: the text has other ids."""
     path = saved(tmp_path, tokenizer)
-    with pytest.raises(EngineError) as error:
+    with pytest.raises(EngineError, match=said) as error:
         tokpar.load(path, engine="fastokens")
-    assert "text      '1111' (4 code points)" in str(error.value)
     assert "tokpar.load(" in str(error.value)
+    assert str(path) in str(error.value)
+    from fastokens import Tokenizer as Engine
+
+    assert Engine.from_json_str(tokenizer.to_str()).encode(text).ids != tokenizer.encode(text).ids
+
+
+def accepted(tmp_path, tokenizer):
+    adapter = tokpar.load(saved(tmp_path, tokenizer), engine="fastokens")
+    assert adapter.facts.agreement.startswith("same ids as tokenizers ")
+
+
+@pytest.mark.parametrize(("interval", "text"), [("{1,3}+", "1111"), ("{2}+", "1111")])
+def test_a_possessive_interval_is_refused_whatever_the_vocabulary_is(tmp_path, interval, text):
+    """tokenizers reads `{1,3}+` as a repetition of repetitions, fastokens as a possessive one."""
+    said = rf"the pattern holds '{re.escape(interval)}', which tokenizers reads as a repetition"
+    merges = [("1", "1"), ("11", "11")]
+    refused(tmp_path, byte_level(rf"\p{{N}}{interval}", (), merges), text, said)
+    path = saved(tmp_path, byte_level(rf"\p{{N}}{interval}"))
+    with pytest.raises(EngineError, match=said):
+        tokpar.load(path, engine="fastokens")
     trusted = tokpar.load(path, engine="fastokens", trust=True)
     assert trusted.facts.agreement == "trusted, not checked"
+
+
+@pytest.mark.parametrize(("white", "text"), [("\u0120", "  \u180e"), ("\u010a", "\n\n\u180e")])
+def test_white_space_before_what_the_engine_takes_for_more_of_it_is_refused(tmp_path, white, text):
+    """The regex of GPT-2 as a Split: for fastokens 0.3.5 U+180E is white space."""
+    tokenizer = byte_level(GPT2, (), [(white, white)])
+    refused(tmp_path, tokenizer, text, r"does not give the ids of tokenizers (.|\n)*\\u180e")
+
+
+def test_the_same_pattern_is_accepted_where_no_token_lies_across_such_an_edge(tmp_path):
+    accepted(tmp_path, byte_level(GPT2, (), [("a", "b")]))
+
+
+def test_a_token_that_no_merge_makes_is_refused(tmp_path):
+    """tokenizers looks for a normalized "<s>" as the normalizer leaves it: for "▁<s>"."""
+    prefix = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer = characters(prefix, "<>", ["<s>"])
+    tokenizer.add_tokens([AddedToken("<s>", normalized=True)])
+    refused(tmp_path, tokenizer, "aa<s>", r"no merge makes the token '<s>', but fastokens finds it")
+
+
+def test_characters_that_nothing_stands_for_are_refused(tmp_path):
+    said = "characters that are no tokens are left out and what stands around them is merged"
+    refused(tmp_path, characters(unk=None), "a\xe9b", said)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        (AddedToken("a", lstrip=True, normalized=False), AddedToken("\x0c"), "\x0c\x0ca"),
+        (AddedToken("a", rstrip=True, normalized=False), AddedToken("\n"), "a\n"),
+        (AddedToken("a", rstrip=True), AddedToken("\n", lstrip=True), "a\n"),
+        (AddedToken("  ", lstrip=True, rstrip=True), AddedToken("b"), "    "),
+    ],
+)
+def test_white_space_that_is_a_token_beside_one_that_strips_is_refused(
+    tmp_path, first, second, text
+):
+    tokenizer = byte_level(GPT2)
+    tokenizer.add_tokens([first, second])
+    refused(tmp_path, tokenizer, text, "strip, but fastokens leaves the white space beside it to")
+
+
+def test_normalized_tokens_that_overlap_others_are_refused(tmp_path):
+    tokenizer = byte_level(GPT2)
+    tokenizer.add_tokens([AddedToken("<s>", normalized=False), AddedToken("a<", normalized=True)])
+    refused(tmp_path, tokenizer, "a<s>", "'a<' has normalized, but fastokens does not look for it")
+
+
+def test_flags_that_the_engine_honours_are_accepted(tmp_path):
+    tokenizer = byte_level(GPT2, normalizer=normalizers.NFC())
+    flags = {"lstrip": True, "rstrip": True}
+    tokenizer.add_tokens([AddedToken("<s>", **flags), AddedToken("<t>", normalized=False, **flags)])
+    accepted(tmp_path, tokenizer)
 
 
 def test_a_model_that_the_engine_does_not_have_is_refused_in_its_words(tmp_path):

@@ -64,6 +64,17 @@ def test_wordpiece_with_other_ids_is_refused_with_a_text(tmp_path):
         tokpar.load(tmp_path / "bert.json", engine="tokie")
 
 
+def test_divisions_with_one_score_are_refused_with_their_tokens(tmp_path):
+    """ "l", "ll" is as good for "lll" as "ll", "l"; each library takes one as it rounds."""
+
+    def change(tokenizer):
+        scores = [("<unk>", -20.0), ("▁", -2.0), ("l", -3.3), ("ll", -4.4)]
+        tokenizer.model = models.Unigram(scores, 0)
+
+    with pytest.raises(EngineError, match=r"runs with the tokens 'l' and 'll' have several"):
+        tokpar.load(saved(tmp_path, change), engine="tokie")
+
+
 def test_files_of_other_kinds_are_refused(tmp_path):
     with pytest.raises(OptionError, match=r"engine 'tokie' reads tokenizer\.json files, got"):
         tokpar.load(tmp_path / "cl100k_base.tiktoken", engine="tokie")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from tokpar.plugin import (
+    AddedToken,
     Calls,
     Engine,
     IdArray,
@@ -18,6 +23,9 @@ from tokpar.plugin import (
     engine_source,
     hookimpl,
 )
+
+_POSSESSIVE = re.compile(r"\{[0-9]+(?:,[0-9]+)?\}\+")
+_BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def encode(tokenizer: Any, text: str) -> IdArray:
@@ -50,7 +58,95 @@ def calls(tokenizer: Any) -> Calls:
     return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
 
 
-FASTOKENS = Engine("fastokens", "0.3.5", of_json, of_ranks)
+def differs(file: JsonFile) -> str | None:
+    """Why some text has other ids than with tokenizers, as found for release 0.3.5; None if that
+    is not known."""
+    why = possessive(file.config) or unreachable(file) or stripping(file)
+    return why or (None if _normalizes(file) else overlapping(file.added))
+
+
+def possessive(config: Mapping[str, Any]) -> str | None:
+    """`{1,3}+`: for tokenizers a repetition of repetitions, for fastokens a possessive one."""
+    for pattern in _patterns(config.get("pre_tokenizer")):
+        found = _POSSESSIVE.search(pattern.replace("\\\\", "").replace("\\{", ""))
+        if found:
+            return (
+                f"the pattern holds {found[0]!r}, which tokenizers reads as a repetition of "
+                f"repetitions, and fastokens as a possessive one"
+            )
+    return None
+
+
+def unreachable(file: JsonFile) -> str | None:
+    """Tokens that merging cannot make, for a character of theirs is no token; and characters that
+    are no tokens where nothing stands for them."""
+    model = file.config["model"]
+    stages = json.dumps([file.config.get("normalizer"), file.config.get("pre_tokenizer")])
+    if model.get("type", "BPE") != "BPE" or '"ByteLevel"' in stages:
+        return None
+    vocab = model["vocab"]
+    fallback = model.get("byte_fallback") and vocab.keys() >= _BYTES
+    if model.get("unk_token") is None and not fallback and model["merges"]:
+        return (
+            "characters that are no tokens are left out and what stands around them is merged, "
+            "but fastokens does not merge it"
+        )
+    found = {t.content for t in file.added if not (t.normalized and _normalizes(file))}
+    for token in vocab:
+        if len(token) > 1 and token not in found and any(char not in vocab for char in token):
+            return f"no merge makes the token {token!r}, but fastokens finds it in the text"
+    return None
+
+
+def stripping(file: JsonFile) -> str | None:
+    """White space beside a token that strips, which is another added token: tokenizers gives it to
+    the first if it is found later, or is nothing without what it strips itself."""
+    strips = [token for token in file.added if token.lstrip or token.rstrip]
+    for token, space in product(strips, file.added):
+        later = space.normalized > token.normalized and not _normalizes(file)
+        nothing = space.normalized == token.normalized and space.lstrip and space.content.isspace()
+        behind = token.rstrip and (nothing or (later and space.content[:1].isspace()))
+        if behind or (token.lstrip and later and space.content[-1:].isspace()):
+            flag = "rstrip" if behind else "lstrip"
+            return (
+                f"added token {token.content!r} has {flag}, but fastokens leaves the white space "
+                f"beside it to {space.content!r}"
+            )
+    return None
+
+
+def overlapping(added: Sequence[AddedToken]) -> str | None:
+    """Without a normalizer, too, tokenizers looks for tokens with `normalized` among what the
+    others leave; fastokens looks for all at once, from the left."""
+    plain = [token.content for token in added if not token.normalized and token.content]
+    begins = {content[:k] for content in plain for k in range(1, len(content) + 1)}
+    for token in (each.content for each in added if each.normalized):
+        inside = (token[k:n] for k in range(len(token)) for n in range(k + 1, len(token)))
+        ends = (token[k:] for k in range(1, len(token)))
+        if any(part in plain for part in inside) or any(end in begins for end in ends):
+            return (
+                f"added token {token!r} has normalized, but fastokens does not look for it after "
+                f"those that have not"
+            )
+    return None
+
+
+def _normalizes(file: JsonFile) -> bool:
+    """There is a normalizer, and it is no empty sequence."""
+    stage = file.config.get("normalizer")
+    return bool(stage) and stage.get("normalizers") != []
+
+
+def _patterns(stage: Any) -> Iterator[str]:
+    """The regexes of a stage and of those in it."""
+    for value in stage.values() if isinstance(stage, dict) else stage or ():
+        if isinstance(stage, dict) and isinstance(stage.get("Regex"), str):
+            yield stage["Regex"]
+        elif isinstance(value, dict | list):
+            yield from _patterns(value)
+
+
+FASTOKENS = Engine("fastokens", "0.3.5", of_json, of_ranks, differs)
 
 
 @hookimpl

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -46,7 +48,31 @@ def of_json(tokie: Any, file: JsonFile) -> Calls:
     return Calls(partial(encode, tokenizer), partial(encode_many, tokenizer))
 
 
-TOKIE = Engine("tokie", "0.1.4", of_json)
+def differs(file: JsonFile) -> str | None:
+    """Why some text may have other ids than with tokenizers; None if that is not known."""
+    tie = tied(file.config["model"])
+    return tie and (
+        f"runs with the tokens {tie[0]!r} and {tie[1]!r} have several divisions with the best "
+        f"score, of which tokie may take another than tokenizers"
+    )
+
+
+def tied(model: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Two tokens of a Unigram model of which one repeats the other and is better than the other so
+    often: "a" and "aa", for "aaa" is as good as "a", "aa" and as "aa", "a". Which of the two is
+    taken depends on how each library rounds. None if there are none."""
+    if model.get("type") != "Unigram":
+        return None
+    scores = dict(model["vocab"])
+    for token, score in scores.items():
+        period = (token + token).find(token, 1)
+        one = token[:period]
+        if period < len(token) and score > scores.get(one, math.inf) * (len(token) // period):
+            return one, token
+    return None
+
+
+TOKIE = Engine("tokie", "0.1.4", of_json, differs=differs)
 
 
 @hookimpl
