@@ -158,10 +158,12 @@ class Ground:
         kinds = {stage.kind for stage in self.facts.normalizers}
         if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
             return False
-        stages, contents = self.facts.normalizers, [t.content for t in self.normalized]
-        contents += [content_image(content, stages) or "" for content in contents]
         image = left.lower() if "Lowercase" in kinds else left
-        return not any(image in content for content in contents)
+        for content in (token.content for token in self.normalized):
+            known = content_image(content, self.facts.normalizers)
+            if known is None or image in content or image in known:
+                return False
+        return True
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
