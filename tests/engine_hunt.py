@@ -101,7 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=90)
     parser.add_argument("--texts", type=int, default=5_000, help="of each file that is accepted")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--engines", nargs="+", default=[e for e in ENGINES if find_spec(e)])
+    parser.add_argument(
+        "--engines", nargs="+", default=[e for e in ENGINES if find_spec(f"tokpar_{e}")]
+    )
     parser.add_argument("--keep", type=Path, help="a directory for the files")
     options = parser.parse_args(arguments)
     os.environ["TOKPAR_CACHE"] = ""
