@@ -499,8 +499,9 @@ def test_the_witness_of_a_window_lies_in_order() -> None:
         assert (named["start"], named["stop"]) == (2, len(text))
 
 
-def test_many_tokens_are_made_ready_for_long_texts_only():
+def test_many_tokens_are_made_ready_for_long_texts_or_several():
     """Until then pre-tokens are divided by windows (K5), which need none of them."""
     facts = replace(facts_of(tokpar.load("default")), token_count=1 << 20)
     assert vocabulary_of(facts, (1 << 23) - 1) is None
-    assert vocabulary_of(facts, 1 << 23) is not None
+    assert vocabulary_of(facts, 1) is not None
+    assert vocabulary_of(replace(facts, token_count=1 << 15), 1) is not None

@@ -143,11 +143,18 @@ class Vocabulary:
 
 def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
     """The tokens that the facts name; None if they name none, or one longer than their longest, or
-    so many (0.1 to 0.4 s for 200,000) that a `text` of as many code points is encoded sooner than
-    they are made ready."""
-    if facts.token_count > max(_SOON, text // _PAYS):
+    so many (0.1 to 0.4 s for 200,000) that all that was asked for, `text` more code points now, was
+    encoded sooner than they are made ready."""
+    asked = facts.derived(_asked)
+    asked[0] += text
+    if facts.token_count > max(_SOON, asked[0] // _PAYS):
         return None
     return facts.derived(_vocabulary)
+
+
+def _asked(_: Facts) -> list[int]:
+    """Code points for which the tokens were asked for; threads may lose some."""
+    return [0]
 
 
 def _vocabulary(facts: Facts) -> Vocabulary | None:
