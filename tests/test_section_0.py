@@ -288,6 +288,12 @@ def test_the_checker_looks_for_tokens_of_the_normalized_text(
     assert bool([*seam_findings([seam], text, facts)]) == wrong
 
 
+def test_a_right_seam_beside_a_token_of_ideographs_is_not_refused() -> None:
+    tokenizer = normalized(normalizers.NFC(), AddedToken("。", normalized=True))
+    assert not refused(tokenizer, "\u00e9A,", 2)
+    assert_lossless(tokenizer, "\u00e9A,", sizes=(1,))
+
+
 def test_tokens_of_spaces_do_not_keep_chinese_from_being_cut() -> None:
     """As those of GPT-NeoX behind NFC."""
     spaces = [AddedToken(" " * size, normalized=True) for size in range(2, 25)]

@@ -152,18 +152,17 @@ class Ground:
 
     def _outside_tokens(self, left: str, right: str) -> bool:
         """Between these characters the text falls apart, no token holds what the left one becomes,
-        and none looks at what is beside it (corollary of theorem 6.2). UnsureError: see
-        `content_image`."""
+        and none looks at what is beside it (corollary of theorem 6.2)."""
         flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized)
         kinds = {stage.kind for stage in self.facts.normalizers}
         if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
             return False
-        image = left.lower() if "Lowercase" in kinds else left
-        for content in (token.content for token in self.normalized):
-            known = content_image(content, self.facts.normalizers)
-            if known is None or image in content or image in known:
-                return False
-        return True
+        contents = "".join(token.content for token in self.normalized)
+        if not all(map(is_fixed, contents)):  # its normal form may hold other characters
+            return False
+        if "Lowercase" in kinds:
+            return left.lower() not in contents + contents.lower()
+        return left not in contents
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
