@@ -16,6 +16,7 @@ from tests.conftest import at_most, cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tests.window_cuts import all_cuts, window_cuts
+from tokpar.cuts import every
 from tokpar.cuts.every import every_window
 from tokpar.cuts.windows import WindowFinder, window_finder
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
@@ -90,11 +91,24 @@ def test_tables_find_what_the_windows_say(name: str, text: str, left: int, right
 def test_every_cut_at_once_is_what_windows_and_anchors_say(
     name: str, text: str, before: int
 ) -> None:
-    """Also where an anchor is further away than is read for many at once."""
-    for whole in (text, text[:1] * before + text):
+    """Also where an anchor is further away than is read for many at once, of one or of many."""
+    far = text[:1] * before + text
+    for whole in (text, far, f"{far} a" * 10):
         assert np.array_equal(
             every_window(finder_of(name), whole, 8), all_cuts(finder_of(name), whole)
         )
+
+
+@pytest.mark.parametrize("name", ["cl100k", "o200k", "gpt2"])
+@pytest.mark.parametrize("block", [1, 2, 3, 64])
+def test_every_cut_at_once_does_not_depend_on_blocks(
+    name: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "We're 12345 'tis\n\n  don'T §§ 20 " * 3
+    whole = every_window(finder_of(name), text, 8)
+    monkeypatch.setattr(every, "_BLOCK", block)
+    assert np.array_equal(every_window(finder_of(name), text, 8), whole)
+    assert np.array_equal(whole, all_cuts(finder_of(name), text)) and len(whole) > 20
 
 
 @pytest.mark.parametrize("name", cases(PATTERNS, ["cl100k", "gaps", "deepseek"]))

@@ -60,9 +60,11 @@ class _Group:
         return tuple(sorted({content.index(self.mark) for content in self.contents}))
 
     def lacks(self, text: str, first: int, last: int) -> bool:
-        """None stands in [first, last). All is searched from where marks are no longer rare."""
+        """None stands in [first, last). All is searched from where marks are no longer rare, or
+        from the first on where contents begin with it: the regex looks for one character then."""
         at = text.find(self.mark, first, last)
-        for _ in range((last - first) // (64 * len(self._before))):
+        rare = (last - first) // (64 * len(self._before)) if self._before != (0,) else 1
+        for _ in range(rare):
             if at < 0:
                 return True
             for start in (at - before for before in self._before):

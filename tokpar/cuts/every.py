@@ -9,7 +9,6 @@ from tokpar.cuts.windows import (
     BEGIN,
     OPEN,
     SURE,
-    BoolArray,
     IntArray,
     StateArray,
     SymbolArray,
@@ -19,24 +18,40 @@ from tokpar.cuts.windows import (
     settle,
 )
 
-_NEAR = 64
-"""Characters behind an anchor that are read side by side for all of them; others one by one."""
+_BLOCK = 1 << 15
+"""Characters of a text that are read at a time, so that what is read stays in the cache."""
+_NEAR, _FEW = 64, 8
+"""Characters behind anchors that are read side by side, farther on only where not few are left."""
 
 
 def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
     """All places, code points, ascending, of a text without added tokens that no stage changes,
     with up to `ahead` characters behind each: all lossless cuts there are behind one Split."""
-    symbols = finder.symbols(text)
-    told = pair_status(symbols, finder.pairs_and_threes)
-    certain = np.append(False, told & 3 == SURE)
-    unsure = told & 3 == OPEN
-    unsure[1:] &= told[:-1] > 3  # what three characters never certify is left out
-    still = np.flatnonzero(unsure) + 1
+    symbols, told = _told(finder, text)
+    certain = told == SURE
+    still = np.flatnonzero(told == OPEN)
     anchors = _last_before(still, np.flatnonzero(certain))
     sure = settle(finder, symbols, still, _behind(finder, symbols, anchors, still), ahead)
     certain[still[sure]] = True
     found: IntArray = np.flatnonzero(certain)
     return found
+
+
+def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
+    """The symbols, and what each makes of the cut before it with the two that stand there; of the
+    second character, which has one before it, nothing."""
+    symbols, told = np.zeros(len(text), np.uint8), np.zeros(len(text), np.uint8)
+    told[1:2] = OPEN
+    kinds, answers = finder.threes
+    pairs = np.empty((_BLOCK, 2), np.uint8)
+    for start in range(0, len(text), _BLOCK):
+        stop = min(start + _BLOCK, len(text))
+        symbols[start:stop] = finder.symbols(text[start:stop])
+        first = min(max(start, 2), stop)
+        pairs[: stop - first, 0] = pair_status(symbols[first - 2 : stop - 1], kinds)
+        pairs[: stop - first, 1] = symbols[first:stop]
+        answers.take(pairs.view("<u2")[: stop - first, 0], mode="clip", out=told[first:stop])
+    return symbols, told
 
 
 def _last_before(places: IntArray, cuts: IntArray) -> IntArray:
@@ -47,20 +62,25 @@ def _last_before(places: IntArray, cuts: IntArray) -> IntArray:
 def _behind(
     finder: WindowFinder, symbols: SymbolArray, anchors: IntArray, places: IntArray
 ) -> StateArray:
-    """The left set at each place, read from the cut or beginning that is its anchor."""
-    held = np.full(len(places), BEGIN, np.int32)
-    near: BoolArray = places - anchors <= _NEAR
-    rest = np.flatnonzero(near)
-    for k in range(_NEAR):
-        rest = rest[anchors[rest] + k < places[rest]]
-        if not len(rest):
-            break
-        held[rest] = finder.tables.left[held[rest], symbols[anchors[rest] + k]]
-    far = np.flatnonzero(~near)
-    starts, firsts = np.unique(anchors[far], return_index=True)
-    stops = np.append(firsts, len(far))[1:]
-    for start, first, stop in zip(starts, firsts, stops, strict=True):
-        own = far[first:stop]
-        states = behind_each(finder, BEGIN, symbols[start : places[own[-1]]])
-        held[own] = states[places[own] - start - 1]
-    return held
+    """The left set at each place, read from the cut or beginning that is its anchor. Stretches from
+    an anchor to its last place are read side by side, long ones first; the last few one by one."""
+    firsts = np.flatnonzero(np.diff(anchors, prepend=-1))
+    starts, sizes = anchors[firsts], np.diff(firsts, append=len(places))
+    lengths = places[firsts + sizes - 1] - starts
+    order = np.argsort(-lengths)
+    starts, lengths = starts[order], lengths[order]
+    offsets = np.cumsum(lengths) - lengths
+    read, held = np.empty(lengths.sum(), np.int32), np.full(len(starts), BEGIN, np.int32)
+    k, count = 0, len(starts)
+    while count and (k < _NEAR or count > _FEW):
+        held = finder.tables.left[held[:count], symbols[starts[:count] + k]]
+        read[offsets[:count] + k] = held
+        k += 1
+        count = int(np.searchsorted(-lengths[:count], -k))
+    for i in range(count):
+        rest = symbols[starts[i] + k : starts[i] + lengths[i]]
+        read[offsets[i] + k : offsets[i] + lengths[i]] = behind_each(finder, int(held[i]), rest)
+    offset_of = np.empty_like(offsets)
+    offset_of[order] = offsets
+    found: StateArray = read[np.repeat(offset_of, sizes) + places - anchors - 1]
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -64,30 +65,42 @@ class WindowFinder:
     def pairs(self) -> npt.NDArray[np.uint8]:
         """What a pair of symbols tells of the cut between them: never, open or sure; at the place
         of the first plus 256 times the second, shape (65536,)."""
-        tables, n = self.tables, self.size
+        left, n = self.tables.left, self.size
         found = np.zeros((256, 256), np.uint8)
         for c in range(n):
-            behind = np.unique(tables.left[:, c])
-            possible = self.possible[tables.cut[behind, :n]].any(axis=0)
-            sure = tables.certain[tables.cut[tables.left[EVERYWHERE, c], :n]]
-            found[:n, c] = np.where(sure, SURE, np.where(possible, OPEN, NEVER))
+            found[:n, c] = np.frombuffer(self._told(left[EVERYWHERE, c], left[:, c]), np.uint8)
         return found.ravel()
 
     @cached_property
-    def pairs_and_threes(self) -> npt.NDArray[np.uint8]:
-        """`pairs`, plus 4 for two characters behind which some third makes a cut, or may, that it
-        and the second leave open."""
-        tables, n, found = self.tables, self.size, self.pairs.reshape(256, 256).copy()
-        cuts = tables.cut[:, :n]
-        for a in range(n + 1):
-            further = np.unique(np.append(tables.left[:, a], BEGIN))  # an anchor may be between
-            for b in range(n + 1):
-                behind = cuts[np.unique(tables.left[further, b])]
-                may = self.possible[behind].any(axis=0) & (
-                    self.pairs[b + 256 * np.arange(n)] == OPEN
-                )
-                found[b, a] += 4 * may.any()
-        return found.ravel()
+    def threes(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+        """What three symbols tell of the cut before the last, in two steps: a table that is read as
+        `pairs` is gives the kind of the first two, another the answer from that kind and the third.
+        Two for whom no number is left have the kind of the second alone."""
+        left, n = self.tables.left, self.size
+        numbers = {bytes(n): 0}  # of kinds; behind a symbol that is not known no cut is certain
+        kinds = np.zeros((256, 256), np.uint8)
+
+        def kind(certain: int, possible: StateArray, otherwise: int = 0) -> int:
+            row = self._told(certain, possible)
+            return otherwise if len(numbers) == 256 else numbers.setdefault(row, len(numbers))
+
+        for b in range(n):
+            kinds[b] = kind(left[EVERYWHERE, b], left[:, b])
+        for a, b in product(range(n + 1), range(n)):
+            further = np.append(left[:, a], BEGIN)  # an anchor may be between
+            kinds[b, a] = kind(left[left[EVERYWHERE, a], b], left[further, b], kinds[b, a])
+        told = np.zeros((256, 256), np.uint8)
+        for row, number in numbers.items():
+            told[:n, number] = np.frombuffer(row, np.uint8)
+        return kinds.ravel(), told.ravel()
+
+    def _told(self, certain: int, possible: StateArray) -> bytes:
+        """What each symbol makes of the cut before it: the left set there is within `certain`, and
+        one of `possible`."""
+        cut = self.tables.cut[:, : self.size]
+        may = self.possible[cut[np.unique(possible)]].any(axis=0)
+        sure = self.tables.certain[cut[certain]]
+        return np.where(sure, SURE, np.where(may, OPEN, NEVER)).astype(np.uint8).tobytes()
 
     def pair(self, left: str, right: str) -> int:
         """What two characters tell of the cut between them."""
