@@ -192,6 +192,15 @@ class Remembers(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class Contends(Protocol, metaclass=Ability):
+    """Its threads wait for each other in some texts, and gain nothing there."""
+
+    def alone(self, texts: Sequence[str]) -> bool:
+        """One thread encodes these texts as soon as several do. Asked for each call: for so many
+        texts it may be worth to give each thread something of its own."""
+
+
+@runtime_checkable
 class EncodesWhole(Protocol, metaclass=Ability):
     """The engine's own serial call on the caller's own object, special tokens and all."""
 

@@ -18,6 +18,7 @@ from tokpar.adapters.settings import check_names, is_panic, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
+    Spared,
     ThreadEncodings,
     arguments_of,
     own_encode,
@@ -126,7 +127,7 @@ class TiktokenTokenizer(EncodingAdapter):
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
-        self._encodings = ThreadEncodings(encoding)
+        self._encodings = ThreadEncodings(encoding, Spared())
         self._memory_bytes = memory_bytes
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
@@ -221,6 +222,17 @@ class TiktokenTokenizer(EncodingAdapter):
             return np.array(plain, dtype=np.uint32)
         return ids
 
+    def alone(self, texts: Sequence[str]) -> bool:
+        """Pre-tokens are short, and threads share the regex: it is asked at each. Texts for which
+        that was true count towards encodings of the threads' own."""
+        from tokpar.cuts.finder import finder_for  # whoever does without threads does without it
+
+        windows = finder_for(self.facts).windows
+        chars = sum(map(len, texts))
+        if windows is None or not windows.finder.parts_often(max(texts, key=len, default="")):
+            return False
+        return self._encodings.shared_for(chars)
+
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
@@ -240,7 +252,7 @@ class TiktokenTokenizer(EncodingAdapter):
             return _adapter(source, self._allowed, self._disallowed, self._memory_bytes)
         twin = copy(self)
         twin.encoding = source
-        twin._encodings = ThreadEncodings(source)
+        twin._encodings = ThreadEncodings(source, Spared())
         return twin
 
     def spec(self) -> tuple[Callable[..., TiktokenTokenizer], dict[str, Any]]:
@@ -261,12 +273,12 @@ class TiktokenTokenizer(EncodingAdapter):
     def _shared(self) -> dict[int, list[bytes]]:
         """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
         special ones first, as the engine looks for them first."""
-        ids = [*self._specials.values(), *self._ranks[0].tolist()]
-        if len(np.unique(ids)) == len(ids):
+        known = np.append([*self._specials.values()], self._ranks[0]).astype(np.int64)
+        if len(np.unique(known)) == len(known):
             return {}
         tokens: dict[int, list[bytes]] = {}
         for token, id_ in zip(
-            chain(self._specials, self.encoding._mergeable_ranks), ids, strict=True
+            chain(self._specials, self.encoding._mergeable_ranks), known.tolist(), strict=True
         ):
             tokens.setdefault(id_, []).append(token)
         return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}

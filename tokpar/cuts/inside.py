@@ -154,16 +154,19 @@ class Inside:
         right = text[place : min(piece[1], place + _NEARBY)]
         return self.scanner.is_one(left) and self.scanner.is_one(right)
 
-    def places(self, text: str, region: Region, first: int, size: int) -> list[Place]:
-        """Places to divide long pre-tokens of the region, `size` or more apart and from `first`,
-        which is the last seam before it. Every chunk between them scans as the text does; behind a
-        normalizer the first begins with the region, for text outside it may change."""
+    def places(
+        self, text: str, region: Region, first: int, size: int, wide: int | None = None
+    ) -> list[Place]:
+        """Places to divide long pre-tokens of the region, `size` or more apart (windows, which cost
+        more than a cut: `wide`) and from `first`, which is the last seam before it. Every chunk
+        between them scans as the text does; behind a normalizer the first begins with the region,
+        for text outside it may change."""
         found: list[Place] = []
         last = first
         least = 2 * (self.facts.longest_token + 1)
         for k in np.flatnonzero(np.diff(region.edges) >= least):
             piece = int(region.edges[k]), int(region.edges[k + 1])
-            found += self._in_piece(text, region, piece, last, size)
+            found += self._in_piece(text, region, piece, last, size, wide or size)
             if found:
                 last = found[-1].seam.position
         found = self._all_closed(text, region, found)
@@ -175,7 +178,7 @@ class Inside:
         return [at(cut), *found]
 
     def _in_piece(
-        self, text: str, region: Region, piece: tuple[int, int], last: int, size: int
+        self, text: str, region: Region, piece: tuple[int, int], last: int, size: int, wide: int
     ) -> Iterator[Place]:
         run = self._run(text, region, piece, last, size)
         if run:
@@ -183,9 +186,10 @@ class Inside:
             return
         # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
         least = self.facts.longest_token + 1
-        low, target, misses = piece[0], max(last + size, piece[0] + least), 0
-        stretch: Periodic | None = None
         tokens = vocabulary_of(self.facts, piece[1] - piece[0])
+        low, misses = piece[0], 0
+        target = max(last + (size if tokens else wide), piece[0] + least)
+        stretch: Periodic | None = None
         while target <= piece[1] - least:
             if stretch is None or not stretch.start <= target < stretch.stop:
                 stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
@@ -203,7 +207,7 @@ class Inside:
                 place = Place(Seam(middle, None, "5'", region.witness), start, stop)
             yield place
             low = place.stop
-            target = max(place.seam.position + size, low + least)
+            target = max(place.seam.position + (size if forced else wide), low + least)
 
     def _forced(
         self, text: str, piece: tuple[int, int], target: int, tokens: Vocabulary

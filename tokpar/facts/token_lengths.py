@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -29,27 +28,33 @@ class TokenLengths:
         shared: Mapping[int, Sequence[bytes]] | None = None,
     ) -> None:
         given, sizes = _integers(ids), _integers(lengths)
-        self._ids, last = np.unique(given[::-1], return_index=True)
-        self._sizes: IntArray = sizes[::-1][last]
-        others = given[:0]
-        if len(self._ids) < len(given):
-            others = given[sizes != self._sizes[np.searchsorted(self._ids, given)]]
-        self._doubtful = np.unique(np.append(others, list(shared or ())).astype(np.int64))
         self._shared = dict(shared or {})
-        self._sizes[np.isin(self._ids, list(self._shared))] = 0
+        shares = np.fromiter(self._shared, np.int64, len(self._shared))
         self._table: IntArray | None = None
-        if len(given) and self._ids[-1] < _DENSE * (len(given) + 1024):
-            self._table = np.zeros(int(self._ids[-1]) + 1, dtype=np.int64)
-            self._table[self._ids] = self._sizes
+        self._ids, self._sizes = given[:0], given[:0]
+        if len(given) and given.min() >= 0 and given.max() < _DENSE * (len(given) + 1024):
+            self._table = np.zeros(int(given.max()) + 1, dtype=np.int64)
+            self._table[given] = sizes
+        else:
+            self._ids, last = np.unique(given[::-1], return_index=True)
+            self._sizes = sizes[::-1][last]
+        others = given[sizes != self.of(given)]
+        self._doubtful = np.unique(np.append(others, shares))
+        if self._table is not None:
+            self._table[shares[shares < len(self._table)]] = 0
+        self._sizes[np.isin(self._ids, shares)] = 0
 
-    def of(self, ids: IdArray) -> IntArray:
+    def of(self, ids: IdArray | IntArray) -> IntArray:
         """The length of each token, 0 for ids without one: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
+        if self._table is not None:
+            try:  # cheaper than looking for the highest id first
+                known: IntArray = self._table[ids]
+            except IndexError:
+                known = self._table[np.minimum(ids, len(self._table) - 1)]
+                known[ids >= len(self._table)] = 0
+            return known
         if not len(ids) or not len(self._ids):
             return np.zeros(len(ids), dtype=np.int64)
-        if self._table is not None:
-            with suppress(IndexError):  # cheaper than looking for the highest id first
-                known: IntArray = self._table[ids]
-                return known
         near = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found: IntArray = np.where(self._ids[near] == ids, self._sizes[near], 0)
         return found

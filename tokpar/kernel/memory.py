@@ -37,6 +37,8 @@ MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
+_LONGEST = 1 << 16
+"""Code points of a text that may be one stretch: such a long one is not met again."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -153,6 +155,8 @@ class StretchMemory:
 
     def _texts(self, texts: Sequence[str], size: int, call: _Call) -> Found | None:
         """Several texts are one wave, one that is longer is several. `size`: code points."""
+        if len(texts) == 1 and size > _LONGEST and " " not in texts[0]:
+            return None
         self.pace, straight = self.pace.next(size)
         if straight:
             return None

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tokpar.cuts.finder import at_pair
 from tokpar.cuts.inside import Inside, Place, at, inside_of
-from tokpar.interfaces import Strategy, TokenizerAdapter
+from tokpar.interfaces import Contends, Strategy, TokenizerAdapter
 from tokpar.kernels import has_surrogate
 from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, planned
@@ -36,6 +36,10 @@ class AutoSplitter:
         inside = inside_of(tokenizer)
         if attempt > 0 or len(text) <= size:
             return Split.whole(text, f"{len(text):,} code points fit one chunk")
+        if self.chunk_chars is None and isinstance(tokenizer, Contends) and tokenizer.alone([text]):
+            return Split.whole(
+                text, "pre-tokens are so short that threads would wait for each other"
+            )
         refused = inside.finder.refusal_for(text)
         certified = refused is None
         if refused is not None and inside.refusal is None:  # inside pre-tokens needs no finder
@@ -50,8 +54,9 @@ class AutoSplitter:
         seams = list(_certified(text, inside, size)) if certified else []
         places = {seam.position: at(seam) for seam in seams}
         long = size * (2 if self.chunk_chars else 4)
+        wide = size if self.chunk_chars else 4 * size  # a window costs as much as such a chunk
         if inside.refusal is None:
-            for place in _divided(text, inside, seams, size, long):
+            for place in _divided(text, inside, seams, (size, wide), long):
                 places.setdefault(place.seam.position, place)
         return [places[position] for position in sorted(places)]
 
@@ -66,9 +71,11 @@ def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
 
 
 def _divided(
-    text: str, inside: Inside, seams: Sequence[Seam], size: int, long: int
+    text: str, inside: Inside, seams: Sequence[Seam], sizes: tuple[int, int], long: int
 ) -> Iterator[Place]:
-    """Places inside the pre-tokens of whatever is longer than `long` between two seams."""
+    """Places inside the pre-tokens of whatever is longer than `long` between two seams; `sizes`: of
+    chunks between cuts, and between windows."""
+    size = sizes[0]
     ends = [0, *(seam.position for seam in seams), len(text)]
     done = 0
     for k, (start, stop) in enumerate(pairwise(ends)):
@@ -81,7 +88,7 @@ def _divided(
         last = _first_k1(behind, len(text))
         region = inside.region(text, first, last) if first >= done else None
         if region is not None:
-            yield from inside.places(text, region, start, size)
+            yield from inside.places(text, region, start, *sizes)
         done = last
 
 
