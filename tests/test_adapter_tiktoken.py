@@ -19,10 +19,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
+import tokpar
 from tokpar.adapters import tiktoken_encodings
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
@@ -386,7 +388,7 @@ def test_a_full_vocabulary_gives_the_ids_of_its_part(
 
 def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch) -> None:
     monkeypatch.setattr(tiktoken_encodings, "PAYS_AFTER", 100)
-    encodings = tiktoken_encodings.ThreadEncodings(encoding())
+    encodings = tiktoken_encodings.ThreadEncodings(encoding(), tiktoken_encodings.Spared())
     text = "Hello world, 123 times <|end|>. " * 10
     with ThreadPoolExecutor(1) as pool:
         used = [pool.submit(encodings.for_text, text).result() for _ in range(3)]
@@ -396,6 +398,29 @@ def test_a_busy_thread_gets_an_encoding_of_its_own_with_the_same_ids(monkeypatch
         ids = [e.encode(text, allowed_special=allowed, disallowed_special=()) for e in used]
         assert ids[0] == ids[1]
     assert [encodings.for_text(text) for _ in range(3)] == [used[0]] * 3
+
+
+def test_texts_left_to_one_thread_pay_for_encodings_of_the_others(monkeypatch) -> None:
+    monkeypatch.setattr(tiktoken_encodings, "SPARED_PAYS_AFTER", 1_500)
+    digits, words = "0123456789" * 100, "We sailed at dawn, again. " * 40
+    tokenizer = adapter(encoding())
+    with ThreadExecutor(2) as executor:
+        assert [tokenizer.alone([text]) for text in (words, digits, digits)] == [False, True, False]
+        used = executor.run(tokenizer._encodings.for_text, [digits, words])
+        rows = executor.map([digits, words], tokenizer, False)
+    assert tokenizer.encoding not in used
+    assert [row.tolist() for row in rows] == [encoding().encode(text) for text in (digits, words)]
+
+
+def test_a_text_of_short_pre_tokens_is_not_cut_for_threads() -> None:
+    digits = "0123456789" * 30_000
+    found = tokpar.Encoder(encoding()).encode(digits)
+    assert found.report.plan == "serial"
+    assert "threads would wait" in found.report.why
+    assert found.ids.tolist() == encoding().encode(digits)
+    cut = tokpar.Encoder(encoding(), chunk_chars=50_000).encode(digits)
+    assert cut.report.chunks > 4
+    assert np.array_equal(cut.ids, found.ids)
 
 
 def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
@@ -410,6 +435,6 @@ def test_a_class_derived_from_encoding_is_never_replaced(monkeypatch) -> None:
         mergeable_ranks=part._mergeable_ranks,
         special_tokens=part._special_tokens,
     )
-    encodings = tiktoken_encodings.ThreadEncodings(own)
+    encodings = tiktoken_encodings.ThreadEncodings(own, tiktoken_encodings.Spared())
     with ThreadPoolExecutor(1) as pool:
         assert {pool.submit(encodings.for_text, "a").result() for _ in range(3)} == {own}

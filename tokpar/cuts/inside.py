@@ -187,41 +187,52 @@ class Inside:
         # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
         least = self.facts.longest_token + 1
         tokens = vocabulary_of(self.facts, piece[1] - piece[0])
-        low, misses = piece[0], 0
-        target = max(last + (size if tokens else wide), piece[0] + least)
+        low, near, misses = piece[0], last + wide, 0
+        target = max(last + size, piece[0] + least)
         stretch: Periodic | None = None
-        while target <= piece[1] - least:
+        while True:
+            if tokens is None or misses >= _MOST_MISSES:
+                target = max(target, near)
+            if target > piece[1] - least:
+                return
             if stretch is None or not stretch.start <= target < stretch.stop:
                 stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
-            forced = None
+            place = None
             if tokens and misses < _MOST_MISSES and not (stretch and _paired(stretch, tokens)):
-                forced = self._forced(text, piece, target, tokens)
-            if forced is not None:
-                place = at(Seam(forced, "K4", "24", region.witness))
-            else:
+                place = self._forced(text, region, piece, target, tokens)
+            if place is None:
                 misses += 1
-                window = self._window(text, piece, low, target, stretch)
-                if window is None:
-                    return
-                middle, start, stop = window
-                place = Place(Seam(middle, None, "5'", region.witness), start, stop)
+                if target < near:  # a cut may stand nearer than a window
+                    target = min(target + size, near)
+                    continue
+                place = self._window(text, region, piece, low, target, stretch)
+            if place is None:
+                return
             yield place
-            low = place.stop
-            target = max(place.seam.position + (size if forced else wide), low + least)
+            low, near = place.stop, place.seam.position + wide
+            target = max(place.seam.position + size, low + least)
 
     def _forced(
-        self, text: str, piece: tuple[int, int], target: int, tokens: Vocabulary
-    ) -> int | None:
+        self, text: str, region: Region, piece: tuple[int, int], target: int, tokens: Vocabulary
+    ) -> Place | None:
         """A place at or soon behind the target that no token reaches across (lemma 24)."""
         stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
         place = tokens.forced(text, piece, target, stop)
-        return place if place is not None and self.apart(text, piece, place) else None
+        if place is None or not self.apart(text, piece, place):
+            return None
+        return at(Seam(place, "K4", "24", region.witness))
 
     def _window(
-        self, text: str, piece: tuple[int, int], low: int, target: int, stretch: Periodic | None
-    ) -> tuple[int, int, int] | None:
+        self,
+        text: str,
+        region: Region,
+        piece: tuple[int, int],
+        low: int,
+        target: int,
+        stretch: Periodic | None,
+    ) -> Place | None:
         """An overlap around the target, or behind it in periodic text, where it begins where a
-        token should: its middle, start and stop. None if too little of the pre-token is left."""
+        token should, for a seam in its middle. None if too little of the pre-token is left."""
         if not isinstance(self.tokenizer, Locates):
             return None
         least = self.facts.longest_token + 1
@@ -235,7 +246,8 @@ class Inside:
         if start + 2 > piece[1] - least:
             return None
         stop = self._moved(text, piece, min(piece[1], max(start + width, target + 2)))
-        return min(max(target, (start + stop) // 2), piece[1] - least), start, stop
+        middle = min(max(target, (start + stop) // 2), piece[1] - least)
+        return Place(Seam(middle, None, "5'", region.witness), start, stop)
 
     def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
         """The first place, from this one on, where the pre-token can be parted; itself if that is
