@@ -197,19 +197,38 @@ def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
     return inside
 
 
-def spaces_behind_text(text: str, start: int, stop: int) -> IntArray:
+def spaces_behind_text(text: str, start: int, stop: int, beside: bytes = b"") -> IntArray:
     """Each place in (start, stop) with an ASCII space behind it and before it a character that is
-    no white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending."""
+    no white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending. `beside`, 129 bytes if any:
+    of each ASCII character, and of all others, bit 1 if it may stand before the space, 2 before
+    that, 4 behind the space, where such characters are in [start, stop)."""
     part = text[start:stop]
     if part.isascii():
         codes: NDArray[Any] = np.frombuffer(part.encode("ascii"), dtype=np.uint8)
     else:
         codes = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     places = np.flatnonzero(codes[1:] == ord(" "))
-    before = codes[places]
-    kept = places[~(np.isin(before, _SPACE_CODES))]
-    found: IntArray = kept.astype(np.int64) + (start + 1)
+    kept = places[~(np.isin(codes[places], _SPACE_CODES))] + 1
+    if beside:
+        bits = np.frombuffer(beside, np.uint8)[np.minimum(codes, 128)]
+        bits = np.concatenate(([7], bits, [7]))  # beyond the ends there is nothing
+        kept = kept[bits[kept] & bits[kept - 1] >> 1 & bits[kept + 2] >> 2 & 1 == 1]
+    found: IntArray = kept.astype(np.int64) + start
     return found
+
+
+def sides_of_spaces(left: str, spared: str) -> bytes:
+    """What `spaces_behind_text` may take of theorem 50, by its `left`: anything but the ASCII
+    characters `spared`; for "sure" visible ASCII on all sides, or blanks two before."""
+    bits = bytearray([7] * 128 + [0 if left == "sure" else 7])
+    for code in range(128):
+        char = chr(code)
+        if left == "sure":
+            visible = "!" <= char <= "~"
+            bits[code] = 5 * visible + 2 * (visible or char in " \t\n\r")
+        if char in spared:
+            bits[code] = 0 if left == "sure" else 6
+    return bytes(bits)
 
 
 def equal_tokens(

@@ -26,7 +26,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
-from tokpar.seams import Columns, Everywhere, Licence, Seams
+from tokpar.seams import Columns, Everywhere, Licence, Seams, sides_of
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
@@ -258,9 +258,10 @@ class Recount:
     def tokens(self) -> IntArray:
         """Raises EngineError if the tokenizer gives other numbers of ids than it did."""
         before, lengths = [NO_INTS], dict[str, int]()
+        sides = sides_of(self.everywhere.licence)
         ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
         for (start, stop), (first, last) in ends:
-            edges = [start, *spaces_behind_text(self.text, start, stop).tolist(), stop]
+            edges = [start, *spaces_behind_text(self.text, start, stop, sides).tolist(), stop]
             stretches = [self.text[a:b] for a, b in pairwise(edges)]
             new = list({stretch for stretch in stretches if stretch not in lengths})
             lengths.update(zip(new, self._lengths(new), strict=True))

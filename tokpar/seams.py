@@ -12,7 +12,7 @@ from typing import Protocol, overload
 
 import numpy as np
 
-from tokpar.kernels import NO_INTS, IntArray, spaces_behind_text
+from tokpar.kernels import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
 from tokpar.types import Rule, Seam, Witness
 
 Licence = tuple[Rule | None, str, Witness]
@@ -22,7 +22,8 @@ Licence = tuple[Rule | None, str, Witness]
 @dataclass(frozen=True, slots=True, eq=False)
 class Everywhere:
     """Cuts before every ASCII space, behind anything but white space, strictly inside some regions;
-    `licence`, a seam at no place, tells by which rule.
+    `licence`, a seam at no place, tells by which rule. One by theorem 50 names ASCII characters
+    that must not stand beside the space (`sides_of`).
 
     `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap."""
 
@@ -31,8 +32,18 @@ class Everywhere:
 
     def positions(self, text: str) -> IntArray:
         """Where these cuts are in `text`, code points, ascending."""
-        found = [spaces_behind_text(text, start, stop) for start, stop in self.regions.tolist()]
+        sides, regions = sides_of(self.licence), self.regions.tolist()
+        found = [spaces_behind_text(text, start, stop, sides) for start, stop in regions]
         return np.concatenate(found) if found else NO_INTS
+
+
+def sides_of(licence: Seam) -> bytes:
+    """What may stand beside the spaces that are cut at by this licence, as `spaces_behind_text`
+    takes it."""
+    values = dict(licence.witness)
+    if "spared" not in values:
+        return b""
+    return sides_of_spaces(str(values["left"]), str(values["spared"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

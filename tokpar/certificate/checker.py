@@ -14,6 +14,8 @@ from tokpar.certificate.findings import CheckReport, Finding
 from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
 from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
 from tokpar.certificate.rules import Judge, looks_at_two
+from tokpar.certificate.spaces import Spaces
+from tokpar.certificate.spaces import places as places_of
 from tokpar.certificate.stored import StoredCertificate, text_digest
 from tokpar.certificate.tables import load_tables
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -192,15 +194,36 @@ def everywhere_findings(
     yield from misplaced
     if not misplaced:
         yield from _near_added_tokens(regions, ground)
+        yield from _unlike(everywhere, ground)
+
+
+def _unlike(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
+    """Regions with a place where theorem 50 does not hold, which asks for more than the space."""
+    if not _by_stages(everywhere.licence):
+        return
+    spaces = Spaces(ground)
+    for k, (start, stop) in enumerate(everywhere.regions.tolist()):
+        try:
+            spaces.everywhere(everywhere.licence, start, stop)
+        except RefusedError as refusal:
+            yield Finding(refusal.kind, f"region {k}, [{start}, {stop}): {refusal}", start)
+
+
+def _by_stages(licence: Seam) -> bool:
+    return (licence.rule, licence.theorem) == ("K3", "50")
 
 
 def _require_licence(licence: Seam, ground: Ground) -> None:
-    """It is one of the two that hold at every ASCII space if they do at one, in a text of nothing
-    else, under normalizers that keep the space and what is before it."""
+    """It is one of those that hold at every ASCII space if they do at one, in a text of nothing
+    else, under normalizers that keep the space and what is before it; or theorem 50's."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
     raw = not ground.normalized
     require(raw, "added token", "tokens searched in the normalized text: not judged")
+    if _by_stages(licence):
+        scheme = facts.scheme
+        require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
+        return  # the places are judged by what stands beside them
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     judge = Judge(Ground("x ", facts, ground.tables, ground.proofs))
@@ -253,6 +276,11 @@ def _cuts(seams: Seams, written: Written) -> IntArray:
     """Bytes at which the seams of `everywhere` are, whose regions were judged."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS
+    if _by_stages(seams.everywhere.licence):
+        licence, found = seams.everywhere.licence, list[int]()
+        for start, stop in seams.everywhere.regions.tolist():
+            found += [start + place for place in places_of(licence, written.text[start:stop])]
+        return written.at(np.array(found, dtype=np.int64))
     # judged regions end at planned seams, or ends of the text
     edges = np.concatenate(([0], seams.planned.positions, [len(written.text)]))
     places = np.searchsorted(edges, seams.everywhere.regions)

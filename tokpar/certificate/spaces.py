@@ -44,7 +44,8 @@ class Spaces:
         ground, text, p = self._ground, self._ground.text, seam.position
         scheme = ground.facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
-        left, right = map(str, witness_values(seam, "left", "right"))
+        names = ("left", "right", "spared")[: max(2, len(seam.witness))]
+        left, right = map(str, witness_values(seam, *names)[:2])
         if (left, right) == ("unjoined", "unjoined"):
             self._require_unjoined(text[p - 1 : p + 1])
             return
@@ -54,9 +55,21 @@ class Spaces:
         found = f"expected a {right} right of the place, got {text[p]!r}"
         require(text[p] == behind, "context", found)
         row = once(self._judged, (left, behind), lambda: _Row(ground, left, behind))
-        around = text[max(0, p - 2) : p + 2]
-        holds = row.holds(around[:-2] if p + 1 < len(text) else around[:-1], text[p + 1 : p + 2])
-        require(holds, "context", f"{around!r} is not {left}, then a space")
+        around = text[max(0, p - 2) : p], text[p + 1 : p + 2]
+        require(row.holds(*around), "context", f"{text[p]!r} between {around} is not {left}")
+
+    def everywhere(self, licence: Seam, start: int, stop: int) -> None:
+        """Return if it licenses all the places that it means in [start, stop), whose ends are
+        certain cuts or the text's: each is judged in this part alone."""
+        left, right, _ = map(str, witness_values(licence, "left", "right", "spared"))
+        known = left in ("any", "non-space", "sure", "unjoined") and right == "space"
+        require(known, "witness", f"no such sides: {left}|{right}")
+        row = once(self._judged, (left, " "), lambda: _Row(self._ground, left, " "))
+        part = self._ground.text[start:stop]
+        alike = {(part[max(0, p - 2) : p], part[p + 1 : p + 2]) for p in places(licence, part)}
+        for before, behind in sorted(alike):
+            among = f"a space between {before!r} and {behind!r} is not {left}"
+            require(row.holds(before, behind), "context", among)
 
     def _require_unjoined(self, pair: str) -> None:
         """No token has the two side by side, each is one, and nothing but merging joins them."""
@@ -77,6 +90,23 @@ class Spaces:
         told = facts.adjacent is not None
         require(told, "facts", "they do not tell which characters tokens join")
         return facts.derived(_adjacent_of)
+
+
+def places(licence: Seam, part: str) -> list[int]:
+    """Those in a part of a text that a licence for many means, code points: spaces behind other
+    than white space that is not spared; for "sure" visible ASCII is on both sides of the space and,
+    or a blank, before that, none of it spared."""
+    left, _, spared = map(str, witness_values(licence, "left", "right", "spared"))
+    return [match.start() for match in _between(left, spared).finditer(part)]
+
+
+def _between(left: str, spared: str) -> re.Pattern[str]:
+    if left != "sure":
+        return re.compile(f"(?<=[^{re.escape(spared + ''.join(sorted(SPACES)))}]) ")
+    visible = {chr(code) for code in range(0x21, 0x7F)} - set(spared)
+    further = visible | (set(" \t\n\r") - set(spared))
+    one, two = (f"[{re.escape(''.join(sorted(some)))}]" for some in (visible, further))
+    return re.compile(rf"(?:(?<={two}{one})|(?<=\A{one})) (?={one}|\Z)" if visible else r"(?!)")
 
 
 def _adjacent_of(facts: Facts) -> Collection[str]:

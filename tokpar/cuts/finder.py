@@ -203,11 +203,15 @@ class CutFinder:
     @cached_property
     def at_spaces(self) -> Seam | None:
         """What licenses a cut before any ASCII space that follows a character other than white
-        space, where no added token forbids it; None for tokenizers that need a closer look."""
+        space, where no added token forbids it, and the characters beside it are not `spared`; None
+        for tokenizers that need a closer look."""
         if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
             return None
         if self.facts.scheme == "regex":
             return self._universal if self.normalized.keeps_universal else None
+        if self.spaces and self.spaces[0].behind == " ":
+            left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
+            return Seam(0, "K3", "50", (("left", left), ("right", "space"), ("spared", spared)))
         return self._seam(0, "K3", "4.8", _ANY_SPACE) if self.facts.scheme == "bert" else None
 
     @cached_property
@@ -219,7 +223,9 @@ class CutFinder:
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
-        return self.at_spaces is not None and self.added.at_spaces.absent(text, start, stop)
+        if self.at_spaces is None or not self.added.at_spaces.absent(text, start, stop):
+            return False
+        return not self.spaces or self.spaces[0].everywhere(text, start, stop)
 
     def _find_space(self, text: str, lo: int, hi: int) -> Seam | None:
         if not self.spaces:

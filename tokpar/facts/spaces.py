@@ -13,6 +13,7 @@ from typing import Literal
 
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.tables import recognise
+from tokpar.kernels import sides_of_spaces
 from tokpar.types import Facts, NormalizerStage
 
 Left = Literal["any", "non-space", "sure", "unjoined"]
@@ -78,6 +79,29 @@ class SpaceCut:
             further = p == 1 or text[p - 2] in self._blank or self._sure(text[p - 2])
             return behind and further and self._sure(before)
         return True
+
+    @cached_property
+    def spared_ascii(self) -> str:
+        """ASCII characters that must not stand beside the space, besides what `left` says."""
+        some = self.joined - {" "} if self.left == "unjoined" else self.spared
+        if self.left == "sure":
+            some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
+        return "".join(sorted(filter(str.isascii, some)))
+
+    def ends(self, stretch: str) -> bool:
+        """A part of a text that is cut as `sides` says may end here, before a space."""
+        return self.left != "unjoined" or stretch[-1:] not in self.joined - {" "}
+
+    def everywhere(self, text: str, start: int, stop: int) -> bool:
+        """It holds at all places in [start, stop) that `sides` leaves."""
+        if self.left != "unjoined":
+            return True
+        return not any(f"{char} " in text[start:stop] for char in self.joined - {" "})
+
+    @cached_property
+    def sides(self) -> bytes:
+        """As `spaces_behind_text` takes them."""
+        return sides_of_spaces(self.left, self.spared_ascii)
 
     @cached_property
     def _blank(self) -> frozenset[str]:

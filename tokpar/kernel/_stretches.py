@@ -4,7 +4,8 @@
 it. Compiled by Cython; uncompiled it is the oracle of its own tests, given memoryviews.
 
 A stretch begins at the start of a row, or at an ASCII space behind a character other than white
-space (U1, theorem 20). A slot has four words: bytes 0 to 7 and 8 to 15 of the stretch; its ids if
+space (U1, theorem 20), of some tokenizers only where the bytes beside it are such as a table says
+(theorem 50). A slot has four words: bytes 0 to 7 and 8 to 15 of the stretch; its ids if
 they are two at most, else where they begin among `ids`; its length, 16 bits, the number of its ids,
 16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. A slot whose last
 word is 0 is free. The whole stretch is compared, always. Arrays are the callers', who make them
@@ -168,20 +169,36 @@ def _white_before(p: cython.p_uchar, start: cython.Py_ssize_t, i: cython.Py_ssiz
 def _cuts(
     p: cython.p_uchar,
     start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
     lo: cython.Py_ssize_t,
     hi: cython.Py_ssize_t,
+    beside: cython.p_uchar,
+    barred: cython.bint,
     found: cython.p_ulonglong,
 ) -> cython.Py_ssize_t:
-    """Cuts in [lo, hi), of a row that begins at `start` < lo, to `found`; and how many."""
+    """Cuts in [lo, hi), of a row [start, stop) with start < lo, to `found`; and how many. `barred`:
+    only where `beside` has bit 1 for the byte before the space, 2 for the one before that, 4 for
+    the one behind it, if there are such."""
     i: cython.Py_ssize_t
+    at: cython.Py_ssize_t
     wide: cython.int[1] = [0]
     count: cython.Py_ssize_t = spaces_at(p, lo, hi, found, wide)
-    if not wide[0]:
-        return count
     kept: cython.Py_ssize_t = 0
+    if wide[0]:
+        for i in range(count):
+            found[kept] = found[i]
+            kept += not _white_before(p, start, found[i])
+        count, kept = kept, 0
+    if not barred:
+        return count
     for i in range(count):
-        found[kept] = found[i]
-        kept += not _white_before(p, start, found[i])
+        at = found[i]
+        found[kept] = at
+        kept += (
+            beside[p[at - 1]] & 1 != 0
+            and (at - start < 2 or beside[p[at - 2]] & 2 != 0)
+            and (at + 1 >= stop or beside[p[at + 1]] & 4 != 0)
+        )
     return kept
 
 
@@ -200,8 +217,10 @@ def look_up(
     ends: cython.longlong[::1],
     passed: cython.longlong[::1],
     misses: cython.longlong[::1],
+    beside: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
 ) -> int:
-    """The ids of all stretches that two tables know, one behind the other, to `out`.
+    """The ids of all stretches that two tables know, one behind the other, to `out`. `beside`: 256
+    bytes, see `_cuts`, or one for no bar.
 
     `rows`: where in `data` each row begins, and the end, bytes. For each row, to `ends`, how many
     ids were written up to its end, and to `passed`, how many stretches were not known; for each of
@@ -229,7 +248,10 @@ def look_up(
     near: cython.p_ulonglong
     u: cython.p_uint
     older_u: cython.p_uint
+    sides: cython.p_uchar
+    barred: cython.bint = beside.shape[0] == 256
     if cython.compiled:
+        sides = cython.cast(cython.p_uchar, cython.address(beside[0]))
         p = cython.cast(cython.p_uchar, cython.address(data[0]))
         q, older_q = cython.address(keys[0]), cython.address(older_keys[0])
         s, near = cython.address(seeds[0]), cython.address(scratch[0])
@@ -238,6 +260,7 @@ def look_up(
     else:
         p, q, older_q, s, near = data, keys, older_keys, seeds, scratch
         t, older_t, u, older_u = slots, older_slots, ids, older_ids
+        sides = beside
     written: cython.Py_ssize_t = 0
     missed: cython.Py_ssize_t = 0
     stretches: cython.Py_ssize_t = 0
@@ -252,7 +275,7 @@ def look_up(
             done: cython.Py_ssize_t = start + 1
             while begin < stop:
                 hi: cython.Py_ssize_t = done + wide if done + wide < stop else stop
-                cuts: cython.Py_ssize_t = _cuts(p, start, done, hi, near)
+                cuts: cython.Py_ssize_t = _cuts(p, start, stop, done, hi, sides, barred, near)
                 done = hi
                 if hi >= stop:
                     near[cuts] = stop

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.facts.hf_facts import can_overlap
+from tokpar.facts.spaces import SpaceCut
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernels import IdArray, IntArray, offsets_of
 from tokpar.types import AddedToken, Facts, Rows
@@ -95,6 +96,15 @@ class Stretches:
         for k in np.flatnonzero(found).tolist():
             part = data[places[k] : places[k + 1]].decode()
             found[k] = not guard.absent(part, 0, len(part))
+        return found
+
+    def unsure(self, cut: SpaceCut) -> NDArray[np.bool_]:
+        """Which of them may not end where they do: of those with other than ASCII there, for of the
+        others what stands beside the space was looked at when they were cut."""
+        found = np.zeros(len(self.lengths), dtype=np.bool_)
+        ends = self.starts + self.lengths
+        for k in np.flatnonzero(self.data[ends - 1] > 127).tolist():
+            found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
         return found
 
     def part(self, which: NDArray[np.bool_]) -> Stretches:

@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from tokpar import kernel
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.errors import OptionError
+from tokpar.facts.spaces import SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import LARGEST_WAVE, QUICK, USUAL, Pace, Terms
 from tokpar.kernel.texts import lengths_of, utf8_rows
-from tokpar.kernel.waves import Looked, Room, beside, next_cut, part_of
+from tokpar.kernel.waves import Looked, Room, beside, beside_of, next_cut, part_of
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
 from tokpar.types import AddedToken, Facts, Rows
 
@@ -96,7 +97,8 @@ class StretchMemory:
 
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
     may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
-    `_stretches`, compiled. `terms`: when it pays."""
+    `_stretches`, compiled. `terms`: when it pays. `cut`: at which of these spaces texts may be cut,
+    None at all."""
 
     def __init__(
         self,
@@ -105,8 +107,11 @@ class StretchMemory:
         memory_bytes: int = MEMORY_BYTES,
         functions: Any = kernel.STRETCHES,
         terms: Terms = USUAL,
+        cut: SpaceCut | None = None,
     ) -> None:
         require_bytes(memory_bytes)
+        self._cut = cut
+        self._beside = beside_of(cut)
         self._apart_for = apart
         self._functions = functions
         self._guard = AddedTokenGuard(added_tokens)
@@ -169,8 +174,8 @@ class StretchMemory:
         parts: list[IdArray] = []
         start = 0
         while start < len(data):
-            stop = next_cut(data, start + self.pace.wave)
-            part = part_of(data, start, stop, call.workers)
+            stop = next_cut(data, start + self.pace.wave, self._beside)
+            part = part_of(data, start, stop, call.workers, self._beside)
             found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
                 self.pace = replace(self.pace, left=0)  # its chunks are asked for one by one
@@ -197,6 +202,8 @@ class StretchMemory:
         fresh: Fresh | None = None
         if len(misses):
             held = stretches.holding(self._forbidding, self._functions)
+            if self._cut is not None:
+                held |= stretches.unsure(self._cut)
             fresh = self._learned(stretches, held, call)
             if fresh is None:
                 return None
@@ -271,7 +278,16 @@ class StretchMemory:
             room = Room.of(size, count, self._functions.BLOCK)
         tables = [array for generation in generations for array in generation.arrays]
         missed = self._functions.look_up(
-            data, rows, *tables, self.seeds, room.scratch, room.out, ends, passed, room.misses
+            data,
+            rows,
+            *tables,
+            self.seeds,
+            room.scratch,
+            room.out,
+            ends,
+            passed,
+            room.misses,
+            self._beside,
         )
         if missed < 0:
             return None
@@ -382,14 +398,18 @@ def memory_for(
 ) -> StretchMemory | None:
     """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
     `lengths`: of tokens that tile the text; `memory_bytes` 0: none."""
-    proved = facts.unprovable is None and facts.scheme in ("regex", "bert")
+    proved = facts.unprovable is None and facts.scheme in ("regex", "bert", "spaces")
     if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
         return None
+    cut = next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
+    if facts.scheme == "spaces" and (cut is None or cut.behind != " "):
+        return None
     return StretchMemory(
-        lambda: apart_for(facts, lengths()),
+        lambda: apart_for(facts, lengths()) if cut is None else Apart(),
         facts.added_tokens,
         memory_bytes,
         terms=QUICK if facts.quick else USUAL,
+        cut=cut,
     )
 
 

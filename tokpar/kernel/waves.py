@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.facts.spaces import SpaceCut
 from tokpar.kernel.texts import PAD
 from tokpar.kernels import IdArray, IntArray
 
@@ -45,25 +46,45 @@ class Room:
         )
 
 
-def next_cut(data: NDArray[np.uint8], at: int) -> int:
-    """The first space from byte `at` on that stands behind a visible ASCII character, which is one
-    of those that `look_up` cuts at, or the end."""
-    step = 256
+ANYTHING = np.full(1, 7, dtype=np.uint8)
+"""Bytes beside a cut where none is barred."""
+
+
+def beside_of(cut: SpaceCut | None) -> NDArray[np.uint8]:
+    """What `look_up` takes: where each byte may stand; all but ASCII ones may anywhere."""
+    if cut is None:
+        return ANYTHING
+    return np.frombuffer(cut.sides[:128] + cut.sides[128:] * 128, dtype=np.uint8)
+
+
+def next_cut(data: NDArray[np.uint8], at: int, beside: NDArray[np.uint8] = ANYTHING) -> int:
+    """The first space from byte `at` on that stands behind a visible ASCII character, and between
+    others if bytes may be barred: it is one of those that `look_up` cuts at. Or the end."""
+    step, barred = 256, len(beside) > 1
     while at < len(data):
         window = data[at - 1 : at + step]
         here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
-        found = int(here.argmax())
-        if here[found]:
-            return at + found
+        for found in (at + np.flatnonzero(here)).tolist():
+            if not barred or _free(data[max(0, found - 2) : found + 2], beside):
+                return int(found)
         at, step = at + step, 4 * step
     return len(data)
 
 
+def _free(around: NDArray[np.uint8], beside: NDArray[np.uint8]) -> bool:
+    """The four bytes are ASCII, and none of them bars the cut before the third."""
+    if len(around) < 4 or around.max() > 126:
+        return False
+    further, before, _, behind = beside[around].tolist()
+    return bool(before & further >> 1 & behind >> 2 & 1)
+
+
 def part_of(
-    data: NDArray[np.uint8], start: int, stop: int, parts: int
+    data: NDArray[np.uint8], start: int, stop: int, parts: int, beside: NDArray[np.uint8] = ANYTHING
 ) -> tuple[NDArray[np.uint8], IntArray]:
     """Bytes `start` to `stop`, with 16 more behind them, cut into so many parts or fewer."""
-    places = [next_cut(data, start + (stop - start) * k // parts) for k in range(1, parts)]
+    wanted = (start + (stop - start) * k // parts for k in range(1, parts))
+    places = [next_cut(data, place, beside) for place in wanted]
     rows = np.unique([start, *(place for place in places if place < stop), stop])
     if stop + PAD <= len(data):
         return data, rows

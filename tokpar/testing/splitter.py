@@ -8,6 +8,7 @@ from tokpar.certificate.checker import seam_findings
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
 from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
+from tokpar.seams import sides_of
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require
 from tokpar.testing.pools import MOST, Unknown, pools
 from tokpar.types import CERTIFIED_CUTS, Chunk, Split, stands_apart
@@ -136,7 +137,7 @@ def divisible(splitter: Splitter, tokenizer: TokenizerAdapter, text: str) -> Com
             return _place(k, chunk, "a licence of the split, for a chunk to be divisible")
         if not stands_apart(split.chunks, k, len(text)):
             return _place(k, chunk, "a divisible chunk between certified cuts, without overlap")
-        places = spaces_behind_text(text, chunk.start, chunk.stop).tolist()
+        places = spaces_behind_text(text, chunk.start, chunk.stop, sides_of(split.licence)).tolist()
         seams = [replace(split.licence, position=place) for place in places]
         for finding in seam_findings(seams, text, facts_of(tokenizer)):
             return Complaint(f"chunk {k:,} is not divisible: {finding.message}", got=repr(chunk))
