@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,14 +31,17 @@ from tests.test_lossless import NAMES, named, own_call
 from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import kernel
+from tokpar.certificate.spaces import places as places_of
 from tokpar.errors import OptionError
+from tokpar.facts.spaces import SpaceCut
 from tokpar.kernel import memory
 from tokpar.kernel.generation import LONGEST_KEPT
 from tokpar.kernel.joined import Apart, Stretches, apart_for
 from tokpar.kernel.memory import StretchMemory
 from tokpar.kernel.pace import MOST_NEW, Pace
-from tokpar.kernels import SPACES, offsets_of
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.kernel.waves import ANYTHING, beside_of, next_cut
+from tokpar.kernels import SPACES, offsets_of, spaces_behind_text, utf8_bytes
+from tokpar.types import AddedToken, Facts, Rows, Seam
 
 pytestmark = pytest.mark.ids
 
@@ -108,14 +112,16 @@ def table(slots: int = 8) -> Table:
     )
 
 
-def looked_up(functions: Any, rows: list[str], newer: Table, older: Table, key: Any) -> Any:
+def looked_up(
+    functions: Any, rows: list[str], newer: Table, older: Table, key: Any, beside: Any = ANYTHING
+) -> Any:
     data, places = utf8(rows)
     size = len(data)
     out, misses = np.zeros(9 * size, dtype=np.uint32), np.zeros(3 * size, dtype=np.int64)
     ends, passed = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows) + 1, dtype=np.int64)
     scratch = np.zeros(4 * functions.BLOCK + 8, dtype=np.uint64)
     missed = functions.look_up(
-        data, places, *newer[:3], *older[:3], key, scratch, out, ends, passed, misses
+        data, places, *newer[:3], *older[:3], key, scratch, out, ends, passed, misses, beside
     )
     assert missed >= 0
     spans = [
@@ -148,6 +154,37 @@ def test_stretches_begin_at_spaces_behind_what_is_no_white_space(
     assert [span for span, _ in spans] == [each for row in expected for each in row]
     assert (out, set(ends)) == ([], {0})
     assert passed == [*np.cumsum([len(row) for row in expected]).tolist(), len(spans)]
+
+
+SIDES = st.sampled_from(["any", "sure", "unjoined"])
+
+
+@TWINS
+@given(rows=ROWS, left=SIDES, spared=st.sampled_from(["", "a", "'b"]), at=st.integers(1, 40))
+@example(
+    rows=["a  b c \x01 d\t a \x0b a b ", " a", "a ", "b a b", "é a b", "a é c"],
+    left="sure",
+    spared="b",
+    at=1,
+)
+def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
+    name: str, rows: list[str], left: Any, spared: str, at: int
+) -> None:
+    """The kernel, the array function of the seams, the checker's regex and `next_cut` agree."""
+    cut = SpaceCut(left, spared=frozenset(spared), joined=frozenset(spared))
+    spans, *_ = looked_up(twin(name), rows or [""], table(), table(), seeds(), beside_of(cut))
+    licence = Seam(
+        0, "K3", "50", (("left", left), ("right", "space"), ("spared", cut.spared_ascii))
+    )
+    expected = []
+    for row in rows:
+        places = places_of(licence, row)
+        assert spaces_behind_text(row, 0, len(row), cut.sides).tolist() == places
+        expected += [row[a:b] for a, b in pairwise([0, *places, len(row)]) if a < b]
+        encoded = utf8_bytes(row)
+        cuts = {len(row[:p].encode()) for p in places} | {len(encoded)}
+        assert next_cut(encoded, min(at, len(encoded)), beside_of(cut)) in cuts
+    assert [span for span, _ in spans] == expected
 
 
 WORDS = st.text("ab é中\U0001f600", min_size=1, max_size=24) | st.text("a", min_size=1, max_size=40)

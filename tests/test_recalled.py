@@ -29,7 +29,7 @@ from tokpar.executors.native import MemoExecutor, _merged
 from tokpar.interfaces import Remembers
 from tokpar.kernel import memory
 from tokpar.kernel.joined import apart_for
-from tokpar.kernel.memory import StretchMemory
+from tokpar.kernel.memory import StretchMemory, memory_for
 from tokpar.kernel.pace import LARGEST_WAVE, MOST_BUDGET, QUICK, Pace, Terms
 from tokpar.kernel.waves import next_cut
 from tokpar.kernels import SPACES, utf8_bytes
@@ -46,13 +46,9 @@ def encoded(texts: Sequence[str], adapter: Any, wave: int = 60, terms: Terms | N
     from a memory that may be tiny."""
     if isinstance(adapter, Remembers) and adapter.remembers:
         lengths = getattr(adapter, "_lengths", None)
-        adapter._memory = StretchMemory(  # type: ignore[attr-defined]
-            lambda: apart_for(adapter.facts, lengths),
-            adapter.facts.added_tokens,
-            memory.LEAST_BYTES,
-            terms=terms or Terms(),
-        )
-        adapter._memory.pace = Pace(wave=wave)  # type: ignore[attr-defined]
+        tiny: Any = memory_for(adapter.facts, lambda: lengths, memory.LEAST_BYTES)
+        tiny._terms, tiny.pace = terms or Terms(), Pace(wave=wave)
+        adapter._memory = tiny  # type: ignore[attr-defined]
     splitter, merger = auto.build()
     with (
         MemoExecutor(2) as executor,
