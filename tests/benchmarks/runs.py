@@ -7,9 +7,8 @@ digits, CJK, emoji, accents and punctuation, of one character and of several.
 DIR holds deepseek.json, bert.json, cl100k_base.tiktoken and o200k_base.tiktoken; rows whose file is
 missing are left out. Calls take turns: own, tokpar, tokpar, own; times are medians of all calls in
 milliseconds, the ratio, own / tokpar, the median of those of the turns, in brackets its quartiles.
-"first": of `--first` new objects on either side, the first calls, either's first in turn. The ids of
-every row are
-compared with the own call's, and every seam is checked.
+"first": of `--first` new objects on either side, the first calls, either's first in turn. The ids
+of every row are compared with the own call's, and every seam is checked.
 """
 
 from __future__ import annotations
