@@ -40,7 +40,7 @@ import tokpar
 from tests.benchmarks.batches_tables import Checked, Imported, Row, line, markdown
 from tests.benchmarks.machine import provenance
 from tests.benchmarks.speed_engines import Own, Subject, subjects
-from tests.benchmarks.texts import long_text, read_texts, text_hash
+from tests.benchmarks.texts import documents, long_text, read_texts, text_hash
 from tests.benchmarks.turns import in_turns, spread, timed
 from tokpar.kernels import IdArray
 
@@ -138,9 +138,9 @@ def _works(english: list[str], megabytes: float) -> Iterator[Work]:
     size = int(megabytes * 1e6)
     whole = long_text(english, size + size // 2)
     for length, unit in ((2_000, "2 KB"), (200, "200 bytes")):
-        documents = _cut(whole[:size], length)
-        yield Work("batch", f"{len(documents):,} of {unit}", documents)
-    small = _cut(whole[size:], 2_000)
+        cut = documents(whole[:size], length)
+        yield Work("batch", f"{len(cut):,} of {unit}", cut)
+    small = documents(whole[size:], 2_000)
     half = len(small) // 2
     mixed = [*small[:half], whole[:size], *small[half:]]
     yield Work("batch", f"{megabytes:g} MB among {len(small):,} of 2 KB", mixed)
@@ -148,10 +148,6 @@ def _works(english: list[str], megabytes: float) -> Iterator[Work]:
     for name, length in SHORT.items():
         yield Work("short", name, [whole[:length]])
     yield Work("check", f"{megabytes:g} MB", [whole[:size]])
-
-
-def _cut(text: str, length: int) -> list[str]:
-    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 def _jobs(

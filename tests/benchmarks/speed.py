@@ -15,7 +15,6 @@ fifth. The ids of every row are compared with the own calls'.
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import random
 import sys
@@ -32,7 +31,13 @@ import tokpar
 from tests.benchmarks.machine import provenance
 from tests.benchmarks.speed_engines import Call, Subject, subjects
 from tests.benchmarks.speed_tables import Row, line, markdown
-from tests.benchmarks.texts import long_text, read_texts, standard_library, text_hash
+from tests.benchmarks.texts import (
+    in_base64,
+    long_text,
+    read_texts,
+    standard_library,
+    text_hash,
+)
 from tests.benchmarks.turns import Turn, in_turns, spread, timed
 from tokpar.types import Report
 
@@ -132,8 +137,7 @@ def _samples(args: argparse.Namespace) -> Iterator[Sample]:
             yield Sample("Chinese", size, _chinese(args.chinese, count))
         yield Sample("Python", size, standard_library()[:count])
         yield Sample("minified JSON", size, minified(count))
-        random_bytes = random.Random(0).randbytes(count * 3 // 4)
-        yield Sample("base64", size, base64.b64encode(random_bytes).decode())
+        yield Sample("base64", size, in_base64(count))
 
 
 def _too_long(subject: Subject, sample: Sample) -> bool:

@@ -41,41 +41,51 @@ class Own:
 
 @dataclass(frozen=True)
 class Subject:
-    """An engine with a vocabulary: how to load it for tokpar, and how to make an object of its
-    own."""
+    """An engine with a vocabulary: how to load it for tokpar, which may be given settings, and how
+    to make an object of its own. `file`: the vocabulary, a tokenizer.json or ranks."""
 
     name: str
     engine: str
-    load: Callable[[], Any]
+    load: Callable[..., Any]
     own: Callable[[], Own]
+    file: Path | None = None
 
 
 def subjects(vocab: Path, only: Sequence[str]) -> Iterator[Subject]:
     """Those whose files and packages are there; `only`: names, or parts of them, all if empty."""
-
-    def wanted(name: str) -> bool:
-        return not only or any(part in name for part in only)
-
+    yield from library_subjects(vocab, only)
     with tempfile.TemporaryDirectory() as directory:
-        yield from _huggingface(vocab, wanted, Path(directory))
+        yield from _engines(vocab, partial(is_wanted, only), Path(directory))
+
+
+def library_subjects(vocab: Path, only: Sequence[str]) -> Iterator[Subject]:
+    """Those of `tokenizers` and tiktoken, which vocabularies are made for."""
+    wanted = partial(is_wanted, only)
+    with tempfile.TemporaryDirectory() as directory:
+        for name, file in FILES.items():
+            if (vocab / file).is_file() and wanted(f"{name}, Hugging Face"):
+                yield huggingface_subject(name, vocab / file, Path(directory))
         yield from _tiktoken(vocab, wanted)
-        yield from _engines(vocab, wanted, Path(directory))
 
 
-def _huggingface(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Iterator[Subject]:
+def is_wanted(only: Sequence[str], name: str) -> bool:
+    """Whether the name has one of these parts; all have if there is none."""
+    return not only or any(part in name for part in only)
+
+
+def huggingface_subject(name: str, file: Path, directory: Path) -> Subject:
+    """A tokenizer.json with `tokenizers`; `directory`: for a copy, as long as the subject lives."""
     from tokenizers import Tokenizer
 
-    for name, file in FILES.items():
-        if (vocab / file).is_file() and wanted(f"{name}, Hugging Face"):
-            path = str(_without_cutting(vocab / file, directory))
+    whole = without_cutting(file, directory)
 
-            def load(path: str = path) -> Any:
-                return tokpar.load(Tokenizer.from_file(path))
+    def load(**settings: Any) -> Any:
+        return tokpar.load(Tokenizer.from_file(str(whole)), **settings)
 
-            def calls(path: str = path) -> Own:
-                return _of_tokenizers(Tokenizer.from_file(path))
+    def own() -> Own:
+        return _of_tokenizers(Tokenizer.from_file(str(whole)))
 
-            yield Subject(f"{name}, Hugging Face", "Hugging Face", load, calls)
+    return Subject(f"{name}, Hugging Face", "Hugging Face", load, own, whole)
 
 
 def _of_tokenizers(own: Any) -> Own:
@@ -108,10 +118,10 @@ def _tiktoken(vocab: Path, wanted: Callable[[str], bool]) -> Iterator[Subject]:
             def calls(own: Any = own) -> Own:
                 return _of_tiktoken(own)
 
-            def load(path: Path = path) -> Any:
-                return tokpar.load(path, disallowed_special=())
+            def load(path: Path = path, **settings: Any) -> Any:
+                return tokpar.load(path, disallowed_special=(), **settings)
 
-            yield Subject(f"{name}, tiktoken", "tiktoken", load, calls)
+            yield Subject(f"{name}, tiktoken", "tiktoken", load, calls, path)
 
 
 def _of_tiktoken(own: Any) -> Own:
@@ -135,13 +145,12 @@ def _of_tiktoken(own: Any) -> Own:
 
 
 def _engines(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Iterator[Subject]:
-    engines = {"fastokens": _fastokens, "gigatoken": _gigatoken, "tokie": _tokie}
-    for engine, own in engines.items():
+    for engine, own in ENGINES.items():
         for name, file in FILES.items():
             if not wanted(f"{name}, {engine}"):
                 continue
             try:
-                whole = _without_cutting(vocab / file, directory)
+                whole = without_cutting(vocab / file, directory)
                 calls = partial(own, import_module(engine), str(whole))
 
                 def load(path: Path = whole, engine: str = engine) -> Any:
@@ -154,10 +163,10 @@ def _engines(vocab: Path, wanted: Callable[[str], bool], directory: Path) -> Ite
                     raise
                 print(f"{name}, {engine}: left out, {error}", file=sys.stderr)
                 continue
-            yield Subject(f"{name}, {engine}", engine, load, calls)
+            yield Subject(f"{name}, {engine}", engine, load, calls, whole)
 
 
-def _without_cutting(path: Path, directory: Path) -> Path:
+def without_cutting(path: Path, directory: Path) -> Path:
     """A copy of a tokenizer.json that stores no truncation and no padding."""
     config = json.loads(path.read_text(encoding="utf-8")) | {"truncation": None, "padding": None}
     copy = directory / path.name
@@ -179,7 +188,11 @@ def _fastokens(package: Any, path: str) -> Own:
 
 
 def _gigatoken(package: Any, path: str) -> Own:
-    own = package.Tokenizer.from_json(Path(path).read_text(encoding="utf-8"))
+    return of_gigatoken(package.Tokenizer.from_json(Path(path).read_text(encoding="utf-8")))
+
+
+def of_gigatoken(own: Any) -> Own:
+    """The calls of one of its tokenizers."""
 
     def flat(texts: list[str]) -> tuple[IdArray, Any]:
         """The arrays below awkward's."""
@@ -213,3 +226,11 @@ def _tokie(package: Any, path: str) -> Own:
         },
         {"encode_batch_flat": Many(flat, rows)},
     )
+
+
+ENGINES: dict[str, Callable[[Any, str], Own]] = {
+    "fastokens": _fastokens,
+    "gigatoken": _gigatoken,
+    "tokie": _tokie,
+}
+"""By package: its tokenizer of a tokenizer.json."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -44,6 +45,16 @@ def long_text(texts: list[str], size: int, seed: int = 0) -> str:
         shuffle.shuffle(paragraphs)
         whole += "\n\n".join(paragraphs)
     return whole[:size]
+
+
+def documents(text: str, length: int) -> list[str]:
+    """The text in pieces of `length` code points."""
+    return [text[start : start + length] for start in range(0, len(text), length)]
+
+
+def in_base64(size: int, seed: int = 0) -> str:
+    """Random bytes, nearly `size` characters of them."""
+    return base64.b64encode(random.Random(seed).randbytes(size * 3 // 4)).decode()
 
 
 def text_hash(text: str) -> str:
