@@ -215,7 +215,7 @@ def _by_stages(licence: Seam) -> bool:
 
 def _require_licence(licence: Seam, ground: Ground) -> None:
     """It is one of those that hold at every ASCII space if they do at one, in a text of nothing
-    else, under normalizers that keep the space and what is before it; or theorem 50's."""
+    else, under normalizers that keep the space and what is before it; or that of theorem 50."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
     raw = not ground.normalized
