@@ -94,14 +94,8 @@ class Scanner:
     @cached_property
     def _read(self) -> tuple[WindowFinder, Sequence[tuple[bytes, bytes]]] | None:
         """Who reads symbols, and which of them are unbroken; None where that is not known."""
-        family, engine, patterns = self.facts.family, self.facts.engine, self.facts.patterns
-        known = None if family is None else stored_windows(family, engine, patterns)
-        if known is None:
-            return None
-        symbol_of = known.symbol_of.copy()
-        for low, high in load_pictographs():
-            symbol_of[low : high + 1] = symbol_of[load_atoms()["S"][0][0]]
-        return WindowFinder(symbol_of, known.size, known.tables), known.unbroken
+        family = self.facts.family
+        return None if family is None else _reader(family, self.facts.engine, self.facts.patterns)
 
     @cached_property
     def _patterns(self) -> list[Any]:
@@ -111,6 +105,19 @@ class Scanner:
         sources = [p.replace(r"\s++$", r"\s++\Z") for p in self.facts.patterns]
         # VERSION0, here and everywhere: else any code may change `regex.DEFAULT_VERSION`
         return [regex.compile(source, regex.VERSION0) for source in sources]
+
+
+@lru_cache(maxsize=16)
+def _reader(
+    family: str, engine: str, patterns: tuple[str, ...]
+) -> tuple[WindowFinder, Sequence[tuple[bytes, bytes]]] | None:
+    known = stored_windows(family, engine, patterns)
+    if known is None:
+        return None
+    symbol_of = known.symbol_of.copy()
+    for low, high in load_pictographs():
+        symbol_of[low : high + 1] = symbol_of[load_atoms()["S"][0][0]]
+    return WindowFinder(symbol_of, known.size, known.tables), known.unbroken
 
 
 def scanner_for(facts: Facts) -> Scanner:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
@@ -201,8 +201,9 @@ class WindowFinder:
         return left, cut, right, tables.certain.tolist()
 
 
+@lru_cache(maxsize=32)
 def window_finder(decided: Decided) -> WindowFinder:
-    """The finder for a row of Splits that was decided."""
+    """The finder for a row of Splits that was decided; tokenizers of one family share it."""
     tables = decided.tables
 
     def widened(table: StateArray, unknown: int) -> StateArray:
