@@ -112,3 +112,16 @@ def test_spaces_behind_what_tokens_join_are_not_cut_at() -> None:
         assert encoding.ids.tolist() == GEMMA.encode(text).ids
     assert [encoding.report.plan == DIVIDED for encoding in batch] == [True, False, True]
     assert batch[0].seams.positions.tolist() == [1, 6, 8]
+
+
+@needs_kernel
+def test_chunks_of_a_long_text_are_divided_where_they_may_be() -> None:
+    """Only the chunk with "▁ " is not."""
+    text = "a b> a b a\n" * 4_000 + "▁ a" + " b a b" * 4_000
+    adapter: Any = tokpar.load(GEMMA)
+    finder = finder_for(facts_of(adapter))
+    assert finder.spaces_safe(text, 0, 40_000)
+    assert not finder.spaces_safe(text, 40_000, 50_000)
+    encoding = tokpar.Encoder(GEMMA).encode(text)
+    assert encoding.ids.tolist() == GEMMA.encode(text).ids
+    assert tokpar.check(encoding, text, GEMMA, full=True).ok

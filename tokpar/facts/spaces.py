@@ -90,13 +90,17 @@ class SpaceCut:
 
     def ends(self, stretch: str) -> bool:
         """A part of a text that is cut as `sides` says may end here, before a space."""
-        return self.left != "unjoined" or stretch[-1:] not in self.joined - {" "}
+        return stretch[-1:] not in self._joined_others
 
     def everywhere(self, text: str, start: int, stop: int) -> bool:
         """It holds at all places in [start, stop) that `sides` leaves."""
-        if self.left != "unjoined":
-            return True
-        return not any(f"{char} " in text[start:stop] for char in self.joined - {" "})
+        return all(text.find(f"{char} ", start, stop) < 0 for char in self._joined_others)
+
+    @cached_property
+    def _joined_others(self) -> frozenset[str]:
+        """What `sides` cannot tell of characters that tokens join with a space."""
+        some = self.joined if self.left == "unjoined" else ()
+        return frozenset(char for char in some if not char.isascii())
 
     @cached_property
     def sides(self) -> bytes:
