@@ -88,8 +88,8 @@ class PrefixTokenizer(_Prefixes, PureTokenizer):
 
 
 class PrefixFile(_Prefixes, FileTokenizer):
-    """Byte-level BPE with a token for each byte, and a normalizer, pre-tokenizers, post-processors of
-    all kinds that the pure engine has; see `load`. Only the model is another one."""
+    """Byte-level BPE with a token for each byte, and with a normalizer, pre-tokenizers and
+    post-processors of all kinds that the pure engine has; see `load`. Only the model is another."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool

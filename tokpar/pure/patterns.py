@@ -64,7 +64,8 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
 def written_out(pattern: str) -> str:
     """A pattern of those that `compile_pattern` takes, with the members of inner sets in the outer
     one: "[^a[bc]]" -> "[^abc]"."""
-    return _SET_OR_CHARACTER.sub(lambda outer: _united(outer[0]), pattern)
+    found: str = _SET_OR_CHARACTER.sub(lambda outer: _united(outer[0]), pattern)
+    return found
 
 
 def _united(outer: str) -> str:
