@@ -25,6 +25,7 @@ from tests.test_incremental_files import (
     PUNCTUATION,
     WORDS,
     byte_level,
+    configs,
     split,
 )
 from tests.test_pure_pipeline import on_common_ground
@@ -379,6 +380,19 @@ def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine:
     out = list(tokpar.stream([text[:50], text[50:]], adapter))
     assert np.concatenate(out).tolist() == expected
     assert_adapter_lossless(adapter, expected, text, (7, 64))
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 2 sizes
+@given(config=configs(), text=st.text("ab é1½ñ.\U00040000 \n", max_size=60))
+def test_every_lossless_strategy_gives_the_ids_of_files_of_all_shapes(
+    config: dict[str, Any], text: str
+) -> None:
+    try:
+        adapter = CharacterFile(config, "drawn")
+    except FileFormatError:  # see test_both_engines_have_the_ids_of_the_library
+        return
+    expected = Tokenizer.from_str(json.dumps(config)).encode(text).ids
+    assert_adapter_lossless(adapter, expected, text, (2, 7))
 
 
 def test_it_is_loaded_only_when_named() -> None:
