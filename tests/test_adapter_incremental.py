@@ -18,6 +18,16 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
 from tests.seams import assert_adapter_lossless, part, serial
+from tests.test_incremental_files import (
+    BLOOM,
+    DIGITS,
+    HIDDEN,
+    PUNCTUATION,
+    WORDS,
+    byte_level,
+    configs,
+    split,
+)
 from tests.test_pure_pipeline import on_common_ground
 from tests.texts import texts as any_texts
 from tests.tokenizers_drawn import (
@@ -184,7 +194,7 @@ def test_a_whole_file_has_the_ids_of_its_own_library(spec: ByteLevelSpec, text: 
         exact = FileTokenizer(config, "drawn")
     except FileFormatError:
         return
-    adapter = PrefixFile(config, "drawn")
+    adapter = (CharacterFile if spec.missing else PrefixFile)(config, "drawn")
     try:
         expected = exact.encode_whole(text)
     except (EngineError, OptionError) as error:
@@ -203,13 +213,16 @@ def test_a_whole_file_has_the_ids_of_its_own_library(spec: ByteLevelSpec, text: 
     spec=st.one_of(llama_specs(finishing=False), other_specs(finishing=False)),
     text=any_texts(max_size=200),
     ignore_merges=st.booleans(),
+    drops=st.booleans(),
 )
 def test_characters_have_the_ids_of_their_own_library(
-    spec: LlamaSpec | OtherSpec, text: str, ignore_merges: bool
+    spec: LlamaSpec | OtherSpec, text: str, ignore_merges: bool, drops: bool
 ) -> None:
-    """Byte fallback, complete or not, unknown characters, fused or not, dummy prefixes."""
+    """Byte fallback, complete or not, unknown characters, fused, dropped or not, dummy prefixes."""
     config = json.loads(build(spec).to_str())
     config["model"]["ignore_merges"] = ignore_merges
+    if drops:
+        config["model"]["unk_token"] = None
     try:
         exact = FileTokenizer(config, "drawn")
     except FileFormatError:
@@ -242,9 +255,8 @@ def test_a_dummy_prefix_and_byte_fallback() -> None:
 @pytest.mark.parametrize(
     ("model", "named"),
     [
-        ({"unk_token": None}, "would be left out"),
-        ({"byte_fallback": True, "unk_token": None}, "would be left out"),
-        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
+        ({"continuing_subword_prefix": "b"}, "continuing_subword_prefix"),
+        ({"end_of_word_suffix": "b"}, "'a' and 'b' make 'ab'"),
         (
             {"vocab": {"a": 0, "b": 1, "ab": 2, "?": 3, "a?": 4}, "merges": ["a ?"]},
             r"merge of '\?'",
@@ -305,8 +317,7 @@ def test_a_sequence_of_post_processors_and_a_normalizer(tmp_path: Path) -> None:
     ("changes", "named"),
     [
         ({"normalizer": {"type": "Nmt"}}, "Nmt"),
-        ({"pre_tokenizer": {"type": "Whitespace"}}, "model: characters"),
-        ({"pre_tokenizer": None}, "model: characters"),
+        ({"pre_tokenizer": {"type": "Other"}}, "pre-tokenizer Other"),
         ({"post_processor": {"type": "Other"}}, "post-processor Other"),
     ],
 )
@@ -315,6 +326,73 @@ def test_a_refusal_names_the_stage(tmp_path: Path, changes: dict[str, object], n
     path.write_text(json.dumps(llama_like(**changes)), encoding="utf-8")
     with pytest.raises(FileFormatError, match=named):
         tokpar.load(path, engine="incremental")
+
+
+CLIP = {
+    "normalizer": {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "NFC"},
+            {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+            {"type": "Lowercase"},
+        ],
+    },
+    "pre_tokenizer": [split(WORDS, "Removed", True), byte_level()],
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "StarCoder": {"pre_tokenizer": [DIGITS | {"individual_digits": True}, byte_level()]},
+    "Falcon": {"pre_tokenizer": [PUNCTUATION, byte_level(), DIGITS, split("[0-9][0-9][0-9]")]},
+    "CLIP": CLIP,
+    "BLOOM": {"pre_tokenizer": [split(BLOOM), byte_level(use_regex=False)]},
+}
+
+
+def shaped(name: str) -> dict[str, Any]:
+    """A file with drawn merges in the shape of a published one."""
+    config = llama_like(**SHAPES[name])
+    config["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": config["pre_tokenizer"]}
+    model = config["model"]
+    tokens = [token for token in model["vocab"] if name != "StarCoder" or token != HIDDEN]
+    if name == "CLIP":
+        joined = [[left, f"{right}</w>"] for left, right in model["merges"] if len(right) == 1]
+        ends = [f"{token}</w>" for token in tokens if len(token) == 1]
+        tokens += dict.fromkeys([*ends, *map("".join, joined)])
+        model |= {"end_of_word_suffix": "</w>", "unk_token": "<s>"}
+        model["merges"] += joined
+    model["vocab"] = {token: i for i, token in enumerate(tokens)}
+    added, (_, template) = config["added_tokens"][0], config["post_processor"]["processors"]
+    added["id"] = len(tokens)
+    template["special_tokens"]["<s>"]["ids"] = [len(tokens)]
+    return config
+
+
+@pytest.mark.parametrize("engine", ["pure", "incremental"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_files_in_the_shape_of_published_ones(tmp_path: Path, name: str, engine: str) -> None:
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(shaped(name)), encoding="utf-8")
+    adapter = tokpar.load(path, engine=engine)
+    native = Tokenizer.from_file(str(path))
+    text = "Hello the café (a|b), 12345 ½ 中文。 \U00040000 a\U00040000b <s> </w> don't\n" * 9
+    text += "a" * 100
+    expected = native.encode(text).ids
+    assert tokpar.encode(text, adapter).ids.tolist() == expected
+    out = list(tokpar.stream([text[:50], text[50:]], adapter))
+    assert np.concatenate(out).tolist() == expected
+    assert_adapter_lossless(adapter, expected, text, (7, 64))
+
+
+@settings(max_examples=EXAMPLES[chosen_profile()] // 3)  # each runs every strategy in 2 sizes
+@given(config=configs(), text=st.text("ab é1½ñ.\U00040000 \n", max_size=60))
+def test_every_lossless_strategy_gives_the_ids_of_files_of_all_shapes(
+    config: dict[str, Any], text: str
+) -> None:
+    try:
+        adapter = CharacterFile(config, "drawn")
+    except FileFormatError:  # see test_both_engines_have_the_ids_of_the_library
+        return
+    expected = Tokenizer.from_str(json.dumps(config)).encode(text).ids
+    assert_adapter_lossless(adapter, expected, text, (2, 7))
 
 
 def test_it_is_loaded_only_when_named() -> None:
@@ -331,7 +409,7 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
         tokpar.load(VOCAB / "bert_part.json", engine="incremental")
     with pytest.raises(FileFormatError, match="metaspace_unigram"):
         tokpar.load(VOCAB / "metaspace_unigram.json", engine="incremental")
-    with pytest.raises(OptionError, match="properize is for byte-level BPE"):
+    with pytest.raises(OptionError, match="properize is for BPE of bytes"):
         tokpar.load(VOCAB / "llama_style.json", engine="incremental", properize=True)
     with pytest.raises(OptionError, match="pass pat_str"):
         tokpar.load(VOCAB / "cl100k_part.tiktoken", engine="incremental")

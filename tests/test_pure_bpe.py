@@ -7,7 +7,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import tiktoken
@@ -17,6 +17,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from tests.plain_bpe import ByteBPE, Rule, merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.errors import EngineError, FileFormatError, OptionError
+from tokpar.facts.members import matched
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.formats import (
     GPT2_PATTERN,
@@ -27,7 +28,7 @@ from tokpar.pure.formats import (
     read_tokenizer_json,
 )
 from tokpar.pure.openai import KNOWN_ENCODINGS
-from tokpar.pure.patterns import compile_pattern
+from tokpar.pure.patterns import Engine, compile_pattern, written_out
 from tokpar.pure.pretokenize import PreTokenizer
 from tokpar.types import AddedToken
 
@@ -183,6 +184,46 @@ def test_a_pattern_that_engines_read_in_different_ways_is_refused(
 ) -> None:
     with pytest.raises(FileFormatError, match="regex engines"):
         compile_pattern(pattern, engine)
+
+
+IN_SETS = ("a", "b-d", "B-Z", r"\s", r"\p{L}", r"\p{Nd}", *"()|.,^&~:!", r"\]", r"\[", r"\-", "中")
+members_of_sets = st.lists(st.sampled_from(IN_SETS), min_size=1, max_size=3).map("".join)
+sets_in_sets = st.tuples(
+    st.sampled_from(("", "^")),
+    st.lists(members_of_sets | members_of_sets.map("[{}]".format), min_size=1, max_size=3),
+).map(lambda parts: f"[{parts[0]}{''.join(parts[1])}]")
+SAMPLE = "".join(map(chr, range(0x09, 0x7F))) + "\u00a0é²中。，…\U0001f600"
+
+
+@given(sets_in_sets)
+@example(r"[^(\s|[.,!?…。，、।۔،])]")
+@example("[a&[&b]]")
+@example("[^^[.]]")
+@example("[[~]~[~]]")
+def test_sets_in_sets_hold_what_they_hold_for_the_engines(source: str) -> None:
+    for engine in get_args(Engine):
+        try:
+            compiled = compile_pattern(source, engine)
+        except FileFormatError:
+            continue
+        ours = [compiled.fullmatch(char) is not None for char in SAMPLE]
+        assert ours == matched(source, engine, SAMPLE).tolist()
+        assert ours == matched(written_out(source), "regex", SAMPLE).tolist()
+
+
+@pytest.mark.parametrize(
+    "source", ["[a-[b]]", "[[a]-z]", "[[a-]b]", "[a[^b]]", "[a[b[c]]]", "[a[]b]]", "[[a]&&b]"]
+)
+def test_a_set_in_a_set_that_may_be_the_end_of_a_range_or_more_is_refused(source: str) -> None:
+    for engine in get_args(Engine):
+        with pytest.raises(FileFormatError, match="regex engines"):
+            compile_pattern(source, engine)
+
+
+def test_only_sets_in_sets_are_written_out() -> None:
+    assert written_out(r"\[a[b[c\]d]]\]x[[e]]") == r"\[a[bc\]d]\]x[e]"
+    for known in KNOWN_ENCODINGS.values():
+        assert written_out(known.pattern) == known.pattern
 
 
 def test_a_possessive_interval_is_refused_where_it_repeats_a_group() -> None:

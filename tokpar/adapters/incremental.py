@@ -3,6 +3,7 @@ the ids of the pure engine. It takes seconds to load vocabularies of 100,000 and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +12,20 @@ from tokpar.adapters.pure import FileTokenizer, PureTokenizer
 from tokpar.adapters.settings import flags
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.pure.eager import EagerBPE
-from tokpar.pure.formats import byte_model, model_ids, model_merges
+from tokpar.pure.formats import (
+    SINGLE_BYTES,
+    byte_model,
+    missing_bytes,
+    model_ids,
+    model_merges,
+)
 from tokpar.pure.incremental import IncrementalBPE, IncrementalModel, Tables
 from tokpar.pure.incremental_characters import CharacterModel
 from tokpar.pure.incremental_dictionary import dictionary_of
 from tokpar.pure.pairs import PairBPE
 from tokpar.pure.pretokenize import is_byte_level
 from tokpar.pure.properize import properized
-from tokpar.pure.vocabulary import Vocabulary
+from tokpar.pure.vocabulary import Vocabulary, letters_of
 
 
 def load(
@@ -36,12 +43,20 @@ def load(
     properize = flags({"properize": settings.pop("properize", False)}, ("properize",))
     exact = pure.load(source, **settings)
     if isinstance(exact, FileTokenizer):
+        adapter = PrefixFile if _has_all_bytes(exact.config) else CharacterFile
         try:
-            bytes_ = is_byte_level(exact.config.get("pre_tokenizer"))
-            return (PrefixFile if bytes_ else CharacterFile)(**{**exact.spec()[1], **properize})
+            return adapter(**{**exact.spec()[1], **properize})
         except FileFormatError as error:
             raise FileFormatError(f"{source}: {error}") from None
     return None if exact is None else PrefixTokenizer(exact.vocabulary, **properize)
+
+
+def _has_all_bytes(config: Mapping[str, Any]) -> bool:
+    """Pre-tokens are bytes, and each byte is a token wherever it stands."""
+    model = config["model"]
+    marks = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    known = not missing_bytes(map(letters_of, SINGLE_BYTES), model["vocab"])
+    return is_byte_level(config.get("pre_tokenizer")) and known and not marks
 
 
 class _Prefixes:
@@ -73,8 +88,8 @@ class PrefixTokenizer(_Prefixes, PureTokenizer):
 
 
 class PrefixFile(_Prefixes, FileTokenizer):
-    """Byte-level BPE with a normalizer, pre-tokenizers or post-processors of all kinds that the
-    pure engine has; see `load`. Only the model is another one."""
+    """Byte-level BPE with a token for each byte, and with a normalizer, pre-tokenizers and
+    post-processors of all kinds that the pure engine has; see `load`. Only the model is another."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
@@ -91,8 +106,8 @@ class PrefixFile(_Prefixes, FileTokenizer):
 
 
 class CharacterFile(FileTokenizer):
-    """BPE over characters, with byte fallback or an unknown token, behind all that the pure engine
-    has; see `load`. `properize` has no meaning for it and must be False."""
+    """BPE over characters, or over bytes if some are no tokens or the ends of words are marked,
+    behind all that the pure engine has; see `load`. `properize` means nothing here: False."""
 
     def __init__(
         self, config: dict[str, Any], name: str, properize: bool = False, **finishing: bool
@@ -103,7 +118,7 @@ class CharacterFile(FileTokenizer):
         if not isinstance(exact, PairBPE):
             raise FileFormatError(f"model {type(exact).__name__}: expected BPE")
         if properize:
-            raise OptionError(f"{name}: properize is for byte-level BPE, this one has characters")
+            raise OptionError(f"{name}: properize is for BPE of bytes, each of which is a token")
         vocab = model_ids(model)
         merges = model_merges(model, vocab, exact.settings.continuing_subword_prefix)
         self._tokenizer = replace(self._tokenizer, model=CharacterModel(exact, vocab, merges))

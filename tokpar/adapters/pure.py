@@ -22,6 +22,7 @@ from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.parts import kind
+from tokpar.pure.patterns import written_out
 from tokpar.pure.postprocess import read_finish
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
@@ -130,14 +131,15 @@ class PureTokenizer(_InPython):
     def facts(self) -> Facts:
         """What proofs may use."""
         vocabulary = self.vocabulary
-        family = recognise(ENGINE, vocabulary.patterns)
+        patterns = tuple(map(written_out, vocabulary.patterns))
+        family = recognise(ENGINE, patterns)
         tiles = vocabulary.keep_gaps or family is not None
         return Facts(
             engine=ENGINE,
             model="BPE",
             scheme="regex",
             family=family.name if family else None,
-            patterns=vocabulary.patterns,
+            patterns=patterns,
             added_tokens=vocabulary.added,
             byte_level=True,
             tiles=tiles,
@@ -192,11 +194,11 @@ class FileTokenizer(_InPython):
     def facts(self) -> Facts:
         """What proofs may use: by the rules for HF, the family as this engine has it."""
         facts = facts_with_tokens(self.config, asked=True)
-        family = facts.family
+        family, patterns = facts.family, tuple(map(written_out, facts.patterns))
         if facts.scheme == "regex":
-            found = recognise(ENGINE, facts.patterns)
+            found = recognise(ENGINE, patterns)
             family = None if found is None else found.name
-        return replace(facts, engine=ENGINE, family=family)
+        return replace(facts, engine=ENGINE, family=family, patterns=patterns)
 
     def encode_whole(self, text: str) -> IdArray:
         """`encode`, then `finish`."""

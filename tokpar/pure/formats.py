@@ -70,12 +70,16 @@ def _parse_rank_line(line: bytes, where: str) -> tuple[bytes, int]:
 def require_bytes(spelled: Sequence[Spelling], tokens: Container[Spelling], where: str) -> None:
     """FileFormatError if one of the 256 bytes, as `spelled`, is not among the tokens; those that no
     UTF-8 has may be missing."""
-    missing = [k for k, token in enumerate(spelled) if token not in tokens and k not in _NEVER]
-    if missing:
+    if missing := missing_bytes(spelled, tokens):
         raise FileFormatError(
             f"{where}: expected a token for each byte of UTF-8, {len(missing)} are missing, "
             f"the first is 0x{missing[0]:02x} ({spelled[missing[0]]!r})"
         )
+
+
+def missing_bytes(spelled: Iterable[Spelling], tokens: Container[Spelling]) -> list[int]:
+    """Those of the 256 bytes, as `spelled`, that are not among the tokens and that UTF-8 has."""
+    return [k for k, token in enumerate(spelled) if token not in tokens and k not in _NEVER]
 
 
 def read_tokenizer_json(path: Source) -> Vocabulary:

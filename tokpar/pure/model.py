@@ -1,14 +1,12 @@
 """What every model offers to the pipeline, and how it is read from a ``tokenizer.json``."""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, Protocol, TypeVar
 
 from tokpar.errors import FileFormatError
-from tokpar.pure.formats import model_ids, model_merges, require_bytes
+from tokpar.pure.formats import model_ids, model_merges
 from tokpar.pure.merging import Span as Span
 from tokpar.pure.pairs import PairBPE, PairSettings
-from tokpar.pure.vocabulary import letters_of
 from tokpar.pure.wordpiece import WordLevel, WordPiece
 
 Config = Mapping[str, Any]
@@ -83,9 +81,4 @@ def _read_bpe(config: Config, byte_level: bool) -> PairBPE:
         continuing_subword_prefix=_setting(config, "continuing_subword_prefix", ""),
         end_of_word_suffix=_setting(config, "end_of_word_suffix", ""),
     )
-    prefix, suffix = settings.continuing_subword_prefix, settings.end_of_word_suffix
-    if byte_level:  # each byte is a token, in each place of a word that it can have
-        for before, after in product({"", prefix}, {"", suffix}):
-            letters = [before + letters_of(bytes([byte])) + after for byte in range(256)]
-            require_bytes(letters, ids, "model vocab")
-    return PairBPE(ids, model_merges(config, ids, prefix), settings)
+    return PairBPE(ids, model_merges(config, ids, settings.continuing_subword_prefix), settings)

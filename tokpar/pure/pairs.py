@@ -7,6 +7,9 @@ from tokpar.pure.merging import ID_BITS, Codes, Memo, Span, merge_ids, merge_ids
 from tokpar.pure.vocabulary import Merges, letters_of
 from tokpar.pure.wordpiece import unknown_id
 
+NO_TOKEN = -1
+"""In the place of the id of a byte that is no token."""
+
 
 def byte_token(byte: int) -> str:
     """How vocabularies with byte fallback spell a byte: 10 -> "<0x0A>"."""
@@ -54,13 +57,14 @@ class PairBPE:
         self._dressed = bool(settings.continuing_subword_prefix or settings.end_of_word_suffix)
         self._byte_ids = None
         if settings.byte_level and not self._dressed:
-            self._byte_ids = [vocab.get(letters_of(bytes([byte])), -1) for byte in range(256)]
+            letters = (letters_of(bytes([byte])) for byte in range(256))
+            self._byte_ids = [vocab.get(letter, NO_TOKEN) for letter in letters]
 
     def spans(self, piece: str) -> list[Span]:
-        shown = self._show(piece)
+        shown = self.shown(piece)
         if self.settings.ignore_merges and shown in self._vocab:
             return [(self._vocab[shown], 0, len(piece))]
-        atoms = list(self._atoms(shown))
+        atoms = list(self.atoms(shown))
         merged = merge_ids_in_place([atom[0] for atom in atoms], self._codes)
         firsts = [*(first for _, first in merged), len(atoms)]
         spans = []
@@ -70,21 +74,24 @@ class PairBPE:
         return touched(spans, piece) if self.settings.byte_level else spans
 
     def _ids(self, piece: str) -> tuple[int, ...]:
-        if self.settings.ignore_merges and (shown := self._show(piece)) in self._vocab:
+        if self.settings.ignore_merges and (shown := self.shown(piece)) in self._vocab:
             return (self._vocab[shown],)
         if self._byte_ids is not None:
             atoms = [*map(self._byte_ids.__getitem__, piece.encode("utf-8"))]
-        elif self._dressed or not self._vocab.keys() >= set(piece):
-            atoms = [atom[0] for atom in self._atoms(self._show(piece))]
+            odd = NO_TOKEN in atoms
         else:
-            atoms = [*map(self._vocab.__getitem__, piece)]
+            odd = self._dressed or not self._vocab.keys() >= set(piece)
+            atoms = [] if odd else [*map(self._vocab.__getitem__, piece)]
+        if odd:
+            atoms = [atom[0] for atom in self.atoms(self.shown(piece))]
         return tuple(merge_ids(atoms, self._codes))
 
-    def _show(self, piece: str) -> str:
+    def shown(self, piece: str) -> str:
+        """A piece as the vocabulary spells it."""
         return letters_of(piece.encode("utf-8")) if self.settings.byte_level else piece
 
-    def _atoms(self, shown: str) -> Iterator[Span]:
-        """Spans in the order in which HF's merging has them."""
+    def atoms(self, shown: str) -> Iterator[Span]:
+        """What merging begins with, spans of `shown`, in the order in which HF's merging has it."""
         waiting: Span | None = None
         unknown = self.settings.unk_token
         for i, character in enumerate(shown):
@@ -111,5 +118,5 @@ class PairBPE:
         """Ids of the token's bytes; none if they are not all there."""
         if not self.settings.byte_fallback:
             return []
-        ids = [self._vocab.get(byte_token(byte), -1) for byte in token.encode("utf-8")]
-        return [] if -1 in ids else ids
+        ids = [self._vocab.get(byte_token(byte), NO_TOKEN) for byte in token.encode("utf-8")]
+        return [] if NO_TOKEN in ids else ids

@@ -1,7 +1,8 @@
 """Regexes that mean the same to every engine, and what is done with their matches. They run on the
 `regex` module, which knows a newer Unicode: matches are those of HF or tiktoken on code points
 whose class all agree on. Where syntaxes give a pattern several meanings (`$`, `{1,3}+`, `\\w`,
-look-behind, sets in sets ...) it is refused."""
+look-behind ...) it is refused. Sets in sets, which `regex` reads in its own way, are written out:
+`[^\\s[,.]]` is `[^\\s,.]`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,10 +21,16 @@ Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext"
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 
 _CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
+_MEMBER = rf"{_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^"
+_INNER = rf"\[ (?![\^:]) (?: {_MEMBER} )+ \] (?!-)"
+"""A set in a set: no other one, no POSIX class, and no end of a range on either side."""
+_SET = rf"\[ \^? (?: {_MEMBER} | {_INNER} | -(?=\]) )+ \]"
+_SET_OR_CHARACTER = regex.compile(rf"{_CHARACTER} | {_SET}", regex.VERBOSE | regex.VERSION0)
+_INNER_SET = regex.compile(rf"({_CHARACTER}) | {_INNER}", regex.VERBOSE | regex.VERSION0)
 _AGREED = regex.compile(
     rf"""
     (?: {_CHARACTER}
-      | \[ \^? (?: {_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^ | -(?=\]) )+ \]
+      | {_SET}
       | \( (?: \?[:=!] | \?i: (?= [sdmtlver'|\[\]]+ \) ) | (?!\?) )
       | \)
       | (?: [?*+] | \{{\d+(?:,\d*)?\}} ) [?+]?+
@@ -49,9 +56,24 @@ def compile_pattern(pattern: str, engine: Engine) -> regex.Pattern[str]:
             "engines are known to read in the same way"
         )
     try:
-        return regex.compile(agreed, regex.VERSION0)
+        return regex.compile(written_out(agreed), regex.VERSION0)
     except regex.error as error:
         raise FileFormatError(f"pattern {pattern!r}: {error}") from error
+
+
+def written_out(pattern: str) -> str:
+    """A pattern of those that `compile_pattern` takes, with the members of inner sets in the outer
+    one: "[^a[bc]]" -> "[^abc]"."""
+    found: str = _SET_OR_CHARACTER.sub(lambda outer: _united(outer[0]), pattern)
+    return found
+
+
+def _united(outer: str) -> str:
+    """One set, or something escaped, which stays as it is."""
+    if not outer.startswith("["):
+        return outer
+    inside = _INNER_SET.sub(lambda inner: inner[1] or inner[0][1:-1], outer[1:-1])
+    return f"[{inside}]"
 
 
 def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:

@@ -22,6 +22,7 @@ from tokpar.pure.patterns import (
     spans,
 )
 from tokpar.pure.traced import Traced
+from tokpar.pure.vocabulary import letters_of
 
 Scheme = Literal["always", "first", "never"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -73,7 +74,8 @@ class Whole:
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """The last stage of a byte-level tokenizer; the bytes themselves are the model's business."""
+    """The last stage of a byte-level tokenizer; the bytes themselves are the model's business.
+    Stages behind it see letters (`Lettered`)."""
 
     prefix_space: bool
     inner: Split | Whole
@@ -85,6 +87,29 @@ class ByteLevel:
     def trace(self, piece: Traced) -> list[Traced]:
         space = self.prefix_space and not piece.text.startswith(" ")
         return self.inner.trace(piece.prefixed(" ") if space else piece)
+
+
+@dataclass(frozen=True)
+class Lettered:
+    """ByteLevel before other stages: they see the letter of each byte, and may divide characters.
+
+    >>> Lettered(ByteLevel(False, Whole())).split("é")
+    ['Ã©']
+    """
+
+    inner: ByteLevel
+
+    def split(self, text: str) -> list[str]:
+        return [letters_of(part.encode("utf-8")) for part in self.inner.split(text)]
+
+    def trace(self, piece: Traced) -> list[Traced]:
+        return [_lettered(part) for part in self.inner.trace(piece)]
+
+
+def _lettered(piece: Traced) -> Traced:
+    sizes = (len(character.encode("utf-8")) for character in piece.text)
+    origin = [where for where, size in zip(piece.origin, sizes, strict=True) for _ in range(size)]
+    return Traced(letters_of(piece.text.encode("utf-8")), origin)
 
 
 @dataclass(frozen=True)
@@ -153,10 +178,9 @@ def is_byte_level(config: Json | None) -> bool:
 
 def read_pre_tokenizer(config: Json | None) -> Stages:
     """The "pre_tokenizer" of a ``tokenizer.json``. FileFormatError for an unsupported part."""
-    kinds = [parts.kind(stage) for stage in parts.stages(config, "pre-tokenizer", "pretokenizers")]
-    if "ByteLevel" in kinds[:-1]:
-        raise FileFormatError("pre-tokenizer ByteLevel is supported here only as the last one")
-    return Stages(parts.interpreted(config, "pre-tokenizer", "pretokenizers", _READERS))
+    stages = parts.interpreted(config, "pre-tokenizer", "pretokenizers", _READERS)
+    before = (Lettered(stage) if isinstance(stage, ByteLevel) else stage for stage in stages[:-1])
+    return Stages([*before, *stages[-1:]])
 
 
 def _literal(text: str) -> re.Pattern[str]:
