@@ -133,7 +133,7 @@ def test_a_tokenizer_without_regex_is_divided_too(size: int) -> None:
 
 
 def test_a_long_text_is_divided_without_being_told_to() -> None:
-    text = "中é" * 40_000 + " " + "a" * 50_000
+    text = "中é" * 40_000 + " " + "a" * 150_000
     encoding = encoded(part("default"), text, None)
     assert {"K4", "K5"} <= rules(encoding)
     assert encoding.report.chunks > 8

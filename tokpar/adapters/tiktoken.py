@@ -273,23 +273,31 @@ class TiktokenTokenizer(EncodingAdapter):
     def _shared(self) -> dict[int, list[bytes]]:
         """The tokens of each id that tokens of different lengths share, as 200018 of o200k_harmony;
         special ones first, as the engine looks for them first."""
-        known = np.append([*self._specials.values()], self._ranks[0]).astype(np.int64)
-        if len(np.unique(known)) == len(known):
+        if not self._last_lengths.doubtful:
             return {}
         tokens: dict[int, list[bytes]] = {}
+        ids = chain(self._specials.values(), self.encoding._mergeable_ranks.values())
         for token, id_ in zip(
-            chain(self._specials, self.encoding._mergeable_ranks), known.tolist(), strict=True
+            chain(self._specials, self.encoding._mergeable_ranks), ids, strict=True
         ):
             tokens.setdefault(id_, []).append(token)
         return {id_: some for id_, some in tokens.items() if len(set(map(len, some))) > 1}
 
     @cached_property
     def _lengths(self) -> TokenLengths:
+        return self._counted(self._shared) if self._shared else self._last_lengths
+
+    @cached_property
+    def _last_lengths(self) -> TokenLengths:
+        """Of the last token of each id."""
+        return self._counted({})
+
+    def _counted(self, shared: Mapping[int, Sequence[bytes]]) -> TokenLengths:
         (ids, lengths), specials = self._ranks, self._specials
         return TokenLengths(
             np.append(ids, [*specials.values()]).astype(np.int64),
             np.append(lengths, [*map(len, specials)]).astype(np.int64),
-            self._shared,
+            shared,
         )
 
     @cached_property

@@ -187,16 +187,19 @@ class Inside:
         # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
         least = self.facts.longest_token + 1
         tokens = vocabulary_of(self.facts, piece[1] - piece[0])
-        low, near, misses = piece[0], last + wide, 0
+        low, misses = piece[0], 0
         target = max(last + size, piece[0] + least)
         stretch: Periodic | None = None
         while True:
+            near = last + wide * (2 if stretch and stretch.cycle else 1)  # what repeats costs less
             if tokens is None or misses >= _MOST_MISSES:
                 target = max(target, near)
             if target > piece[1] - least:
                 return
             if stretch is None or not stretch.start <= target < stretch.stop:
                 stretch = stretch_at(text, piece, target, self.scanner, self.tokenizer)
+                if stretch and stretch.cycle:
+                    continue
             place = None
             if tokens and misses < _MOST_MISSES and not (stretch and _paired(stretch, tokens)):
                 place = self._forced(text, region, piece, target, tokens)
@@ -209,8 +212,8 @@ class Inside:
             if place is None:
                 return
             yield place
-            low, near = place.stop, place.seam.position + wide
-            target = max(place.seam.position + size, low + least)
+            low, last = place.stop, place.seam.position
+            target = max(last + size, low + least)
 
     def _forced(
         self, text: str, region: Region, piece: tuple[int, int], target: int, tokens: Vocabulary

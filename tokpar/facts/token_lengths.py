@@ -44,6 +44,11 @@ class TokenLengths:
             self._table[shares[shares < len(self._table)]] = 0
         self._sizes[np.isin(self._ids, shares)] = 0
 
+    @property
+    def doubtful(self) -> bool:
+        """Some id is one of tokens of different lengths."""
+        return len(self._doubtful) > 0
+
     def of(self, ids: IdArray | IntArray) -> IntArray:
         """The length of each token, 0 for ids without one: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
         if self._table is not None:
