@@ -136,7 +136,7 @@ def test_a_long_text_is_divided_without_being_told_to() -> None:
     text = "中é" * 40_000 + " " + "a" * 150_000
     encoding = encoded(part("default"), text, None)
     assert {"K4", "K5"} <= rules(encoding)
-    assert encoding.report.chunks > 8
+    assert encoding.report.chunks > 5
     assert "inside pre-tokens: " in encoding.report.plan
     assert "windows (K5)" in encoding.report.plan
 
