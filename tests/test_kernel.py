@@ -167,6 +167,7 @@ SIDES = st.sampled_from(["any", "sure", "unjoined"])
     spared="b",
     at=1,
 )
+@example(rows=["xba c ", "\x01a c", "a\x0bc a", "éa c"], left="sure", spared="b", at=1)
 def test_stretches_begin_only_where_nothing_beside_the_space_is_barred(
     name: str, rows: list[str], left: Any, spared: str, at: int
 ) -> None:
