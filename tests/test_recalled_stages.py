@@ -103,6 +103,7 @@ def test_the_checker_judges_each_place_that_a_licence_means(
     assert licensed(tokenizer, text, **witness) == kinds
 
 
+@needs_kernel
 def test_spaces_behind_what_tokens_join_are_not_cut_at() -> None:
     """ "> " is one token of this vocabulary, so that it is no cut; "▁ " may be one."""
     adapter: Any = tokpar.load(GEMMA)
