@@ -9,6 +9,7 @@ from tokpar.cuts.windows import (
     BEGIN,
     OPEN,
     SURE,
+    SURE_BY_TWO,
     IntArray,
     StateArray,
     SymbolArray,
@@ -28,9 +29,9 @@ def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
     """All places, code points, ascending, of a text without added tokens that no stage changes,
     with up to `ahead` characters behind each: all lossless cuts there are behind one Split."""
     symbols, told = _told(finder, text)
-    certain = told == SURE
+    certain = told >= SURE
     still = np.flatnonzero(told == OPEN)
-    anchors = _last_before(still, np.flatnonzero(certain))
+    anchors = _last_before(still, np.flatnonzero(told == SURE_BY_TWO))
     sure = settle(finder, symbols, still, _behind(finder, symbols, anchors, still), ahead)
     certain[still[sure]] = True
     found: IntArray = np.flatnonzero(certain)
@@ -38,10 +39,11 @@ def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
 
 
 def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
-    """The symbols, and what each makes of the cut before it with the two that stand there; of the
-    second character, which has one before it, nothing."""
+    """The symbols, and what each makes of the cut before it with the two that stand there, the
+    second with the one."""
     symbols, told = np.zeros(len(text), np.uint8), np.zeros(len(text), np.uint8)
-    told[1:2] = OPEN
+    second = pair_status(finder.symbols(text[:2]), finder.pairs)
+    told[1:2] = np.where(second == SURE, SURE_BY_TWO, second)
     kinds, answers = finder.threes
     pairs = np.empty((_BLOCK, 2), np.uint8)
     for start in range(0, len(text), _BLOCK):

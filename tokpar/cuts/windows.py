@@ -26,8 +26,9 @@ EVERYWHERE, BEGIN = 0, 1
 """Left sets: the text may be anything so far; it begins here."""
 REFUTED = 0
 """The threat set of a cut that is certainly wrong."""
-NEVER, OPEN, SURE = 0, 1, 2
-"""What two characters tell of the cut between them: no window certifies it, some do, they do."""
+NEVER, OPEN, SURE, SURE_BY_TWO = range(4)
+"""What two characters tell of the cut between them: no window certifies it, some do, they do; of
+three, with the cut before the last, also that two of them do."""
 _FEW, _SOME = 64, 512
 _KEPT = 1 << 12
 """Answers about the sides of a cut that are kept, of less than 200 bytes each."""
@@ -67,7 +68,7 @@ class WindowFinder:
         left, n = self.tables.left, self.size
         found = np.zeros((256, 256), np.uint8)
         for c in range(n):
-            found[:n, c] = np.frombuffer(self._told(left[EVERYWHERE, c], left[:, c]), np.uint8)
+            found[:n, c] = self._told(left[EVERYWHERE, c], left[:, c])
         return found.ravel()
 
     @cached_property
@@ -79,27 +80,29 @@ class WindowFinder:
         numbers = {bytes(n): 0}  # of kinds; behind a symbol that is not known no cut is certain
         kinds = np.zeros((256, 256), np.uint8)
 
-        def kind(certain: int, possible: StateArray, otherwise: int = 0) -> int:
-            row = self._told(certain, possible)
+        def kind(b: int, certain: int, possible: StateArray, otherwise: int = 0) -> int:
+            by_two = self.pairs.reshape(256, 256)[:n, b] == SURE
+            found = np.where(by_two, SURE_BY_TWO, self._told(certain, possible))
+            row = found.astype(np.uint8).tobytes()
             return otherwise if len(numbers) == 256 else numbers.setdefault(row, len(numbers))
 
         for b in range(n):
-            kinds[b] = kind(left[EVERYWHERE, b], left[:, b])
+            kinds[b] = kind(b, left[EVERYWHERE, b], left[:, b])
         for a, b in product(range(n + 1), range(n)):
             further = np.append(left[:, a], BEGIN)  # an anchor may be between
-            kinds[b, a] = kind(left[left[EVERYWHERE, a], b], left[further, b], kinds[b, a])
+            kinds[b, a] = kind(b, left[left[EVERYWHERE, a], b], left[further, b], kinds[b, a])
         told = np.zeros((256, 256), np.uint8)
         for row, number in numbers.items():
             told[:n, number] = np.frombuffer(row, np.uint8)
         return kinds.ravel(), told.ravel()
 
-    def _told(self, certain: int, possible: StateArray) -> bytes:
+    def _told(self, certain: int, possible: StateArray) -> npt.NDArray[np.uint8]:
         """What each symbol makes of the cut before it: the left set there is within `certain`, and
         one of `possible`."""
         cut = self.tables.cut[:, : self.size]
         may = self.possible[cut[np.unique(possible)]].any(axis=0)
         sure = self.tables.certain[cut[certain]]
-        return np.where(sure, SURE, np.where(may, OPEN, NEVER)).astype(np.uint8).tobytes()
+        return np.where(sure, SURE, np.where(may, OPEN, NEVER)).astype(np.uint8)
 
     def pair(self, left: str, right: str) -> int:
         """What two characters tell of the cut between them."""
