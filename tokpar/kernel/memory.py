@@ -97,8 +97,8 @@ class StretchMemory:
 
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
     may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
-    `_stretches`, compiled. `terms`: when it pays. `cut`: at which of these spaces texts may be cut,
-    None at all."""
+    `_stretches`, compiled. `terms`: when it pays. `cut`: where texts may be cut, if not before each
+    of these spaces."""
 
     def __init__(
         self,
