@@ -24,8 +24,8 @@ from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.kernels import has_surrogate
 
 OLDEST = (5,)
-SMALLEST_BATCH = 4096
-"""Code points of a batch, all texts together, from which on the batch goes through tokpar."""
+SMALLEST_TEXT = 4096
+"""Code points of a text, or of all texts of a batch, below which only the engine is asked."""
 _FOLLOWED = (
     *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
     *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
@@ -130,19 +130,14 @@ class Acceleration:
 
     def takes(self, text: Any) -> bool:
         """Whether tokpar encodes this text, or this batch of texts, sooner than the engine."""
+        least = SMALLEST_TEXT if self.smallest_text is None else max(1, self.smallest_text)
         if isinstance(text, str):
-            return len(text) >= self._smallest(1)
-        if not isinstance(text, (list, tuple)) or not text:
+            if len(text) < least:
+                return False
+            return self.smallest_text is not None or len(text) >= self.encoder().smallest_split
+        if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
             return False
-        if not all(isinstance(each, str) for each in text):
-            return False
-        return sum(map(len, text)) >= self._smallest(len(text))
-
-    def _smallest(self, texts: int) -> int:
-        if self.smallest_text is not None:
-            return max(1, self.smallest_text)
-        smallest = self.encoder().smallest_split
-        return min(smallest, SMALLEST_BATCH) if texts > 1 else smallest
+        return sum(map(len, text)) >= least
 
     def encode(
         self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
@@ -213,7 +208,7 @@ def accelerated(base: Any) -> type:
             **named: Any,
         ) -> Any:
             how = padding_strategy, truncation_strategy
-            state = self._tokpar_state()
+            state = self.__dict__.get(_KEY) or self._tokpar_state()
             if text_pair is None and not given and state.takes(text):
                 columns = columns_of(self, *how, named)
                 special, verbose = bool(add_special_tokens), named.get("verbose", True)

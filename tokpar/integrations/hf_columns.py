@@ -100,8 +100,8 @@ class Columns:
         self, name: str, final: Rows, kept: IntArray, pads: IntArray, frame: Frame
     ) -> list[Any]:
         if name == "input_ids":
-            ids, edges = final.ids.tolist(), final.offsets.tolist()
-            return [ids[a:b] for a, b in pairwise(edges)]
+            ids = final.ids  # a list for each row is faster than slices of one list of all
+            return [ids[a:b].tolist() for a, b in pairwise(final.offsets.tolist())]
         if name == "length":
             lengths: list[int] = np.diff(final.offsets).tolist()
             return lengths
@@ -112,9 +112,10 @@ class Columns:
             "special_tokens_mask": (1, before, 0, behind),
         }[name]
         pad_left = self.padding is not None and self.padding["direction"] == "left"
+        around = bool(first or last)
         rows = []
         for count, pad in zip(kept.tolist(), pads.tolist(), strict=True):
-            row = [*first, *([middle] * count), *last]
+            row = first + [middle] * count + last if around else [middle] * count
             if pad:
                 row = [filling] * pad + row if pad_left else row + [filling] * pad
             rows.append(row)
