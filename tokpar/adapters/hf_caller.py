@@ -1,6 +1,7 @@
 """The caller's tokenizer: its own calls, and what its ids depend on."""
 
 import ctypes
+import json
 import sys
 from array import array
 from collections.abc import Sequence
@@ -9,8 +10,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import tokenizers
 from tokenizers import Tokenizer, models
 
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.kernel.memory import MEMORY_BYTES
 from tokpar.kernels import IdArray
@@ -20,6 +23,8 @@ AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 SAMPLING = ("dropout", "alpha", "nbest_size")
 _UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
 MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
+
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 _SPREAD, _LAST = 16, 32
 
@@ -85,6 +90,36 @@ class Caller:
             # What a transformers tokenizer was called with last stays there and is no part of it.
             (own.truncation, own.padding) if self.wrapper is None else None,
         )
+
+    def fingerprint(self) -> str | None:
+        """The digest of all that decides ids (`fingerprint_of`); None for components in Python."""
+        own, model = self.own, self.own.model
+        try:
+            components = {name: getattr(own, name) for name in _COMPONENTS}
+            states = {n: None if c is None else c.__getstate__() for n, c in components.items()}
+            written: bytes = model.__getstate__()
+        except Exception as error:  # the library has no type of its own for this
+            if "ustom" not in str(error):
+                raise
+            return None
+        size, tokens = own.get_vocab_size(with_added_tokens=False), None
+        if len(json.loads(written)["vocab"]) < size:  # a written model has each id once
+            tokens = sorted(own.get_vocab(with_added_tokens=False).items())
+        parts = {
+            **states,
+            "model": written,
+            "settings": {name: getattr(model, name, None) for name in MODEL_SETTINGS},
+            "tokens": tokens,
+            "added_tokens": [
+                (i, token.content, *(getattr(token, flag) for flag in _FLAGS))
+                for i, token in sorted(own.get_added_tokens_decoder().items())
+            ],
+            "encode_special_tokens": self.encode_special_tokens,
+            "add_special_tokens": self.add_special_tokens,
+            "truncation": own.truncation if self.truncation and self.wrapper is None else None,
+            "padding": own.padding if self.padding and self.wrapper is None else None,
+        }
+        return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
 
 def caller_of(source: object) -> Caller | None:

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_finish import Finish, FinishingAdapter, around_of, finish_from
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
@@ -98,6 +100,20 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self._state = own.truncation, own.padding
         self._finish = _finish(self._known.around, self._settings, *self._state)
         self._memory = memory_for(self.facts, lambda: self._known.lengths, memory_bytes)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that decides ids: file (in either format), added tokens, post-processor,
+        settings, version of the engine. Equal in all processes."""
+        config = {**config_of(self._own), "version": None}
+        finish = self._finish
+        parts = {
+            "config": config,
+            "prefix": finish.prefix.tobytes(),
+            "suffix": finish.suffix.tobytes(),
+            "finish": repr((finish.truncation, finish.padding, finish.unknown)),
+        }
+        return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
     def encode(self, text: str) -> IdArray:
         try:

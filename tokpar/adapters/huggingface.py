@@ -8,8 +8,10 @@ import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -50,7 +52,26 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
         return None
     memory_bytes, settings = memory_budget(settings, FINISHING)
     finishing = flags(settings, FINISHING)
-    return HuggingFaceTokenizer(replace(found, memory_bytes=memory_bytes, **finishing))
+    return _shared(replace(found, memory_bytes=memory_bytes, **finishing))
+
+
+_alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
+"""Adapters by the cheap part of what decides ids."""
+
+
+def _shared(caller: Caller) -> HuggingFaceTokenizer:
+    """An adapter for `caller`, which shares cache and facts with another tokenizer of the same
+    fingerprint, as copies of a tokenizer have."""
+    kind = type(caller.wrapper)
+    about = kind.__module__, kind.__qualname__, caller.memory_bytes, caller.fixed
+    key = repr(
+        (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.state())
+    )
+    known = _alive.get(key)
+    adapter = None if known is None else known.for_copy(caller)
+    if adapter is None:
+        _alive[key] = adapter = HuggingFaceTokenizer(caller)
+    return adapter
 
 
 def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
@@ -66,6 +87,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
         self.caller = caller
         self._state = None if caller.fixed else caller.state()
+        self._model = caller.own.model
         self._chunks = private_copy(caller.own)
         self._finish = finish_like(caller, self._chunks) if finish is None else finish
         self._own_call = finish is None and caller.as_it_is
@@ -85,6 +107,34 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def unfinishable(self) -> str | None:
         """Why `finish` must leave its work to the caller's own call, or None."""
         return self._finish.unknown
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of all that decides ids: file, settings, added tokens, post-processor, version
+        of the engine. Equal in all processes; None for components written in Python."""
+        return self.caller.fingerprint()
+
+    def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
+        """An adapter for a copy of this one's tokenizer, with the same cache; None if the copy has
+        another fingerprint, or its engine does not find added tokens as this one does."""
+        if self.refreshed() is not self:
+            return None
+        chunks = self._chunks
+        if caller.own is not self.caller.own:
+            digest = self.fingerprint
+            if digest is None or caller.fingerprint() != digest:
+                return None
+            # an engine of its own: this one's may be changed later, or trained in place
+            chunks = private_copy(caller.own)
+            if self.facts.tokens is not None:
+                self.facts.tokens()
+        finish = finish_like(caller, chunks)
+        if finish.unknown is not None:
+            return None
+        twin = self._with(caller)
+        twin._finish, twin._model, twin._chunks = finish, caller.own.model, chunks
+        twin._state = None if caller.fixed else caller.state()
+        return twin
 
     @property
     def engine(self) -> Any:
@@ -176,7 +226,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
             return self
         if caller.wrapper is not None:
             caller = replace(caller, own=caller.wrapper.backend_tokenizer)
-        same = caller.own is self.caller.own and same_model(caller.own.model, self._chunks.model)
+        same = caller.own is self.caller.own and same_model(caller.own.model, self._model)
         if same and caller.state() == self._state:
             return self
         return HuggingFaceTokenizer(caller)

@@ -14,6 +14,7 @@ import numpy as np
 import tiktoken
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import check_names, is_panic, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
@@ -163,6 +164,21 @@ class TiktokenTokenizer(EncodingAdapter):
             releases_gil=True,
             forbidden=self._disallowed,
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that decides ids: pattern, ranks, special tokens, settings, version of
+        tiktoken. Equal in all processes."""
+        encoding = self.encoding
+        ranks = sorted((rank, token.hex()) for token, rank in encoding._mergeable_ranks.items())
+        parts = {
+            "pattern": encoding._pat_str,
+            "ranks": ranks,
+            "special_tokens": encoding._special_tokens,
+            "allowed_special": sorted(self._allowed),
+            "disallowed_special": sorted(self._disallowed),
+        }
+        return fingerprint_of("tiktoken", tiktoken.__version__, parts)
 
     @cached_property
     def _memory(self) -> StretchMemory | None:

@@ -56,9 +56,7 @@ def as_hf(
     require_followed(tokenizer)
     if isinstance(tokenizer, Accelerated):
         tokenizer = tokenizer._tokpar_original()
-    view = _restored(tokenizer, encoder_of, smallest_text)
-    view.__dict__[_KEY].encoder()  # learnt now, and not during the first call
-    return view
+    return _restored(tokenizer, encoder_of, smallest_text)
 
 
 def require_release() -> None:
@@ -90,7 +88,9 @@ def _restored(
     base: Any = type(tokenizer)
     view: Any = object.__new__(accelerated(base))
     view.__dict__.update(tokenizer.__dict__)
-    view.__dict__[_KEY] = Acceleration(base, view.__dict__, encoder_of, smallest_text)
+    state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
+    state.encoder()  # what it takes to learn a tokenizer is not left to the first call
+    view.__dict__[_KEY] = state
     return view
 
 
