@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 import tokpar.registry as registry_module
+from tests.support.hf_sources import fresh
 from tokpar import kernel, pure
 from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
@@ -87,6 +88,12 @@ def run_console(block: Block, page: Path) -> None:
         )
 
 
+def save_model(folder: Path) -> None:
+    """The folder of a model, as pages name it: a tokenizer with a chat template."""
+    chatml = fresh("deepseek_part")
+    chatml.save_pretrained(folder)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -106,6 +113,8 @@ def test_the_examples_of_a_page_run_in_order(
     for name in ("README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.chdir(tmp_path)
+    if '"my-model"' in page.read_text(encoding="utf-8"):
+        save_model(tmp_path / "my-model")
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
