@@ -3,7 +3,7 @@
     python -m tests.benchmarks.drop_in --model FOLDER [--model FOLDER ...] --texts FILE.jsonl
 
 Both objects are kept and take turns, call by call; results are Python lists on both sides. A ratio
-is the time of the own call over that of tokpar: the median of all turns, in brackets least and most.
+is the time of the own call over that of tokpar: the median of all turns; in brackets least, most.
 "first" is the first call of an object whose cache has seen no text."""
 
 from __future__ import annotations
