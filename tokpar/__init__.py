@@ -3,7 +3,7 @@
 import typing
 
 from tokpar.certificate.findings import CheckReport, Finding
-from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
+from tokpar.encoder import Encoder, as_tiktoken, check, encode, plugins, strategies, stream
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     EngineError,
@@ -40,6 +40,7 @@ __all__ = [
     "TokparError",
     "UnknownNameError",
     "WorkerError",
+    "as_tiktoken",
     "check",
     "encode",
     "load",

@@ -27,8 +27,10 @@ from tokpar.sizes import fit_for, fitting_executor, smallest_row
 from tokpar.types import Facts
 
 if TYPE_CHECKING:
+    import tiktoken
+
+    from tokpar.integrations.tiktoken import TokparEncoding
     from tokpar.views.hf import HfView
-    from tokpar.views.tiktoken import TiktokenView
 
 
 class Encoder:
@@ -134,12 +136,16 @@ class Encoder:
             lambda: self.tokenizer, partial(self._encode_one, finish=False), self._smallest_split
         )
 
-    def as_tiktoken(self) -> TiktokenView:
-        """This encoder behind the calls of a tiktoken.Encoding (docs/views.md). Raises OptionError
-        for another tokenizer than one of tiktoken."""
-        from tokpar.views import tiktoken
+    def as_tiktoken(self, *, smallest_text: int | None = None) -> TokparEncoding:
+        """The tiktoken.Encoding of this encoder as a tiktoken.Encoding that encodes long texts and
+        batches through this encoder (docs/views.md). `smallest_text`: code points from which on
+        texts go through tokpar; None: from where on that is faster. Raises OptionError for another
+        tokenizer, and for an encoding that has its own `encode`."""
+        from tokpar.integrations import tiktoken
 
-        return tiktoken.TiktokenView(self.tokenizer, self._encode_one, self._smallest_split)
+        smallest = self._smallest_split if smallest_text is None else smallest_text
+        rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
+        return tiktoken.made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""
@@ -209,6 +215,16 @@ def _built(
     return Encoder(build(**settings), **arguments)
 
 
+def _tiktoken_again(
+    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
+) -> TokparEncoding:
+    """`as_tiktoken` of an encoder with these arguments, in this or another process."""
+    from tokpar.integrations.tiktoken import registered
+
+    encoder = Encoder(registered(encoding), **arguments)
+    return encoder.as_tiktoken(smallest_text=smallest_text)
+
+
 def _never_cut(facts: Facts) -> str | None:
     """Why no text of a tokenizer is ever cut, or None."""
     if facts.unprovable is None:
@@ -245,6 +261,14 @@ def encode(
         **options,
     ) as encoder:
         return encoder.encode(text)
+
+
+def as_tiktoken(encoding: object, *, smallest_text: int | None = None) -> TokparEncoding:
+    """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
+    through tokpar (docs/views.md). `smallest_text`: code points from which on texts go through
+    tokpar; None: from where on that is faster. Raises OptionError for another tokenizer, and for an
+    encoding that has its own `encode`."""
+    return Encoder(encoding).as_tiktoken(smallest_text=smallest_text)
 
 
 def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iterator[IdArray]:

@@ -1,0 +1,1 @@
+"""Tokenizer objects of other libraries whose texts tokpar encodes (docs/views.md)."""
