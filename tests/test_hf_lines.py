@@ -133,6 +133,16 @@ def test_a_file_in_format_2_names_the_release_that_reads_it(tmp_path: Path) -> N
     assert str(path) in str(caught.value)
 
 
+def test_methods_that_are_not_those_of_transformers_are_named() -> None:
+    class Own:
+        def encode(self) -> None:
+            """A method of a class outside transformers."""
+
+    assert list(hf_lines.own_methods(Own(), ("encode", "missing"))) == ["encode"]
+    assert hf_lines.own_methods(Own(), ("missing",)) == {}
+    assert hf_lines.own_methods(None, ("encode",)) == {}
+
+
 # ------------------------------------------------------------------- without tokenizers
 
 

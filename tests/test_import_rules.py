@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"mending", "results"}),
     frozenset({"job"}),
-    frozenset({"pipeline", "streaming", "views"}),
+    frozenset({"pipeline", "streaming"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),
     frozenset({"encoder"}),

@@ -15,7 +15,7 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
-from tokpar.integrations import as_hf
+from tokpar.integrations import as_hf, as_tiktoken
 from tokpar.integrations.patch import Patch, patch_transformers
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
@@ -44,6 +44,7 @@ __all__ = [
     "UnknownNameError",
     "WorkerError",
     "as_hf",
+    "as_tiktoken",
     "check",
     "encode",
     "load",

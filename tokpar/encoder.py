@@ -27,7 +27,7 @@ from tokpar.sizes import fit_for, fitting_executor, smallest_row
 from tokpar.types import Facts
 
 if TYPE_CHECKING:
-    from tokpar.views.tiktoken import TiktokenView
+    import tiktoken
 
 
 class Encoder:
@@ -143,12 +143,16 @@ class Encoder:
         tokenizer = getattr(caller, "wrapper", None) or self.tokenizer
         return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
 
-    def as_tiktoken(self) -> TiktokenView:
-        """This encoder behind the calls of a tiktoken.Encoding (docs/views.md). Raises OptionError
-        for another tokenizer than one of tiktoken."""
-        from tokpar.views import tiktoken
+    def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
+        """The tiktoken.Encoding of this encoder as a tiktoken.Encoding that encodes long texts and
+        batches through this encoder (docs/views.md). `smallest_text`: code points from which on
+        texts go through tokpar; None: from where on that is faster. Raises OptionError for another
+        tokenizer, and for an encoding that has its own `encode`."""
+        from tokpar.integrations import tiktoken
 
-        return tiktoken.TiktokenView(self.tokenizer, self._encode_one, self._smallest_split)
+        smallest = self._smallest_split if smallest_text is None else smallest_text
+        rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
+        return tiktoken.made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""
@@ -216,6 +220,16 @@ def _built(
     arguments: Mapping[str, Any],
 ) -> Encoder:
     return Encoder(build(**settings), **arguments)
+
+
+def _tiktoken_again(
+    arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
+) -> tiktoken.Encoding:
+    """`as_tiktoken` of an encoder with these arguments, in this or another process."""
+    from tokpar.integrations.tiktoken import registered
+
+    encoder = Encoder(registered(encoding), **arguments)
+    return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
 def _never_cut(facts: Facts) -> str | None:

@@ -19,14 +19,6 @@ PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
 
 
 @runtime_checkable
-class View(Protocol, metaclass=Ability):
-    """`Encoder.as_hf()` or `Encoder.as_tiktoken()`."""
-
-    def viewed(self) -> object:
-        """The tokenizer behind it."""
-
-
-@runtime_checkable
 class Refreshes(Protocol, metaclass=Ability):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
@@ -53,8 +45,9 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, a view of one of these, a path (tokenizer.json, .tiktoken, BERT's vocab.txt),
-    a registered name such as "default", or any object with `name` and `encode(text)`.
+    tiktoken.Encoding, what `as_hf` or `as_tiktoken` make of one, a path (tokenizer.json, .tiktoken,
+    BERT's vocab.txt), a registered name such as "default", or any object with `name` and
+    `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
     (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
@@ -62,10 +55,8 @@ def load(
     FileNotFoundError."""
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
-    if isinstance(source, View):
-        source = source.viewed()
     original = getattr(type(source), "_tokpar_original", None)
-    if original is not None:  # an object of `as_hf`
+    if original is not None:  # an object of `as_hf` or `as_tiktoken`
         source = original(source)
     try:
         known = _loaded.setdefault(source, {})

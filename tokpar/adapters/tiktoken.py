@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -253,6 +254,18 @@ class TiktokenTokenizer(EncodingAdapter):
         """UTF-8 byte spans; LookupError if these ids do not make up `text`, as for a text with
         surrogate pairs (tiktoken joins them) or a regex that leaves text out."""
         return self._lengths.spans(ids, text)
+
+    def allowing(self, allowed: frozenset[str]) -> TiktokenTokenizer:
+        """An adapter that encodes the special tokens `allowed` and refuses none. It shares the
+        cache of this adapter if this one encodes the same special tokens."""
+        if allowed != self._allowed:
+            other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._memory_bytes)
+            other._encodings, other._ranks = self._encodings, self._ranks
+            return other
+        twin = copy(self)
+        twin._disallowed = frozenset()
+        twin.facts, twin._memory = replace(self.facts, forbidden=frozenset()), self._memory
+        return twin
 
     def detached(self) -> TiktokenTokenizer:
         """What was learned, without the caller's object; for `attached` only."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokpar.encoder import Encoder
+
+if TYPE_CHECKING:
+    import tiktoken
 
 
 def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -> Any:
@@ -21,3 +24,11 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
     from tokpar.integrations import hf  # imports transformers
 
     return hf.as_hf(tokenizer, partial(Encoder, **options), smallest_text)
+
+
+def as_tiktoken(encoding: object, *, smallest_text: int | None = None) -> tiktoken.Encoding:
+    """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
+    through tokpar (docs/views.md). `smallest_text`: code points from which on texts go through
+    tokpar; None: from where on that is faster. Raises OptionError for another tokenizer, and for an
+    encoding that has its own `encode`."""
+    return Encoder(encoding).as_tiktoken(smallest_text=smallest_text)

@@ -1,0 +1,297 @@
+"""`as_tiktoken`: a tiktoken.Encoding whose long texts and batches tokpar encodes."""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import tiktoken
+import tiktoken.registry
+from numpy.typing import NDArray
+from tiktoken.core import _special_token_regex
+
+from tokpar.adapters.tiktoken import TiktokenTokenizer
+from tokpar.adapters.tiktoken_encodings import OwnEncoding
+from tokpar.encoding import Batch
+from tokpar.errors import EngineError, OptionError
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.kernels import IdArray, frozen_ids, has_surrogate
+from tokpar.types import Rows
+
+Allowed = Literal["all"] | AbstractSet[str]
+Disallowed = Literal["all"] | Collection[str]
+
+BATCH_SHARE = 16
+"""A batch goes through tokpar from `smallest_text` / 16 code points on, all its texts together:
+tiktoken starts a thread pool for each batch, so that tokpar is faster sooner than for one text
+(2 cores, cl100k: from 800 code points on)."""
+MOST_ADAPTERS = 8
+"""Sets of allowed special tokens for which an adapter, which has a cache of its own, is kept."""
+LARGEST_TABLE = 1 << 20
+"""Ids for which one `int` object each is kept, so that lists of ids need not make new ones."""
+
+
+class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
+    """A `tiktoken.Encoding` that encodes long texts and batches through tokpar.
+
+    Arguments, results and errors are tiktoken's; methods that are not faster here are inherited.
+    It shares the attributes of the original encoding: an attribute set on one is set on both.
+    `pickle`, `copy` and `deepcopy` make such an object again. Thread-safe; survives a fork."""
+
+    _tokpar: FastPath
+
+    @property
+    def tokpar_calls(self) -> int:
+        """How many texts tokpar has encoded; tiktoken encoded all others."""
+        return sum(list(self._tokpar.calls.values()))
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Disallowed = "all",
+    ) -> list[int]:
+        """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
+        if self._tokpar.is_long(text):
+            disallowed_special = _reusable(disallowed_special)
+            rows = self._tokpar.encode([text], allowed_special, disallowed_special, super().encode)
+            if rows is not None:
+                return self._tokpar.lists(rows)[0]
+        ids: list[int] = super().encode(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Ids of `text`; special tokens are encoded as ordinary text."""
+        if self._tokpar.is_long(text):
+            rows = self._tokpar.encode([text])
+            if rows is not None:
+                return self._tokpar.lists(rows)[0]
+        ids: list[int] = super().encode_ordinary(text)
+        return ids
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Disallowed = "all",
+    ) -> IdArray:
+        """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
+        if self._tokpar.is_long(text) and not has_surrogate(text):
+            disallowed_special = _reusable(disallowed_special)
+            own = super().encode_to_numpy
+            rows = self._tokpar.encode([text], allowed_special, disallowed_special, own)
+            if rows is not None:
+                return frozen_ids(rows.ids)
+        ids: IdArray = super().encode_to_numpy(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special
+        )
+        return ids
+
+    def encode_batch(
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Disallowed = "all",
+    ) -> list[list[int]]:
+        """The ids of each text. `num_threads` counts only where tiktoken encodes the batch."""
+        if not _is_all(disallowed_special):
+            disallowed_special = frozenset(disallowed_special)
+        options: dict[str, Any] = {
+            "num_threads": num_threads,
+            "allowed_special": allowed_special,
+            "disallowed_special": disallowed_special,
+        }
+        super().encode_batch([], **options)  # raises what tiktoken raises before it reads a text
+        texts = list(text)
+        if self._tokpar.is_large(texts):
+            rows = self._tokpar.encode(texts, allowed_special, disallowed_special, super().encode)
+            if rows is not None:
+                return self._tokpar.lists(rows)
+        lists: list[list[int]] = super().encode_batch(texts, **options)
+        return lists
+
+    def encode_ordinary_batch(
+        self, text: Iterable[str], *, num_threads: int = 8
+    ) -> list[list[int]]:
+        """As `encode_batch`; special tokens are encoded as ordinary text."""
+        super().encode_ordinary_batch([], num_threads=num_threads)  # as in encode_batch
+        texts = list(text)
+        if self._tokpar.is_large(texts):
+            rows = self._tokpar.encode(texts)
+            if rows is not None:
+                return self._tokpar.lists(rows)
+        lists: list[list[int]] = super().encode_ordinary_batch(texts, num_threads=num_threads)
+        return lists
+
+    def _tokpar_original(self) -> tiktoken.Encoding:
+        """The original encoding, which `tokpar.load` loads in place of this object."""
+        return self._tokpar.original
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """By the original, which tiktoken pickles by its name if it is a registered encoding."""
+        return self._tokpar.rebuild, (self._tokpar.original,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FastPath:
+    """What a `TokparEncoding` knows of tokpar.
+
+    `adapter_for(allowed)` encodes these special tokens and refuses none. `calls`: texts that tokpar
+    encoded, for each thread, so that no count is lost. `rebuild(original)` makes such an encoding
+    again."""
+
+    original: tiktoken.Encoding
+    smallest_text: int
+    encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
+    adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
+    rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
+    table: NDArray[np.object_] | None
+    calls: dict[int, int] = field(default_factory=dict)
+
+    def is_long(self, text: object) -> bool:
+        """True for a text that goes through tokpar; False for an object that is no text."""
+        return isinstance(text, str) and len(text) >= self.smallest_text
+
+    def is_large(self, texts: Sequence[object]) -> bool:
+        """True for a batch of texts that goes through tokpar."""
+        size = 0
+        for text in texts:
+            if not isinstance(text, str):
+                return False
+            size += len(text)
+        return bool(texts) and size >= self.smallest_text // BATCH_SHARE
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        allowed_special: Allowed = frozenset(),
+        disallowed_special: Disallowed = frozenset(),
+        own: Callable[..., object] | None = None,
+    ) -> Rows | None:
+        """The ids of texts; None if tiktoken must be called for its error: its method `own` takes
+        no such arguments, a text holds a disallowed special token, or an engine failed."""
+        if own is not None and not _accepts(own, allowed_special, disallowed_special):
+            return None
+        specials = self.original.special_tokens_set
+        allowed = frozenset(specials if _is_all(allowed_special) else specials & allowed_special)
+        refused = disallowed_special or ()
+        refused = specials - allowed if _is_all(refused) else frozenset(refused)
+        if _any_holds(texts, frozenset(refused)):
+            return None
+        texts = [_without_surrogates(text) for text in texts]
+        if not _any_holds(texts, allowed):
+            allowed = frozenset()  # all ids are those of ordinary text: one cache serves them
+        try:
+            rows = self.encode_batch(texts, self.adapter_for(allowed)).rows
+        except EngineError:
+            return None
+        thread = threading.get_ident()
+        self.calls[thread] = self.calls.get(thread, 0) + len(texts)
+        return rows
+
+    def lists(self, rows: Rows) -> list[list[int]]:
+        """The ids of each row. Lists of shared `int` objects take half the time of new ones."""
+        ids = rows.ids if self.table is None else self.table[rows.ids]
+        return [ids[start:stop].tolist() for start, stop in pairwise(rows.offsets.tolist())]
+
+
+def made_faster(
+    tokenizer: TokenizerAdapter,
+    encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch],
+    smallest_text: int,
+    rebuild: Callable[[tiktoken.Encoding], TokparEncoding],
+) -> TokparEncoding:
+    """The encoding of `tokenizer` as a `TokparEncoding`, an instance of the encoding's own class
+    too. `encode_batch(texts, adapter)` encodes texts of at least `smallest_text` code points.
+    Raises OptionError."""
+    if isinstance(tokenizer, OwnEncoding):
+        raise OptionError(
+            f"as_tiktoken cannot follow this encoding: {tokenizer.why}; use the encoding itself"
+        )
+    if not isinstance(tokenizer, TiktokenTokenizer):
+        raise OptionError(
+            f"as_tiktoken needs a tiktoken.Encoding or a .tiktoken file, got {tokenizer.name}"
+        )
+    if not isinstance(smallest_text, int) or smallest_text < 0:
+        raise OptionError(
+            f"smallest_text must be a number of code points, 0 or more, got {smallest_text!r}"
+        )
+    original = tokenizer.encoding
+    size = original.n_vocab
+    table = np.arange(size).astype(object) if size <= LARGEST_TABLE else None
+    adapters = lru_cache(MOST_ADAPTERS)(tokenizer.allowing)
+    kind = _class_for(type(original))
+    made = kind.__new__(kind)
+    made.__dict__ = original.__dict__
+    made._tokpar = FastPath(original, smallest_text, encode_batch, adapters, rebuild, table)
+    return made
+
+
+_classes: dict[type[tiktoken.Encoding], type[TokparEncoding]] = {}
+
+
+def _class_for(base: type[tiktoken.Encoding]) -> type[TokparEncoding]:
+    """The one class that derives from `TokparEncoding` and from `base`, and is named as `base`."""
+    names = {
+        "__slots__": ("_tokpar",),
+        "__module__": base.__module__,
+        "__qualname__": base.__qualname__,
+        "__doc__": base.__doc__,
+    }
+    if base not in _classes:
+        bases = (TokparEncoding,) if base is tiktoken.Encoding else (TokparEncoding, base)
+        made = types.new_class(base.__name__, bases, exec_body=lambda space: space.update(names))
+        _classes.setdefault(base, made)
+    return _classes[base]
+
+
+def registered(encoding: tiktoken.Encoding) -> tiktoken.Encoding:
+    """The encoding that tiktoken keeps under its name, for a copy of it that pickle made: what
+    tokpar has learned of it, its cache included, serves the copy too."""
+    kept = tiktoken.registry.ENCODINGS.get(encoding.name)
+    return kept if kept is not None and vars(kept) is vars(encoding) else encoding
+
+
+def _accepts(own: Callable[..., object], allowed: Allowed, disallowed: Disallowed) -> bool:
+    """True if a method of tiktoken takes these arguments."""
+    try:
+        own("", allowed_special=allowed, disallowed_special=disallowed)
+    except Exception:
+        return False
+    return True
+
+
+def _is_all(special: object) -> bool:
+    return isinstance(special, str) and special == "all"
+
+
+def _reusable(special: Any) -> Any:
+    """A set in place of an iterator, which one look would use up."""
+    return special if isinstance(special, str) or not special else frozenset(special)
+
+
+def _any_holds(texts: Sequence[str], tokens: frozenset[str]) -> bool:
+    if not tokens:
+        return False
+    search = _special_token_regex(tokens).search
+    return any(search(text) is not None for text in texts)
+
+
+def _without_surrogates(text: str) -> str:
+    """The text that tiktoken encodes in place of one with surrogates."""
+    if not has_surrogate(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
