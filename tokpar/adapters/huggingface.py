@@ -28,6 +28,7 @@ from tokpar.adapters.settings import (
 )
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
@@ -124,9 +125,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
             ids, known = id_array(encoding.ids), self._lengths
-            spans = (
-                known.spans(ids, text) if known else _offsets(encoding, text, self._chunks.model)
-            )
+            spans = known.spans(ids, text) if known else self._offsets(encoding, text)
             pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
 
@@ -149,6 +148,13 @@ class HuggingFaceTokenizer(FinishingAdapter):
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
+        return self._offsets(encoding, text)
+
+    def _offsets(self, encoding: Any, text: str) -> SpanArray:
+        """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
+        why = why_misplaced(self.facts, text)
+        if why is not None:
+            raise LookupError(f"the engine may tell wrong places of tokens: {why}")
         return _offsets(encoding, text, self._chunks.model)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
