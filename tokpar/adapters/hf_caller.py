@@ -28,8 +28,7 @@ _MOST_COMPARED = 50_000
 """Tokens up to which a whole vocabulary is compared where training is not seen in memory."""
 _READABLE = ("0.21.", "0.22.", "0.23.")
 """Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
-_WORDS, _COUNTS = 40, 3
-"""How many words of a model are read; before them all, its counts of references and its lock."""
+_WORDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ def _telling_words(kind: type) -> list[int]:
     """The words of a model of this kind that training changes and encoding does not; empty if they
     cannot be read. Training gives a model new hash maps, each with random keys and a table of its
     own: these are the words in which two equal models differ, but for a cache that encoding fills.
-    """
+    Counts of references and locks are alike."""
     make = _MADE.get(kind)
     release = getattr(tokenizers, "__version__", "")
     if make is None or not release.startswith(_READABLE) or struct.calcsize("P") != 8:
@@ -158,7 +157,7 @@ def _telling_words(kind: type) -> list[int]:
     for k in range(512):
         one.encode("ab" * (k % 7) + f"a{k}")
     after = _words(one.model)
-    telling = [i for i in range(_COUNTS, _WORDS) if equal[i] != before[i] == after[i]]
+    telling = [i for i in range(_WORDS) if equal[i] != before[i] == after[i]]
     return telling if len(telling) > 1 else []
 
 
