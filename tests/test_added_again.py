@@ -138,3 +138,142 @@ def test_a_right_encoding_is_checked_where_the_stride_leaves_nothing(most: int) 
         encoding = encoder.encode(text)
     assert encoding.ids.tolist() == own.encode(text).ids
     assert tokpar.check(encoding, text, tokpar.load(own)).ok
+
+
+# ------------------------------------------------- a normalizer that is changed in place
+
+CASES = {"[U]": 0, "a": 1, "b": 2, "x": 3, "A": 4, "é": 5, "É": 6, "▁": 7, "e": 8, "_": 9}
+
+
+def lowering(*added: AddedToken, model: Any = None) -> Tokenizer:
+    """Words between white space; its normalizer makes them lower case until that is changed."""
+    own = Tokenizer(model or models.BPE(CASES, [], unk_token="[U]"))
+    own.normalizer = normalizers.BertNormalizer()
+    own.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    own.add_tokens(list(added))
+    return own
+
+
+def test_the_engine_searches_for_what_a_normalizer_wrote_before_it_was_changed_in_place() -> None:
+    """Without this the tests below would show nothing; setting a normalizer ends it."""
+    own = lowering(AddedToken("b", normalized=True), AddedToken("A", normalized=True))
+    own.normalizer.lowercase = False
+    assert own.encode("a A").ids == [4, 4]
+    own.normalizer = own.normalizer
+    assert own.encode("a A").ids == [1, 4]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_added_token_that_the_model_gives_its_id_is_not_taken_for_found(kept: bool) -> None:
+    """The copy searched for "A", the engine still for "a"; the model has the same id for "A"."""
+    own, text = lowering(AddedToken("A", normalized=True)), "a A x " * 3000
+    with tokpar.Encoder(own) as encoder:
+        if kept:
+            assert encoder.encode(text).ids.tolist() == own.encode(text).ids
+        own.normalizer.lowercase = False
+        expected = own.encode(text).ids
+        assert expected[:3] == [4, 4, 3]
+        assert encoder.encode(text).ids.tolist() == expected
+        assert [each.ids.tolist() for each in encoder.encode_batch([text, "a"])] == [expected, [4]]
+    encoding = tokpar.encode(text, own)
+    assert encoding.ids.tolist() == expected
+    assert "changed in place" in encoding.report.why
+
+
+def test_a_token_that_is_seen_to_be_found_is_no_hindrance() -> None:
+    for model in (models.BPE(CASES, [], unk_token="[U]"), models.WordLevel({"x": 0}, "<none>")):
+        for content in ("xx", "A", "é"):
+            own = lowering(AddedToken(f"<{content}>", normalized=True), model=model)
+            assert facts_of(tokpar.load(own)).unprovable is None
+
+
+def test_white_space_that_a_token_strips_hides_in_which_form_it_is_searched() -> None:
+    """ "a " was "a" while white space was stripped; both are found in "a " and not in "ax"."""
+    own = Tokenizer(models.BPE(CASES, [], unk_token="[U]"))
+    own.normalizer = normalizers.Sequence([normalizers.Strip(left=False, right=True)])
+    own.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    own.add_tokens([AddedToken("<s> ", normalized=True, rstrip=True)])
+    own.normalizer[0] = normalizers.NFC()
+    assert own.encode("<s>x").ids == [10, 3]
+    assert_as_the_own_batch(own, ["<s>x", "<s> x", "a <s> x"])
+    text = "a <s>x " * 3000
+    assert tokpar.encode(text, own).ids.tolist() == own.encode(text).ids
+
+
+def lower_case(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0].lowercase = on
+
+
+def without_accents(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0].strip_accents = on
+
+
+def other_first(own: Tokenizer, on: bool) -> None:
+    own.normalizer[0] = normalizers.BertNormalizer() if on else normalizers.NFC()
+
+
+def other_last(own: Tokenizer, on: bool) -> None:
+    own.normalizer[1] = normalizers.Replace("a", "b") if on else normalizers.NFD()
+
+
+def set_anew(own: Tokenizer, on: bool) -> None:
+    own.normalizer = own.normalizer
+
+
+def one_more(own: Tokenizer, on: bool) -> None:
+    own.add_tokens([AddedToken("<x>" if on else "<y>", normalized=on)])
+
+
+CHANGES = (lower_case, lower_case, without_accents, other_first, other_last, set_anew, one_more)
+MODELS: tuple[Any, ...] = (
+    lambda: models.BPE(CASES, [], unk_token="[U]"),
+    lambda: models.BPE(CASES | {"ab": 10, "AB": 11}, [("a", "b")], unk_token="[U]"),
+    lambda: models.WordLevel(CASES | {"ab": 10, "Ab": 11}, unk_token="[U]"),
+    lambda: models.WordPiece(CASES | {"##b": 10, "##A": 11}, unk_token="[U]"),
+    lambda: models.Unigram([(token, -1.0 - i) for token, i in CASES.items()], 0, False),
+)
+
+
+def cased() -> st.SearchStrategy[AddedToken]:
+    flags = ("lstrip", "rstrip", "single_word")
+    return st.builds(
+        lambda content, normalized, which: AddedToken(
+            content, normalized=normalized, **{flag: flag in which for flag in flags}
+        ),
+        st.sampled_from(["A", "A", "É", "a", "Ab", "ab", "b", "x", "A ", " b", "<A>"]),
+        st.sampled_from([True, True, True, False]),
+        st.one_of(st.just(set[str]()), st.sets(st.sampled_from(flags))),
+    )
+
+
+def spelt() -> st.SearchStrategy[str]:
+    parts = st.sampled_from(["A ", "a ", "b", "Ab ", "ab", "É ", "é ", "x", " ", "<A>", "e\u0301"])
+    return st.lists(parts, min_size=1, max_size=8).map("".join)
+
+
+@given(
+    st.sampled_from(MODELS),
+    st.sampled_from(
+        [pre_tokenizers.WhitespaceSplit, pre_tokenizers.BertPreTokenizer, pre_tokenizers.Metaspace]
+    ),
+    st.lists(cased(), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(CHANGES), st.booleans()), min_size=1, max_size=4),
+    st.lists(spelt(), min_size=1, max_size=4),
+)
+def test_whatever_normalizer_is_changed_in_place_the_ids_are_the_own_ones(
+    model: Any, words: Any, added: list[AddedToken], changes: list[Any], texts: list[str]
+) -> None:
+    own = Tokenizer(model())
+    own.normalizer = normalizers.Sequence([normalizers.BertNormalizer(), normalizers.NFC()])
+    own.pre_tokenizer = words()
+    for token in added:
+        own.add_tokens([token])
+    long = " ".join(texts) * 40
+    with tokpar.Encoder(own) as one, tokpar.Encoder(own, strategy="cut", chunk_chars=1) as other:
+        for change, on in (*changes, (set_anew, True)):
+            change(own, on)
+            assert_as_the_own_batch(own, texts)
+            expected = own.encode(long).ids
+            for encoder in (one, other):
+                assert encoder.encode(long).ids.tolist() == expected
+                assert encoder.encode_batch([long, *texts])[0].ids.tolist() == expected

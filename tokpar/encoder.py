@@ -148,11 +148,11 @@ class Encoder:
         batches through this encoder (docs/views.md). `smallest_text`: code points from which on
         texts go through tokpar; None: from where on that is faster. Raises OptionError for another
         tokenizer, and for an encoding that has its own `encode`."""
-        from tokpar.integrations import tiktoken
+        from tokpar.integrations.tiktoken import made_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
         rebuild = partial(_tiktoken_again, self._arguments, smallest_text)
-        return tiktoken.made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
+        return made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
         """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""

@@ -2,9 +2,10 @@
 
 import ctypes
 import json
+import struct
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,6 +28,11 @@ MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 _SPREAD, _LAST = 16, 32
+_MOST_COMPARED = 50_000
+"""Tokens up to which a whole vocabulary is compared where training is not seen in memory."""
+_READABLE = ("0.21.", "0.22.", "0.23.")
+"""Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
+_WORDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +79,17 @@ class Caller:
         return not cuts and (self.padding or self.own.padding is None)
 
     def state(self) -> tuple[object, ...]:
-        """What ids depend on, as far as the caller can change it; compared with ==. A model trained
-        again in place shows in some tokens, mostly the last: what a trainer finds least often
-        differs first. See `same_model` for another model."""
+        """What ids depend on, as far as the caller can change it; compared with ==. See
+        `same_model` for another model."""
+        return *self.settings(), _training(self.own.model, self.own.get_vocab_size(False))
+
+    def settings(self) -> tuple[object, ...]:
+        """The part of `state` that a copy of the tokenizer has in common with it."""
         own, model = self.own, self.own.model
-        size = own.get_vocab_size(False)
         return (
             type(model).__name__,
-            size,
+            own.get_vocab_size(False),
             *(getattr(model, name, None) for name in MODEL_SETTINGS),
-            *(model.id_to_token(size * i // _SPREAD) for i in range(_SPREAD)),
-            *(model.id_to_token(i) for i in range(max(0, size - _LAST), size)),
             *(_pickled(getattr(own, name)) for name in _COMPONENTS),
             own.get_added_tokens_decoder(),
             self.encode_special_tokens,
@@ -154,6 +160,56 @@ def same_model(one: Any, other: Any) -> bool:
     if _pointers_tell():
         return _body(one) == _body(other)
     return bool(one.__getstate__() == other.__getstate__())
+
+
+def _training(model: Any, size: int) -> object:
+    """What differs after a model of `size` tokens was trained again in place, compared with ==.
+    Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`
+    tokens some, mostly the last: what a trainer finds least often differs first."""
+    words = _telling_words(type(model))
+    if words:
+        read = _words(model)
+        return [read[i] for i in words]
+    if size <= _MOST_COMPARED:
+        return _pickled(model)
+    sampled = [size * i // _SPREAD for i in range(_SPREAD)]
+    return [model.id_to_token(i) for i in (*sampled, *range(size - _LAST, size))]
+
+
+@cache
+def _telling_words(kind: type) -> list[int]:
+    """The words of a model of this kind that training changes and encoding does not; empty if they
+    cannot be read. Training gives a model new hash maps, each with random keys and a table of its
+    own: these are the words in which two equal models differ, but for a cache that encoding fills.
+    Counts of references and locks are alike."""
+    make = _MADE.get(kind)
+    release = getattr(tokenizers, "__version__", "")
+    if make is None or not release.startswith(_READABLE) or struct.calcsize("P") != 8:
+        return []
+    if not _pointers_tell():
+        return []
+    one, other = Tokenizer(make()), Tokenizer(make())
+    before, equal = _words(one.model), _words(other.model)
+    for k in range(512):
+        one.encode("ab" * (k % 7) + f"a{k}")
+    after = _words(one.model)
+    telling = [i for i in range(_WORDS) if equal[i] != before[i] == after[i]]
+    return telling if len(telling) > 1 else []
+
+
+_VOCABULARY = {"a": 0, "b": 1, "ab": 2}
+_MADE: dict[type, Callable[[], Any]] = {
+    models.BPE: lambda: models.BPE(_VOCABULARY, [("a", "b")], unk_token="a"),
+    models.Unigram: lambda: models.Unigram([(token, 0.0) for token in _VOCABULARY], 0, False),
+    models.WordLevel: lambda: models.WordLevel(_VOCABULARY, unk_token="a"),
+    models.WordPiece: lambda: models.WordPiece(_VOCABULARY, unk_token="a"),
+}
+
+
+def _words(model: Any) -> tuple[int, ...]:
+    """The first words of the engine's object that a model points to."""
+    address = int.from_bytes(_body(model)[:8], sys.byteorder)
+    return struct.unpack(f"{_WORDS}Q", ctypes.string_at(address, 8 * _WORDS))
 
 
 def _body(model: Any) -> bytes:

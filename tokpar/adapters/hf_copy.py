@@ -1,7 +1,8 @@
 """The private copy of a caller's tokenizer that encodes chunks, and what is known of it."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -27,17 +28,22 @@ _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
+_OUTDATED = (
+    "it cannot be told whether the engine searches for added token {!r} as its normalizer writes it "
+    "now, or as a normalizer did that was changed in place"
+)
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
 
 
-def private_copy(own: Any) -> Any:
-    """A tokenizer with the same `encode` and nothing after it; the model is shared."""
+def private_copy(own: Any, without: Collection[int] = ()) -> Any:
+    """A tokenizer with the same `encode` and nothing after it; the model is shared. `without`: ids
+    of added tokens that it does not get."""
     copy = Tokenizer(own.model)
     for name in _BEFORE_THE_MODEL:
         if getattr(own, name) is not None:
             setattr(copy, name, getattr(own, name))
     added = own.get_added_tokens_decoder()
-    copy.add_tokens([added[i] for i in sorted(added)])
+    copy.add_tokens([added[i] for i in sorted(added) if i not in without])
     copy.encode_special_tokens = own.encode_special_tokens
     return copy
 
@@ -101,6 +107,7 @@ def finish_like(caller: Caller, copy: Any) -> Finish:
         finish.unknown
         or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
         or _added_tokens_differ(own, copy, caller.encode_special_tokens)
+        or (None if caller.fixed else _outdated(own, copy, caller.encode_special_tokens))
     )
     return finish if unknown is None else Finish(unknown=unknown)
 
@@ -174,14 +181,61 @@ def _uncut(own: Any, text: str) -> Any:
 
 def _difference(own: Any, copy: Any, text: str) -> str | None:
     """Why the ids of a text differ, padding aside; of what `own` cuts off nothing is seen."""
-    cut = own.truncation
-    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
-    expected = copy.encode(text, add_special_tokens=False).ids
-    native = _uncut(own, text)
-    if most and len(expected) > most:
-        expected = expected[:most] if right else expected[-most:]
+    expected, native = _cut_as(own, copy, text), _uncut(own, text)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
-    return None if kept == expected else _ALTERED
+    return None if kept == [i for i, _ in expected] else _ALTERED
+
+
+def _cut_as(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
+    """Ids and tokens that `copy` gives, as far as the truncation of `own` leaves them."""
+    cut, found = own.truncation, copy.encode(text, add_special_tokens=False)
+    most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
+    tokens = list(zip(found.ids, found.tokens, strict=True))
+    if not most or len(tokens) <= most:
+        return tokens
+    return tokens[:most] if right else tokens[-most:]
+
+
+def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
+    """Why `own` may search for a token in another form than `copy`, or None. The engine normalizes
+    the contents when tokens are added or a normalizer is set, but not when a normalizer is changed
+    in place: `t.normalizer.lowercase = False`. The texts of `_tried` tell this only where a copy
+    without the tokens answers otherwise, as a model may give the content the same id."""
+    found = own.get_added_tokens_decoder()
+    normalized = {
+        i: token
+        for i, token in found.items()
+        if token.normalized and not (encode_special_tokens and token.special)
+    }
+    if not normalized or _is_random(own.model):
+        return None
+    bare = private_copy(own, without=normalized)
+    for i, token in normalized.items():
+        if not any(
+            _searched(own, copy, bare, text, i, normalized) for text in _tried(own, [token])
+        ):
+            return _OUTDATED.format(token.content)
+    return None
+
+
+def _searched(
+    own: Any, copy: Any, bare: Any, text: str, added_id: int, normalized: Mapping[int, Any]
+) -> bool:
+    """Whether `own` is seen to find the token of this id in its normalized form: it tells what it
+    found, as `copy` does, `bare` does not, and no other of the tokens is in the text."""
+    token, shown = normalized[added_id], _cut_as(own, copy, text)
+    form = token.content if own.normalizer is None else own.normalizer.normalize_str(token.content)
+    outer = (form[:1] if token.lstrip else "") + (form[-1:] if token.rstrip else "")
+    if (added_id, form) not in shown or any(map(str.isspace, outer)):
+        return False
+    if any(i in normalized for i, _ in shown if i != added_id):
+        return False
+    with suppress(Exception):  # a model need not know what the token stands for
+        if shown == _cut_as(own, bare, text):
+            return False
+    native = _uncut(own, text)
+    real = zip(native.ids, native.tokens, native.attention_mask, strict=True)
+    return shown == [(i, found) for i, found, mask in real if mask]
 
 
 def _is_random(model: Any) -> bool:

@@ -30,6 +30,7 @@ from tokpar.adapters.settings import (
 )
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
 from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
@@ -65,7 +66,7 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
     kind = type(caller.wrapper)
     about = kind.__module__, kind.__qualname__, caller.memory_bytes, caller.fixed
     key = repr(
-        (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.state())
+        (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
     )
     known = _alive.get(key)
     adapter = None if known is None else known.for_copy(caller)
@@ -126,6 +127,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
                 return None
             # an engine of its own: this one's may be changed later, or trained in place
             chunks = private_copy(caller.own)
+            chunks.encode_special_tokens = caller.encode_special_tokens
             if self.facts.tokens is not None:
                 self.facts.tokens()
         finish = finish_like(caller, chunks)
@@ -179,9 +181,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
             ids, known = id_array(encoding.ids), self._lengths
-            spans = (
-                known.spans(ids, text) if known else _offsets(encoding, text, self._chunks.model)
-            )
+            spans = known.spans(ids, text) if known else self._offsets(encoding, text)
             pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
 
@@ -204,6 +204,13 @@ class HuggingFaceTokenizer(FinishingAdapter):
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
+        return self._offsets(encoding, text)
+
+    def _offsets(self, encoding: Any, text: str) -> SpanArray:
+        """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
+        why = why_misplaced(self.facts, text)
+        if why is not None:
+            raise LookupError(f"the engine may tell wrong places of tokens: {why}")
         return _offsets(encoding, text, self._chunks.model)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:

@@ -138,6 +138,8 @@ def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: r
     except PASSING:
         raise
     except BaseException as error:
+        if spans and isinstance(error, LookupError):
+            raise
         raise _guilty(texts, wave, engine, spans, error) from error
     return rows
 

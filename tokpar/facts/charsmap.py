@@ -31,6 +31,49 @@ class Charsmap:
             return char if self._units else None
         return self._replacements[place:].split(b"\0", 1)[0].decode(errors="replace")
 
+    def may_delete(self, beginning: str) -> bool:
+        """Whether nothing may be left of a cluster of characters that begins so."""
+        try:
+            return self._deletes(beginning.encode("utf-8", "replace"))
+        except IndexError:
+            return True
+
+    def _deletes(self, beginning: bytes) -> bool:
+        """The shortest key of a text is replaced: one that `beginning` begins with, or one of those
+        that begin with it."""
+        units = self._units
+        if not units:
+            return True
+        node = _offset(units[0])
+        for byte in beginning:
+            child = self._child(node, byte)
+            if child is None:
+                return False
+            node, place = child
+            if place is not None:
+                return not self._replacement(place)
+        open_nodes = [node]
+        while open_nodes:
+            node = open_nodes.pop()
+            for node_behind, place in filter(None, (self._child(node, b) for b in range(1, 256))):
+                if place is None:
+                    open_nodes.append(node_behind)
+                elif not self._replacement(place):
+                    return True
+        return False
+
+    def _child(self, node: int, byte: int) -> tuple[int, int | None] | None:
+        """The node behind a byte, and where its replacement is if a key ends there; or None."""
+        place = node ^ byte
+        unit = self._units[place] if place < len(self._units) else 0
+        if unit & 0x800000FF != byte:
+            return None
+        node = place ^ _offset(unit)
+        return node, self._units[node] & 0x7FFFFFFF if unit >> 8 & 1 else None
+
+    def _replacement(self, place: int) -> bytes:
+        return self._replacements[place:].split(b"\0", 1)[0]
+
     def _first(self, key: bytes) -> int | None:
         """Where the replacement of the shortest key that these bytes begin with is."""
         units = self._units

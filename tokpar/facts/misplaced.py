@@ -1,0 +1,122 @@
+"""Texts of which the engine tells token offsets that may be wrong, and why.
+
+tokenizers 0.2x loses the length of what the normalizer Precompiled deletes at the beginning of a
+segment, and places every token of the segment too far left by that length."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokpar.facts.charsmap import Charsmap
+from tokpar.facts.spaces import SURE
+from tokpar.types import Facts, NormalizerStage
+
+_KEEPING = frozenset({"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Nmt", "Strip"})
+"""Normalizers that make of a `SURE` character one of `_first_characters`."""
+_BLANK = " \t\n\r"
+_SURE = re.compile(f"[{SURE}]")
+
+
+def why_misplaced(facts: Facts, text: str) -> str | None:
+    """Why the offsets that the engine tells for the tokens of `text` may be wrong, or None if they
+    are right as far as is known (proofs/window-lemma.md)."""
+    tables = facts.derived(_tables)
+    return next((why for table in tables if (why := table.why(text)) is not None), None)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One Precompiled stage. `before`: the stages before it. `contents`: the added tokens behind
+    which a segment of the raw text begins."""
+
+    charsmap: Charsmap
+    before: tuple[NormalizerStage, ...]
+    contents: tuple[str, ...]
+
+    def why(self, text: str) -> str | None:
+        """Why the table may delete what a segment of the text begins with, or None."""
+        if self._unknown is not None:
+            return f"it is not known what the normalizer {self._unknown} gives to Precompiled"
+        deleted = {char for char in set(text) if self._may_delete(char)}
+        if not deleted:
+            return None
+        first = (text.lstrip(_BLANK) if self.before else text)[:1]
+        found = next((content for content in self.contents if content in text), None)
+        if first in deleted or not deleted.isdisjoint(_BLANK):
+            return f"the normalizer Precompiled may delete {first!r} at the beginning of the text"
+        if found is not None:
+            shown = min(deleted)
+            return f"the normalizer Precompiled may delete {shown!r} behind added token {found!r}"
+        return None
+
+    @cached_property
+    def _unknown(self) -> str | None:
+        """A stage before the table that may put anything in front of it."""
+        for stage in self.before:
+            if stage.kind == "Replace":
+                content = str(stage.setting("content"))
+                plain = stage.setting("pattern") == {"Regex": " {2,}"} or self._patterns(stage)
+                if not plain or (content and self._may_delete(content[0])):
+                    return stage.kind
+            elif stage.kind not in _KEEPING:
+                return stage.kind
+        return None
+
+    @staticmethod
+    def _patterns(stage: NormalizerStage) -> str:
+        """The string that a Replace stage looks for, "" if that is a regex."""
+        pattern = stage.setting("pattern")
+        return pattern if isinstance(pattern, str) else ""
+
+    @cached_property
+    def _replaced(self) -> frozenset[str]:
+        """Characters that a Replace stage before the table looks for, but spaces."""
+        return frozenset(
+            char
+            for stage in self.before
+            if stage.kind == "Replace"
+            for char in self._patterns(stage)
+            if char != " "
+        )
+
+    @cached_property
+    def _known(self) -> dict[str, bool]:
+        return {}
+
+    def _may_delete(self, char: str) -> bool:
+        """Whether nothing may be left of a segment's first character."""
+        if char not in self._known:
+            self._known[char] = self._judged(char)
+        return self._known[char]
+
+    def _judged(self, char: str) -> bool:
+        if not self.before:
+            return self.charsmap.may_delete(char)
+        if char not in _BLANK and _SURE.match(char) is None:
+            return True
+        images = _first_characters(char)
+        return not images.isdisjoint(self._replaced) or any(map(self.charsmap.may_delete, images))
+
+
+def _first_characters(char: str) -> set[str]:
+    """What may stand first in place of `char` behind the stages of `_KEEPING`."""
+    images, new = {" "}, {char}
+    while new:
+        images |= new
+        forms = {unicodedata.normalize(form, c)[0] for c in new for form in ("NFD", "NFKD")}
+        new = (forms | {c.lower()[0] for c in new}) - images
+    return images
+
+
+def _tables(facts: Facts) -> tuple[_Table, ...]:
+    contents = tuple(token.content for token in facts.added_tokens if not token.normalized)
+    return tuple(
+        _Table(
+            Charsmap(str(stage.setting("precompiled_charsmap"))), facts.normalizers[:k], contents
+        )
+        for k, stage in enumerate(facts.normalizers)
+        if stage.kind == "Precompiled"
+    )
