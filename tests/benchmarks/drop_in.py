@@ -29,6 +29,8 @@ CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}"
 )
+CHATS = (60, 150)
+"""Messages of 5,000 code points each."""
 SIZES = (1_000_000, 100_000, 10_000, 2_000, 500)
 Call = Callable[[Any], object]
 
@@ -102,7 +104,8 @@ def calls(text: str) -> dict[str, Call]:
     found = {f"{size:,} characters": call_of(text[:size]) for size in SIZES}
     found["1,000,000 characters, offsets"] = call_of(text[: SIZES[0]], return_offsets_mapping=True)
     found["1,000 texts of 2,000"] = call_of([text[k : k + 2000] for k in range(0, 2_000_000, 2000)])
-    found["chat of 60 messages, 300 KB"] = chat_call(chat_of(text[3_000_000:], 60, 5000))
+    for messages in CHATS:
+        found[f"chat of {messages} messages"] = chat_call(chat_of(text[3_000_000:], messages, 5000))
     return found
 
 
@@ -119,12 +122,19 @@ def report(folder: str, text: str) -> None:
         assert call(mine) == call(own), f"{name}: not the same"
         print(f"  {name:30} seen  {in_turn(own, mine, call)}")
         print(f"  {name:30} first {first(own, fresh, call)}")
-    grown = [chat_call(chat_of(text[3_000_000:], n, 5000)) for n in range(61, 81)]
-    both = [(seconds(call, own), seconds(call, mine)) for call in grown]
+    for messages in CHATS:
+        print(f"  {f'chat of {messages}, grown by one':36} {grown(own, mine, text, messages)}")
+
+
+def grown(own: Any, mine: Any, text: str, messages: int) -> str:
+    """The ratio for a chat each time that a message was added: its segments are new."""
+    chats = [chat_of(text[3_000_000:], n, 5000) for n in range(messages, messages + 16)]
+    chat_call(chats[0])(mine)
+    calls = [chat_call(chat) for chat in chats[1:]]
+    both = [(seconds(call, own), seconds(call, mine)) for call in calls]
     ratios, mines = [a / b for a, b in both], [b for _, b in both]
     spread = f"({min(ratios):.2f}-{max(ratios):.2f})"
-    took = f"{statistics.median(ratios):7.2f} {spread:18} {1e3 * statistics.median(mines):.3f} ms"
-    print(f"  {'chat grown by a message':36} {took}")
+    return f"{statistics.median(ratios):7.2f} {spread:18} {1e3 * statistics.median(mines):.3f} ms"
 
 
 def main() -> None:
