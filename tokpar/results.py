@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, frozen_ids
+from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, alone, numbered
+from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
 from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
@@ -86,6 +86,16 @@ class Results:
     def _code_points(self) -> int:
         """Code points of all texts together, 1 or more."""
         return max(1, sum(map(len, self.texts)))
+
+    def spans(self, code_points: bool) -> SpanArray:
+        """Where the final ids of all texts lie, (0, 0) for inserted ones: code points or UTF-8
+        bytes of each text. LookupError if the tokenizer cannot tell."""
+        seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
+        spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
+        origin = numbered(len(self.own.ids))
+        if self.final is not self.own and isinstance(self.tokenizer, Finishes):
+            origin = self.tokenizer.finish(Rows(origin, self.own.offsets), self.texts).ids
+        return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """`numbered(count)`, finished in the place of text `k`."""
