@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
@@ -18,14 +18,22 @@ import numpy as np
 
 from tokpar.adapters.hf_caller import AFFIXES
 from tokpar.adapters.hf_finish import OTHER_IDS
+from tokpar.adapters.hf_offset_parts import (
+    Part,
+    checked,
+    joined_by_lengths,
+    moved,
+    parts_between,
+    together,
+)
 from tokpar.adapters.settings import raise_panic
-from tokpar.cuts.finder import CutFinder, finder_for
+from tokpar.cuts.finder import finder_for
 from tokpar.cuts.inert import inert_for
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.spaces import space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.kernel.memory import StretchMemory, offsets_memory_for
-from tokpar.kernel.offset_rows import inside, packed, unpacked
+from tokpar.kernel.offset_rows import packed, unpacked
 from tokpar.kernels import (
     IdArray,
     IntArray,
@@ -36,24 +44,15 @@ from tokpar.kernels import (
     spans_between,
 )
 from tokpar.limits import worker_count
-from tokpar.types import CERTIFIED_CUTS, Facts, Rows
+from tokpar.types import Facts, Rows
 
-PART = 1 << 13
+PART = 1 << 12
 """Code points of a part between certified cuts, or a few more."""
 TOGETHER = 1 << 19
 """Code points of parts that the engine is given in one call: it makes an object of each token."""
+WORTH_A_TABLE = 1 << 20
+"""Code points that the engine encoded again, from which on a table of inert characters pays."""
 _BLOCK = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """text[start:stop] of text number `row`. `absorbed`: code points before `start` that the prefix
-    stands for which the tokenizer puts in front of the part (theorem 6.4)."""
-
-    row: int
-    start: int
-    stop: int
-    absorbed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +65,7 @@ class EngineOffsets:
     facts: Facts
     lengths: TokenLengths | None
     memory_bytes: int
+    _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
         """Offsets of the tokens of texts, int64 (n, 2), text by text. `rows`: the ids of the texts.
@@ -107,28 +107,42 @@ class EngineOffsets:
         spans = self._first_by_lengths(text, ids) if self._is_inert(text) else None
         return None if spans is None or len(spans) < len(ids) else spans
 
+    @cached_property
+    def _has_inert_text(self) -> bool:
+        """The tokens of text that the normalizer leaves alone tile it."""
+        return self.facts.sizes is not None and inert_for(self.facts).refusal is None
+
     def _is_inert(self, text: str) -> bool:
-        """The normalizer leaves every character alone, and the tokens of such a text tile it."""
-        inert = inert_for(self.facts)
-        if self.facts.sizes is None or inert.refusal is not None:
+        """The normalizer is known to leave every character alone: the tokens of the text tile it.
+        Of text with other characters than ASCII that is only found out if it pays."""
+        if not self._has_inert_text:
             return False
-        return all(inert.inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
+        if not text.isascii() and self._encoded_again[0] < WORTH_A_TABLE:
+            return False
+        inert = inert_for(self.facts).inert
+        return all(inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
 
     def _by_cache(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]
     ) -> dict[int, SpanArray]:
-        """The offsets of texts that the cache answers."""
-        if not left or self.memory is None:
+        """The offsets of texts that the cache answers. Where lengths tell the offsets of most
+        parts, it is left to `_told` to ask the cache for the other parts."""
+        if self._has_inert_text:
             return {}
-        own = [k for k in left if texts[k] and self._composes(texts[k])]
-        packed_rows, flags = self.memory.encode(
-            [texts[k] for k in own], self._packed, worker_count(None)
-        )
-        spans, edges, code_points = unpacked(packed_rows)
-        counts, wanted = np.diff(edges), np.diff(rows.offsets)[own]
-        sizes = np.fromiter((len(texts[k]) for k in own), np.int64, len(own))
-        right = np.asarray(flags) & (counts == wanted) & (code_points == sizes)
-        return {own[i]: spans[edges[i] : edges[i + 1]] for i in np.flatnonzero(right).tolist()}
+        own = [k for k in left if self._composes(texts[k])]
+        cached = self._cached([texts[k] for k in own])
+        counts = np.diff(rows.offsets)[own].tolist()
+        return {own[i]: spans for i, spans in cached.items() if len(spans) == counts[i]}
+
+    def _cached(self, texts: Sequence[str]) -> dict[int, SpanArray]:
+        """The offsets of those of the texts that the cache answers, by their numbers."""
+        if self.memory is None or not texts:
+            return {}
+        rows, flags = self.memory.encode(texts, self._packed, worker_count(None))
+        spans, edges, code_points = unpacked(rows)
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        right = np.flatnonzero(np.asarray(flags) & (code_points == sizes)).tolist()
+        return {k: spans[edges[k] : edges[k + 1]] for k in right}
 
     def _packed(self, segments: Sequence[str]) -> Rows:
         """The packed offsets of segments. ValueError where these are no places in a segment."""
@@ -139,28 +153,33 @@ class EngineOffsets:
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]
     ) -> dict[int, SpanArray]:
-        """The offsets of texts that the engine encodes again: first part by part, and whole where
-        that does not give the ids of the text."""
+        """The offsets of texts part by part; of the whole text where that does not give its ids."""
         parts = [part for k in left for part in self._parts(k, texts[k])]
         done = self._parts_joined(texts, rows, parts)
-        whole = [_Part(k, 0, len(texts[k])) for k in left if k not in done]
+        whole = [Part(k, 0, len(texts[k])) for k in left if k not in done]
         done |= self._parts_joined(texts, rows, whole)
         if len(done) < len(left):
             raise LookupError(OTHER_IDS)
         return done
 
-    def _parts(self, k: int, text: str) -> list[_Part]:
+    def _parts(self, k: int, text: str) -> list[Part]:
         """The parts of text `k` between certified cuts; one where there are none."""
         finder = finder_for(self.facts)
-        whole = len(text) <= PART or not self._composes(text)
-        if whole or finder.refusal_for(text) is not None:
-            return [_Part(k, 0, len(text))]
-        return [*_between_cuts(k, text, finder)]
+        if not self._composes(text) or finder.refusal_for(text) is not None:
+            return [Part(k, 0, len(text))]
+        parts = parts_between(k, text, finder.find_each(text, PART) if len(text) > PART else [])
+        if not self._has_inert_text:
+            return list(parts)
+        return joined_by_lengths(self._with_way(part, text) for part in parts)
+
+    def _with_way(self, part: Part, text: str) -> Part:
+        inert = self._is_inert(text[part.start : part.stop])
+        return replace(part, way="lengths" if inert else "cache")
 
     def _composes(self, text: str) -> bool:
         """The offsets of segments of the text are those of the text: nothing that Precompiled
         deletes begins a segment."""
-        if not any(stage.kind == "Precompiled" for stage in self.facts.normalizers):
+        if not text or not any(s.kind == "Precompiled" for s in self.facts.normalizers):
             return True
         cut = next(iter(space_cuts(self.facts)), None) if self.facts.scheme == "spaces" else None
         if cut is None or cut.left != "sure" or not cut.holds(f"{text[:1]} ", 1):
@@ -168,37 +187,45 @@ class EngineOffsets:
         return not any(token.content in text for token in self.facts.added_tokens)
 
     def _parts_joined(
-        self, texts: Sequence[str], rows: Rows, parts: Sequence[_Part]
+        self, texts: Sequence[str], rows: Rows, parts: Sequence[Part]
     ) -> dict[int, SpanArray]:
         """The offsets of those texts whose parts have their ids. The engine is given some parts at
         a time, so that little of what it makes is kept."""
         joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
         used = dict.fromkeys(joined, 0)
-        for some in _together(parts):
+        for some in together(parts, TOGETHER):
             slices = [texts[part.row][part.start : part.stop] for part in some]
-            for part, text, told in zip(some, slices, self._told(slices), strict=True):
-                ids = rows[part.row][used.get(part.row, 0) :]
+            for part, text, told in zip(some, slices, self._told(some, slices), strict=True):
+                ids = rows[part.row][used[part.row] :]
                 if told is None:
                     spans = self._first_by_lengths(text, ids)
                 else:
                     is_whole = len(text) == len(texts[part.row])
-                    spans = _checked(*told, ids, None if is_whole else len(text))
+                    spans = checked(*told, ids, None if is_whole else len(text))
                 if spans is None:
                     joined.pop(part.row, None)
                 elif part.row in joined:
-                    joined[part.row].append(_moved(spans, part))
+                    joined[part.row].append(moved(spans, part))
                     used[part.row] += len(spans)
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
-    def _told(self, texts: Sequence[str]) -> Iterator[tuple[IdArray, SpanArray] | None]:
-        """The engine's ids and offsets of each text; None where lengths tell."""
-        tiled = [self.lengths is None and self._is_inert(text) for text in texts]
-        others = [text for text, by_lengths in zip(texts, tiled, strict=True) if not by_lengths]
-        ids, counts, spans = self._encoded(others)
+    def _told(
+        self, parts: Sequence[Part], texts: Sequence[str]
+    ) -> Iterator[tuple[IdArray | None, SpanArray] | None]:
+        """The offsets of each part, and its ids if the engine was asked; None for a part whose
+        offsets lengths tell."""
+        asked = [k for k, part in enumerate(parts) if part.way == "cache"]
+        cached = self._cached([texts[k] for k in asked])
+        known = {asked[i]: spans for i, spans in cached.items()}
+        others = [k for k, p in enumerate(parts) if p.way != "lengths" and k not in known]
+        self._encoded_again[0] += sum(len(texts[k]) for k in others)
+        ids, counts, spans = self._encoded([texts[k] for k in others])
         edges = pairwise(offsets_of(counts).tolist())
-        for by_lengths in tiled:
-            if by_lengths:
+        for k, part in enumerate(parts):
+            if part.way == "lengths":
                 yield None
+            elif k in known:
+                yield None, known[k]
             else:
                 start, stop = next(edges)
                 yield ids[start:stop], spans[start:stop]
@@ -237,48 +264,3 @@ _NOWHERE: SpanArray = np.empty((0, 2), dtype=np.int64)
 
 def _missing(found: Mapping[int, SpanArray], texts: int) -> list[int]:
     return [k for k in range(texts) if k not in found]
-
-
-def _checked(
-    ids: IdArray, spans: SpanArray, expected: IdArray, code_points: int | None
-) -> SpanArray | None:
-    """`spans`, if `expected` begins with these ids, and no token lies elsewhere than in a part of
-    so many code points."""
-    if not np.array_equal(ids, expected[: len(ids)]):
-        return None
-    if code_points is not None and not inside(spans, code_points).all():
-        return None
-    return spans
-
-
-def _between_cuts(k: int, text: str, finder: CutFinder) -> Iterator[_Part]:
-    start = absorbed = 0
-    for seam in finder.find_each(text, PART):
-        assert seam.rule in CERTIFIED_CUTS
-        yield _Part(k, start + absorbed, seam.position, absorbed)
-        start, absorbed = seam.position, int(dict(seam.witness).get("absorbed", 0))
-    yield _Part(k, start + absorbed, len(text), absorbed)
-
-
-def _together(parts: Sequence[_Part]) -> Iterator[Sequence[_Part]]:
-    """Parts for one call of the engine each time."""
-    first = size = 0
-    for i, part in enumerate(parts):
-        if i > first and size + part.stop - part.start > TOGETHER:
-            yield parts[first:i]
-            first, size = i, 0
-        size += part.stop - part.start
-    if first < len(parts):
-        yield parts[first:]
-
-
-def _moved(spans: SpanArray, part: _Part) -> SpanArray:
-    """The offsets of a part's tokens in the whole text."""
-    moved = spans + part.start
-    if part.absorbed and len(moved):
-        # The engine places the prefix on the character behind it: on the same as the next token, if
-        # the prefix is a token of its own. In the whole text it stands for the absorbed space.
-        moved[0, 0] = part.start - part.absorbed
-        if len(moved) > 1 and moved[1, 0] == part.start:
-            moved[0, 1] = part.start
-    return moved
