@@ -66,7 +66,9 @@ class InertGuard:
     @cached_property
     def _ascii(self) -> bytes:
         """The ASCII characters that every stage leaves alone, ready at once."""
-        chars = [chr(code) for code in range(128)] if _KINDS.issuperset(self._kinds) else []
+        if not _KINDS.issuperset(self._kinds):
+            return b""
+        chars = [chr(code) for code in range(128)]
         return "".join(_all_leave_alone(self._kinds, self._replaced, chars)).encode()
 
     @property
