@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tokpar.interfaces import Decodes
-from tokpar.kernels import IdArray, IntArray, SpanArray, code_point_spans, frozen_ids
+from tokpar.kernels import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.seams import Seams
 from tokpar.spans import Origin
 from tokpar.types import Report, Rows
@@ -46,8 +46,7 @@ class Encoding:
     def char_spans(self) -> SpanArray:
         """The same in code points, those that a token touches: two tokens that share a character
         both have all of it."""
-        found = code_point_spans(self.spans, self._origin("char_spans").text)
-        found[self.spans[:, 1] == 0] = 0
+        found = self._origin("char_spans").spans(self.ids, self.seams, code_points=True)
         found.flags.writeable = False
         return found
 
@@ -136,6 +135,24 @@ class Batch(Sequence[Encoding]):
     rows: Rows
     report: Report
     _row: Callable[[int], Encoding]
+    _spans: Callable[[bool], SpanArray] | None = None
+
+    def spans(self) -> SpanArray:
+        """`Encoding.spans` of all texts, one behind the other as `ids` are: int64, shape (n, 2),
+        [start, stop) of each id in UTF-8 bytes of its text. Raises LookupError as that does."""
+        return self._located(False)
+
+    def char_spans(self) -> SpanArray:
+        """The same in code points: `Encoding.char_spans` of all texts."""
+        return self._located(True)
+
+    def _located(self, code_points: bool) -> SpanArray:
+        if self._spans is None:
+            raise LookupError(
+                "spans: texts and tokenizer were left behind when this batch was pickled or "
+                "copied; ask for spans before, or encode the texts again"
+            )
+        return self._spans(code_points)
 
     @property
     def ids(self) -> IdArray:

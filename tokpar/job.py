@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_whole
+from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_wholes
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
 
@@ -47,12 +47,13 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     job.asked = facts_of(tokenizer).quick
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
+    seams_of = seams_of_wholes(tokenizer, licence)
     if np.all(flags):
-        job.divided = Divided(licence, lengths_of(job.texts) > 0, seams_of_whole)
+        job.divided = Divided(lengths_of(job.texts) > 0, seams_of)
         return rows
     for row in long:
         if flags[row] and job.texts[row]:
-            seams = seams_of_whole(job.texts[row], tokenizer, licence, len(rows[row]))
+            seams = seams_of(job.texts[row], len(rows[row]))
             report = divided_report(serial_report(job.method.name, "", tokenizer))
             job.rows[row] = Encoding(rows[row], seams, replace(report, executor=executor.name))
     return [row for row in long if row not in job.rows]
@@ -82,7 +83,7 @@ def encoded(job: Job) -> list[Rows]:
     parts.append(rows.part(first, len(rows)))
     flags[done:] = divided[first:]
     if licence is not None:
-        job.divided = Divided(licence, flags, seams_of_whole)
+        job.divided = Divided(flags, seams_of_wholes(job.tokenizer, licence))
     job.clock.lap("tokenize")
     return parts
 

@@ -110,11 +110,20 @@ def spans_between(edges: IntArray) -> SpanArray:
 
 def code_point_spans(spans: SpanArray, text: str) -> SpanArray:
     """Byte spans as code point spans; an offset inside a code point goes to that code point's
-    start (left ends) or its end (right ends), so that every touched code point is covered."""
-    starts = byte_starts(text)
-    left = np.searchsorted(starts, spans[:, 0], side="right") - 1
-    right = np.searchsorted(starts, spans[:, 1], side="left")
-    return np.stack([left, right], axis=1).astype(np.int64)
+    start (left ends) or its end (right ends), so that every touched code point is covered. Of ASCII
+    text the same array."""
+    if text.isascii():
+        return spans
+    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.int8)
+    before = np.zeros(len(data) + 2, dtype=np.int32 if len(data) < 1 << 31 else np.int64)
+    np.cumsum(
+        data >= -64, dtype=before.dtype, out=before[1:-1]
+    )  # all but 10xxxxxx begin a code point
+    before[-1] = before[-2] + 1
+    found: SpanArray = np.empty(spans.shape, dtype=np.int64)
+    found[:, 0] = before[spans[:, 0] + 1] - 1
+    found[:, 1] = before[spans[:, 1]]
+    return found
 
 
 def frozen_ids(ids: IdArray) -> IdArray:

@@ -26,7 +26,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.kernels import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
-from tokpar.seams import Columns, Everywhere, Licence, Seams, sides_of
+from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
@@ -290,12 +290,17 @@ def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> di
     return {digest: known[digest] for digest in sorted(named & known.keys())}
 
 
-def seams_of_whole(text: str, tokenizer: TokenizerAdapter, licence: Seam, count: int) -> Seams:
-    """Of a text that was divided as it is, of `count` ids."""
-    everywhere = Everywhere(licence, np.array([[0, len(text)]], dtype=np.int64))
-    recount = Recount(text, tokenizer, everywhere, np.array([[0, count]], dtype=np.int64))
+def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str, int], Seams]:
+    """A function from a text that was divided as it is, and its number of ids, to its seams."""
     proofs = proofs_named(tokenizer, [(licence.rule, "", licence.witness)])
-    return Seams(Columns(), everywhere, recount, proofs)
+
+    def seams(text: str, count: int) -> Seams:
+        sizes = np.array(((0, len(text)), (0, count)), dtype=np.int64)
+        everywhere = Everywhere(licence, sizes[:1])
+        recount = Recount(text, tokenizer, everywhere, sizes[1:])
+        return Seams(NO_SEAMS.planned, everywhere, recount, proofs)
+
+    return seams
 
 
 def run(

@@ -4,12 +4,14 @@ Works on plain objects; nothing here knows about plugins, names or defaults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
+from tokpar.kernels import SpanArray
 from tokpar.mending import Method, Watch, Work
 from tokpar.results import DIVIDED, TOO_SHORT, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
@@ -41,7 +43,8 @@ def encode_batch(
         joined = _joined(job, 0)
         if joined is None:
             whole = _whole(job, 0, finish)
-            return Batch(Rows.of([whole.ids]), whole.report, [whole].__getitem__)
+            rows = Rows.of([whole.ids])
+            return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
         job.rows[0] = joined
         return _finished(job, Rows.of([joined.ids]), finish)
     try:
@@ -156,4 +159,9 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
     )
     whys = {row: split.why for row, split in job.splits.items()}
     results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided)
-    return Batch(final, results.told(0) if len(job.texts) == 1 else report, results.encoding)
+    told = results.told(0) if len(job.texts) == 1 else report
+    return Batch(final, told, results.encoding, results.spans)
+
+
+def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:
+    return encoding.char_spans if code_points else encoding.spans

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, frozen_ids
+from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.spans import Origin, alone, numbered
-from tokpar.types import Report, Rows, Seam
+from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
+from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
+NO_REGION_LEFT = "no region is left"
 TOO_SHORT = "the text is too short for splitting to pay"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divided:
-    """Texts that were divided at every space as they are: `flags`, one for each text; `licence`: by
-    which rule; `seams`: those of a text, by its number of ids."""
+    """Texts that were divided at every space as they are: `flags`, one for each text; `seams` gives
+    those of a text by its number of ids."""
 
-    licence: Seam
     flags: NDArray[np.bool_]
-    seams: Callable[[str, TokenizerAdapter, Seam, int], Seams]
+    seams: Callable[[str, int], Seams]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Results:
     """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
     encoded by themselves, unfinished, `whys` why others were not cut. `report`: of all."""
@@ -46,26 +46,56 @@ class Results:
 
     def encoding(self, k: int) -> Encoding:
         """The encoding of text `k`; nothing of it is made before."""
-        row = self.rows.get(k)
-        seams = NO_SEAMS if row is None else row.seams
-        if self.divided is not None and self.divided.flags[k]:
-            licence, count = self.divided.licence, len(self.own[k])
-            seams = self.divided.seams(self.texts[k], self.tokenizer, licence, count)
-        origin = Origin(self.texts[k], self.tokenizer, self.own[k], partial(self._layout, k))
-        return Encoding(frozen_ids(self.final[k]), seams, self.told(k), origin)
+        text, own = self.texts[k], self.own[k]
+        final = own if self.final is self.own else self.final[k]
+        if self._is_divided(k):
+            assert self.divided is not None
+            seams = self.divided.seams(text, len(own))
+        else:
+            seams = NO_SEAMS if k not in self.rows else self.rows[k].seams
+        origin = Origin(text, self.tokenizer, own, partial(self._layout, k))
+        return Encoding(frozen_ids(final), seams, self.told(k), origin)
+
+    def _is_divided(self, k: int) -> bool:
+        """Text `k` was divided at every space."""
+        return self.divided is not None and bool(self.divided.flags[k])
 
     def told(self, k: int) -> Report:
         """The report of text `k`; of the seconds its share, by length."""
-        share = len(self.texts[k]) / max(1, sum(map(len, self.texts)))
+        share = len(self.texts[k]) / self._code_points
         seconds = {stage: spent * share for stage, spent in self.report.seconds.items()}
         row = self.rows.get(k)
         if row is not None:
             return replace(row.report, seconds=seconds, memory=self.report.memory)
-        report = serial_report(self.report.strategy, self.whys.get(k, TOO_SHORT), self.tokenizer)
-        if self.divided is not None and self.divided.flags[k]:
-            report = divided_report(report)
         whole = self.report
-        return replace(report, executor=whole.executor, seconds=seconds, memory=whole.memory)
+        divided = self._is_divided(k)
+        plan = DIVIDED if divided else "serial"
+        why = NO_REGION_LEFT if divided else self.whys.get(k, TOO_SHORT)
+        # `replace` takes three times as long
+        return Report(
+            whole.strategy,
+            plan,
+            why,
+            executor=whole.executor,
+            seconds=seconds,
+            agreement=whole.agreement,
+            memory=whole.memory,
+        )
+
+    @cached_property
+    def _code_points(self) -> int:
+        """Code points of all texts together, 1 or more."""
+        return max(1, sum(map(len, self.texts)))
+
+    def spans(self, code_points: bool) -> SpanArray:
+        """Where the final ids of all texts lie, (0, 0) for inserted ones: code points or UTF-8
+        bytes of each text. LookupError if the tokenizer cannot tell."""
+        seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
+        spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
+        origin = numbered(len(self.own.ids))
+        if self.final is not self.own and isinstance(self.tokenizer, Finishes):
+            origin = self.tokenizer.finish(Rows(origin, self.own.offsets), self.texts).ids
+        return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """`numbered(count)`, finished in the place of text `k`."""
@@ -119,4 +149,4 @@ def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
 
 def divided_report(report: Report) -> Report:
     """The same of a text that was divided as it is."""
-    return replace(report, plan=DIVIDED, why="no region is left")
+    return replace(report, plan=DIVIDED, why=NO_REGION_LEFT)

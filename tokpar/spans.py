@@ -1,13 +1,13 @@
 """Where the finished ids of a text lie: computed only when somebody asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tokpar.interfaces import Finishes, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, byte_length
-from tokpar.seams import Seams
+from tokpar.interfaces import Finishes, HasOffsets, Locates, TokenizerAdapter, facts_of
+from tokpar.kernels import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
+from tokpar.seams import NO_SEAMS, Seams
 from tokpar.types import CERTIFIED_CUTS, Rows
 
 _FIRST = 1 << 31
@@ -42,21 +42,12 @@ class Origin:
             return self.layout(count)
         return alone(self.tokenizer, numbered(count), self.text)
 
-    def spans(self, final: IdArray, seams: Seams) -> SpanArray:
-        """UTF-8 byte spans of the final ids, (0, 0) for what finishing inserted."""
-        own = self.before_finish(final)
-        tokenizer = self.tokenizer
-        if not isinstance(tokenizer, Locates):
-            raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
-        if facts_of(tokenizer).tiles or not len(seams.planned):
-            spans = tokenizer.locate(own, self.text)
-        else:
-            spans = _locate_each(self.text, tokenizer, own, seams)
-        origin = self.origin(len(own))
-        finished = np.zeros((len(origin), 2), dtype=np.int64)
-        core = origin >= _FIRST
-        finished[core] = spans[origin[core] - _FIRST]
-        return finished
+    def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
+        """Spans of the final ids, (0, 0) for what finishing inserted; UTF-8 bytes, or code
+        points."""
+        own = Rows.of([self.before_finish(final)])
+        spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
+        return finished_spans(spans, self.origin(len(own.ids)))
 
     def truncated(self, final: IdArray) -> bool:
         """Finishing left out ids of the text."""
@@ -76,6 +67,52 @@ def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
 def numbered(length: int) -> IdArray:
     """Stand-ins for ids: finishing never looks at values, so they tell where each came from."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
+
+
+def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
+    """Spans of final ids by where these came from, see `numbered`; (0, 0) for inserted ids."""
+    finished = np.zeros((len(origin), 2), dtype=np.int64)
+    core = origin >= _FIRST
+    finished[core] = spans[origin[core] - _FIRST]
+    return finished
+
+
+def spans_of(
+    tokenizer: TokenizerAdapter,
+    texts: Sequence[str],
+    rows: Rows,
+    seams: Sequence[Seams] | None = None,
+    *,
+    code_points: bool,
+) -> SpanArray:
+    """Spans of the tokens of texts, text by text, in code points or UTF-8 bytes of each text.
+
+    `rows`: ids before finishing; `seams`: where those of each text were joined. LookupError if the
+    tokenizer cannot tell."""
+    seams = [NO_SEAMS] * len(texts) if seams is None else seams
+    if not facts_of(tokenizer).tiles and isinstance(tokenizer, HasOffsets):
+        spans = tokenizer.char_offsets(texts, rows)
+        return spans if code_points else _in_bytes(spans, texts, rows)
+    if not isinstance(tokenizer, Locates):
+        raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
+    located = [np.empty((0, 2), dtype=np.int64)]
+    for k, text in enumerate(texts):
+        if facts_of(tokenizer).tiles or not len(seams[k].planned):
+            spans = tokenizer.locate(rows[k], text)
+        else:
+            spans = _locate_each(text, tokenizer, rows[k], seams[k])
+        located.append(code_point_spans(spans, text) if code_points else spans)
+    return np.concatenate(located)
+
+
+def _in_bytes(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
+    """Code point spans as UTF-8 byte spans."""
+    found = spans.copy()
+    for k, text in enumerate(texts):
+        if not text.isascii():
+            own = slice(rows.offsets[k], rows.offsets[k + 1])
+            found[own] = byte_starts(text)[spans[own]]
+    return found
 
 
 def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> SpanArray:

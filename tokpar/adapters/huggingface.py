@@ -19,6 +19,8 @@ from tokenizers import Tokenizer
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
+from tokpar.adapters.hf_offsets import EngineOffsets
+from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.settings import (
     FINISHING,
     bert_file,
@@ -32,7 +34,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
-from tokpar.kernels import IdArray, SpanArray, byte_starts, offsets_of
+from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
@@ -212,6 +214,48 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if why is not None:
             raise LookupError(f"the engine may tell wrong places of tokens: {why}")
         return _offsets(encoding, text, self._chunks.model)
+
+    def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
+        """[start, stop) of each token of `rows`, the ids that `encode` gives for these texts: code
+        points, int64 (n, 2), text by text, not trimmed. LookupError as of `locate`."""
+        return self._offsets.of(texts, rows, certain=True)
+
+    def offset_mapping(
+        self,
+        texts: Sequence[str],
+        rows: Rows,
+        *,
+        add_special_tokens: bool = True,
+        cut: tuple[IntArray, IntArray] | None = None,
+    ) -> SpanArray:
+        """What `return_offsets_mapping` gives for the tokens of texts: the offsets of the engine's
+        own `encode(text, add_special_tokens)`, trimmed as its post-processor trims, without the
+        (0, 0) of special tokens and padding. Code points, int64 (n, 2), text by text.
+
+        `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
+        ids truncation takes from the left, and from the right, of each text, two int64 arrays
+        (texts,); the result is without them, and trimming depends on them. LookupError for ids that
+        are not those of the texts."""
+        spans = self._offsets.of(texts, rows)
+        return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
+
+    @cached_property
+    def _offsets(self) -> EngineOffsets:
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        memory_bytes = 0 if self.caller.encode_special_tokens else self.caller.memory_bytes
+        return EngineOffsets(self._chunks, self.facts, self._lengths, memory_bytes)
+
+    def _trimming(self, add_special_tokens: bool) -> Trimming:
+        known = self._trimmings.get(add_special_tokens)
+        if known is None:
+            post_processor = self.caller.own.post_processor
+            known = trimming_of(post_processor, self._chunks, self.facts, add_special_tokens)
+            self._trimmings[add_special_tokens] = known
+        return known
+
+    @cached_property
+    def _trimmings(self) -> dict[bool, Trimming]:
+        return {}
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:

@@ -43,6 +43,8 @@ class InertGuard:
     def inert(self, text: str) -> bool:
         """Every stage leaves every character of it alone, wherever it stands, and all engines know
         each, and its class; always true where there is no stage."""
+        if text.isascii():
+            return not text.encode().translate(None, self._ascii)
         return self.chars is None or self.chars.holds(text)
 
     def clear(self, text: str, start: int, stop: int) -> bool:
@@ -55,12 +57,28 @@ class InertGuard:
 
     @cached_property
     def chars(self) -> CharSet | None:
-        """Those that every stage leaves alone; None where there is no stage, which are all."""
-        kinds = tuple(stage.kind for stage in self.facts.normalizers)
-        if not kinds or not _KINDS.issuperset(kinds):
-            return char_set(()) if kinds else None
+        """Those that every stage leaves alone; None where there is no stage, which are all. Takes
+        half a second to make."""
+        if not self._kinds or not _KINDS.issuperset(self._kinds):
+            return char_set(()) if self._kinds else None
+        return _chars(self._kinds, self._replaced)
+
+    @cached_property
+    def _ascii(self) -> bytes:
+        """The ASCII characters that every stage leaves alone, ready at once."""
+        if not _KINDS.issuperset(self._kinds):
+            return b""
+        chars = [chr(code) for code in range(128)]
+        return "".join(_all_leave_alone(self._kinds, self._replaced, chars)).encode()
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(stage.kind for stage in self.facts.normalizers)
+
+    @property
+    def _replaced(self) -> str:
         replaced = (replaced_string(s) for s in self.facts.normalizers if s.kind == "Replace")
-        return _chars(kinds, "".join(string or "" for string in replaced))
+        return "".join(string or "" for string in replaced)
 
 
 def inert_for(facts: Facts) -> InertGuard:
@@ -71,10 +89,15 @@ def inert_for(facts: Facts) -> InertGuard:
 @lru_cache(maxsize=8)
 def _chars(kinds: tuple[str, ...], gone: str) -> CharSet:
     """The characters that stages of these kinds leave alone, without those `gone`."""
-    chars = [char for char in _frozen() if char not in gone]
+    chars = _all_leave_alone(kinds, gone, _frozen())
+    return char_set((ord(char), ord(char)) for char in chars)
+
+
+def _all_leave_alone(kinds: tuple[str, ...], gone: str, chars: list[str]) -> list[str]:
+    chars = [char for char in chars if char not in gone]
     for kind in kinds:
         chars = _left_alone(kind, chars)
-    return char_set((ord(char), ord(char)) for char in chars)
+    return chars
 
 
 def _left_alone(kind: str, chars: list[str]) -> list[str]:

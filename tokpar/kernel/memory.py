@@ -98,7 +98,7 @@ class StretchMemory:
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
     may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
     `_stretches`, compiled. `terms`: when it pays. `cut`: where texts may be cut, if not before each
-    of these spaces."""
+    of these spaces. `ids_per_byte`: a text with more ids is not answered."""
 
     def __init__(
         self,
@@ -108,9 +108,11 @@ class StretchMemory:
         functions: Any = kernel.STRETCHES,
         terms: Terms = USUAL,
         cut: SpaceCut | None = None,
+        ids_per_byte: int = 1,
     ) -> None:
         require_bytes(memory_bytes)
         self._cut = cut
+        self._ids_per_byte = ids_per_byte
         self._beside = beside_of(cut)
         self._apart_for = apart
         self._functions = functions
@@ -270,12 +272,13 @@ class StretchMemory:
     def _part(
         self, data: NDArray[np.uint8], rows: IntArray, generations: Sequence[Generation]
     ) -> Looked | None:
-        """None if there are more ids than bytes."""
+        """None if there are more ids than `ids_per_byte` allows."""
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
         ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
         room = self._room()
-        if len(room.out) < size + 2 or len(room.misses) < 3 * (size // 2 + count + 1):
-            room = Room.of(size, count, self._functions.BLOCK)
+        places = self._ids_per_byte * size
+        if len(room.out) < places + 2 or len(room.misses) < 3 * (size // 2 + count + 1):
+            room = Room.of(places, count, self._functions.BLOCK)
         tables = [array for generation in generations for array in generation.arrays]
         missed = self._functions.look_up(
             data,
@@ -398,12 +401,9 @@ def memory_for(
 ) -> StretchMemory | None:
     """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
     `lengths`: of tokens that tile the text; `memory_bytes` 0: none."""
-    proved = facts.unprovable is None and facts.scheme in ("regex", "bert", "spaces")
-    if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
+    if not _has_memory(facts, memory_bytes):
         return None
-    cut = next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
-    if facts.scheme == "spaces" and (cut is None or cut.behind != " "):
-        return None
+    cut = _cut_of(facts)
     return StretchMemory(
         lambda: apart_for(facts, lengths()) if cut is None else Apart(),
         facts.added_tokens,
@@ -411,6 +411,28 @@ def memory_for(
         terms=QUICK if facts.quick else USUAL,
         cut=cut,
     )
+
+
+def offsets_memory_for(facts: Facts, memory_bytes: int) -> StretchMemory | None:
+    """A memory for the packed offsets of the same segments (`offset_rows`), each of which is given
+    to the engine as a text of its own; None where `memory_for` gives none."""
+    if not _has_memory(facts, memory_bytes):
+        return None
+    cut = _cut_of(facts)
+    return StretchMemory(Apart, facts.added_tokens, memory_bytes, cut=cut, ids_per_byte=2)
+
+
+def _has_memory(facts: Facts, memory_bytes: int) -> bool:
+    proved = facts.unprovable is None and facts.scheme in ("regex", "bert", "spaces")
+    if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
+        return False
+    cut = _cut_of(facts)
+    return facts.scheme != "spaces" or (cut is not None and cut.behind == " ")
+
+
+def _cut_of(facts: Facts) -> SpaceCut | None:
+    """Where the stages of theorem 50 allow cuts; None for the other schemes."""
+    return next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
 
 
 def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:

@@ -1,0 +1,266 @@
+"""Token offsets of tokenizers below 1.0, in code points, before post-processing: those that the
+engine's own call tells (theorem 53).
+
+The first of four routes that gives as many tokens as there are ids answers for a text: lengths of
+tokens where they tile the text, the cache of segments, the engine for parts between certified cuts,
+and the engine for the whole text."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from tokpar.adapters.hf_caller import AFFIXES
+from tokpar.adapters.hf_finish import OTHER_IDS
+from tokpar.adapters.hf_offset_parts import (
+    Part,
+    checked,
+    joined_by_lengths,
+    moved,
+    parts_between,
+    together,
+)
+from tokpar.adapters.settings import raise_panic
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.inert import inert_for
+from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.spaces import space_cuts
+from tokpar.facts.token_lengths import TokenLengths
+from tokpar.kernel.memory import StretchMemory, offsets_memory_for
+from tokpar.kernel.offset_rows import packed, unpacked
+from tokpar.kernels import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    byte_length,
+    code_point_spans,
+    offsets_of,
+    spans_between,
+)
+from tokpar.limits import worker_count
+from tokpar.types import Facts, Rows
+
+PART = 1 << 12
+"""Code points of a part between certified cuts, or a few more."""
+TOGETHER = 1 << 19
+"""Code points of parts that the engine is given in one call: it makes an object of each token."""
+WORTH_A_TABLE = 1 << 20
+"""Code points that the engine encoded again, from which on a table of inert characters pays."""
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class EngineOffsets:
+    """Offsets by one tokenizer. `engine`: its private copy, without post-processor, truncation and
+    padding. `lengths`: bytes of tokens that tile every text, if they do. `memory_bytes`: of the
+    cache, 0 for none. Thread-safe."""
+
+    engine: Any
+    facts: Facts
+    lengths: TokenLengths | None
+    memory_bytes: int
+    _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
+
+    def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
+        """Offsets of the tokens of texts, int64 (n, 2), text by text. `rows`: the ids of the texts.
+        LookupError for other ids, and, if `certain`, where the engine's own offsets are no places
+        in the text."""
+        if certain and self._misplaces:
+            raise LookupError(MISPLACED)
+        lengths = ((k, self._by_lengths(text, rows[k])) for k, text in enumerate(texts))
+        found = {k: spans for k, spans in lengths if spans is not None}
+        found |= self._by_cache(texts, rows, _missing(found, len(texts)))
+        encoded = _missing(found, len(texts))
+        found |= self._by_parts(texts, rows, encoded)
+        if certain and any((found[k] > len(texts[k])).any() for k in encoded):
+            raise LookupError("the engine places tokens behind the end of the text")
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
+
+    @cached_property
+    def memory(self) -> StretchMemory | None:
+        """The cache of packed offsets; None where not every space is a certified cut."""
+        if finder_for(self.facts).at_spaces is None:
+            return None
+        return offsets_memory_for(self.facts, self.memory_bytes)
+
+    @property
+    def _misplaces(self) -> bool:
+        model = self.engine.model
+        falls_back = getattr(model, "byte_fallback", False)
+        return falls_back and any(getattr(model, affix, None) for affix in AFFIXES)
+
+    def _by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
+        """Where tokens tile the text: always, or because the normalizer leaves it alone."""
+        if self.lengths is not None:
+            try:
+                return code_point_spans(self.lengths.spans(ids, text), text)
+            except LookupError:
+                return None
+        spans = self._first_by_lengths(text, ids) if self._is_inert(text) else None
+        return None if spans is None or len(spans) < len(ids) else spans
+
+    @cached_property
+    def _has_inert_text(self) -> bool:
+        """The tokens of text that the normalizer leaves alone tile it."""
+        return self.facts.sizes is not None and inert_for(self.facts).refusal is None
+
+    def _is_inert(self, text: str) -> bool:
+        """The normalizer is known to leave every character alone: the tokens of the text tile it.
+        Of text with other characters than ASCII that is only found out if it pays."""
+        if not self._has_inert_text:
+            return False
+        if not text.isascii() and self._encoded_again[0] < WORTH_A_TABLE:
+            return False
+        inert = inert_for(self.facts).inert
+        return all(inert(text[i : i + _BLOCK]) for i in range(0, len(text), _BLOCK))
+
+    def _by_cache(
+        self, texts: Sequence[str], rows: Rows, left: Sequence[int]
+    ) -> dict[int, SpanArray]:
+        """The offsets of texts that the cache answers. Where lengths tell the offsets of most
+        parts, it is left to `_told` to ask the cache for the other parts."""
+        if self._has_inert_text:
+            return {}
+        own = [k for k in left if self._composes(texts[k])]
+        cached = self._cached([texts[k] for k in own])
+        counts = np.diff(rows.offsets)[own].tolist()
+        return {own[i]: spans for i, spans in cached.items() if len(spans) == counts[i]}
+
+    def _cached(self, texts: Sequence[str]) -> dict[int, SpanArray]:
+        """The offsets of those of the texts that the cache answers, by their numbers."""
+        if self.memory is None or not texts:
+            return {}
+        rows, flags = self.memory.encode(texts, self._packed, worker_count(None))
+        spans, edges, code_points = unpacked(rows)
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        right = np.flatnonzero(np.asarray(flags) & (code_points == sizes)).tolist()
+        return {k: spans[edges[k] : edges[k + 1]] for k in right}
+
+    def _packed(self, segments: Sequence[str]) -> Rows:
+        """The packed offsets of segments. ValueError where these are no places in a segment."""
+        _, counts, spans = self._encoded(segments)
+        code_points = np.fromiter(map(len, segments), np.int64, len(segments))
+        return packed(code_points, counts, spans)
+
+    def _by_parts(
+        self, texts: Sequence[str], rows: Rows, left: Sequence[int]
+    ) -> dict[int, SpanArray]:
+        """The offsets of texts part by part; of the whole text where that does not give its ids."""
+        parts = [part for k in left for part in self._parts(k, texts[k])]
+        done = self._parts_joined(texts, rows, parts)
+        whole = [Part(k, 0, len(texts[k])) for k in left if k not in done]
+        done |= self._parts_joined(texts, rows, whole)
+        if len(done) < len(left):
+            raise LookupError(OTHER_IDS)
+        return done
+
+    def _parts(self, k: int, text: str) -> list[Part]:
+        """The parts of text `k` between certified cuts; one where there are none."""
+        finder = finder_for(self.facts)
+        if not self._composes(text) or finder.refusal_for(text) is not None:
+            return [Part(k, 0, len(text))]
+        parts = parts_between(k, text, finder.find_each(text, PART) if len(text) > PART else [])
+        if not self._has_inert_text:
+            return list(parts)
+        return joined_by_lengths(self._with_way(part, text) for part in parts)
+
+    def _with_way(self, part: Part, text: str) -> Part:
+        inert = self._is_inert(text[part.start : part.stop])
+        return replace(part, way="lengths" if inert else "cache")
+
+    def _composes(self, text: str) -> bool:
+        """The offsets of segments of the text are those of the text: nothing that Precompiled
+        deletes begins a segment."""
+        if not text or not any(s.kind == "Precompiled" for s in self.facts.normalizers):
+            return True
+        cut = next(iter(space_cuts(self.facts)), None) if self.facts.scheme == "spaces" else None
+        if cut is None or cut.left != "sure" or not cut.holds(f"{text[:1]} ", 1):
+            return False
+        return not any(token.content in text for token in self.facts.added_tokens)
+
+    def _parts_joined(
+        self, texts: Sequence[str], rows: Rows, parts: Sequence[Part]
+    ) -> dict[int, SpanArray]:
+        """The offsets of those texts whose parts have their ids. The engine is given some parts at
+        a time, so that little of what it makes is kept."""
+        joined: dict[int, list[SpanArray]] = {part.row: [] for part in parts}
+        used = dict.fromkeys(joined, 0)
+        for some in together(parts, TOGETHER):
+            slices = [texts[part.row][part.start : part.stop] for part in some]
+            for part, text, told in zip(some, slices, self._told(some, slices), strict=True):
+                ids = rows[part.row][used[part.row] :]
+                if told is None:
+                    spans = self._first_by_lengths(text, ids)
+                else:
+                    is_whole = len(text) == len(texts[part.row])
+                    spans = checked(*told, ids, None if is_whole else len(text))
+                if spans is None:
+                    joined.pop(part.row, None)
+                elif part.row in joined:
+                    joined[part.row].append(moved(spans, part))
+                    used[part.row] += len(spans)
+        return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
+
+    def _told(
+        self, parts: Sequence[Part], texts: Sequence[str]
+    ) -> Iterator[tuple[IdArray | None, SpanArray] | None]:
+        """The offsets of each part, and its ids if the engine was asked; None for a part whose
+        offsets lengths tell."""
+        asked = [k for k, part in enumerate(parts) if part.way == "cache"]
+        cached = self._cached([texts[k] for k in asked])
+        known = {asked[i]: spans for i, spans in cached.items()}
+        others = [k for k, p in enumerate(parts) if p.way != "lengths" and k not in known]
+        self._encoded_again[0] += sum(len(texts[k]) for k in others)
+        ids, counts, spans = self._encoded([texts[k] for k in others])
+        edges = pairwise(offsets_of(counts).tolist())
+        for k, part in enumerate(parts):
+            if part.way == "lengths":
+                yield None
+            elif k in known:
+                yield None, known[k]
+            else:
+                start, stop = next(edges)
+                yield ids[start:stop], spans[start:stop]
+
+    def _first_by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
+        """The offsets of as many of these ids as tile `text`, which the normalizer leaves alone."""
+        assert self.facts.sizes is not None
+        size = byte_length(text)
+        edges = offsets_of(self.facts.sizes(ids[:size]))
+        count = int(np.searchsorted(edges, size))
+        edges = edges[: count + 1]
+        if edges[-1] != size or (edges[1:] == edges[:-1]).any():
+            return None
+        return code_point_spans(spans_between(edges), text)
+
+    def _encoded(self, texts: Sequence[str]) -> tuple[IdArray, IntArray, SpanArray]:
+        """All ids, the number of ids of each text, and offsets from the start of each text."""
+        try:
+            encodings = self.engine.encode_batch(list(texts), add_special_tokens=False)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+        ids, flat, counts = array("I"), array("q"), []
+        for i, encoding in enumerate(encodings):
+            encodings[i] = None
+            own = encoding.ids
+            ids.extend(own)
+            counts.append(len(own))
+            flat.extend(chain.from_iterable(encoding.offsets))
+        spans: SpanArray = np.frombuffer(flat, dtype=np.int64).reshape(-1, 2)
+        return np.frombuffer(ids, dtype=np.uint32), np.array(counts, dtype=np.int64), spans
+
+
+_NOWHERE: SpanArray = np.empty((0, 2), dtype=np.int64)
+
+
+def _missing(found: Mapping[int, SpanArray], texts: int) -> list[int]:
+    return [k for k in range(texts) if k not in found]

@@ -1,0 +1,201 @@
+"""What post-processors of tokenizers below 1.0 take out of offsets: the spaces that tokens begin
+and end with (`trim_offsets`). They look at the truncated encoding as a whole (theorem 53)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.adapters.hf_finish import OTHER_IDS, parsed
+from tokpar.kernels import SPACES, IdArray, IntArray, SpanArray, offsets_of
+from tokpar.pure.parts import stages
+from tokpar.types import Facts, Rows
+
+_BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
+_PREPENDING = frozenset({"BertProcessing", "RobertaProcessing"})
+"""Stages that put a special token into the encoding of the text itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrimStage:
+    """One stage that trims. `spares_prefix`: it leaves alone one space at offset 0, which the
+    tokenizer may have put in front; `spares_first`: and one of the first token of the text."""
+
+    spares_prefix: bool
+    spares_first: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Trimming:
+    """The stages of one post-processor that trim, in order. `blanks`: None without such a stage."""
+
+    stages: tuple[TrimStage, ...]
+    blanks: Blanks | None
+
+    def trimmed(
+        self,
+        texts: Sequence[str],
+        rows: Rows,
+        spans: SpanArray,
+        cut: tuple[IntArray, IntArray] | None,
+    ) -> SpanArray:
+        """`spans` of the tokens of `rows`, code points, without what truncation (`cut`: ids of each
+        text from the left and from the right) and trimming take."""
+        counts = None if self.blanks is None else self.blanks.counts(texts, rows, spans)
+        starts, stops = rows.offsets[:-1], rows.offsets[1:]
+        if cut is not None:
+            starts, stops = starts + cut[0], stops - cut[1]
+            kept = _inside(len(spans), starts, stops)
+            spans = spans[kept]
+            counts = None if counts is None else (counts[0][kept], counts[1][kept])
+            starts = offsets_of(stops - starts)[:-1]
+            stops = np.append(starts[1:], len(spans))
+        if counts is None:
+            return spans
+        is_first = np.zeros(len(spans), dtype=np.bool_)
+        is_first[starts[stops > starts]] = True
+        return _trimmed(spans, *counts, is_first, self.stages)
+
+
+def trimming_of(
+    post_processor: Any, engine: Any, facts: Facts, add_special_tokens: bool
+) -> Trimming:
+    """What a post-processor, or None, trims. `engine`: a tokenizer with the same tokens, and its
+    `facts`."""
+    found: list[TrimStage] = []
+    prepended = False
+    for stage in stages(parsed(post_processor), "post-processor", "processors"):
+        if stage.get("trim_offsets"):
+            spares = bool(stage["add_prefix_space"])
+            found.append(TrimStage(spares, spares and not prepended))
+        prepended |= add_special_tokens and stage["type"] in _PREPENDING
+    exact = facts.byte_level and not facts.normalizers
+    return Trimming(tuple(found), Blanks(engine, exact) if found else None)
+
+
+def _trimmed(
+    spans: SpanArray,
+    before: IntArray,
+    behind: IntArray,
+    is_first: NDArray[np.bool_],
+    stages: Sequence[TrimStage],
+) -> SpanArray:
+    """Spans without the spaces of their tokens: [[0, 2], [2, 6]] for "Ġa", "Ġbcd" -> [[1, 2], [3,
+    6]]. `before`, `behind`: how many spaces each token begins and ends with."""
+    start, stop = spans[:, 0], spans[:, 1]
+    for stage in stages:
+        lead = before
+        if stage.spares_prefix:
+            spared = start == 0
+            if stage.spares_first:
+                spared |= is_first
+            lead = np.where(spared & (before == 1), 0, before)
+        start = np.minimum(start + lead, stop)
+        stop = np.where(stop >= behind, np.maximum(stop - behind, start), stop)
+    return np.stack([start, stop], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Blanks:
+    """How many spaces tokens begin and end with. They are counted in what the engine calls the
+    token: the vocabulary's, or the text that an added token was found as, " <mask>".
+
+    `exact`: tokens of the model are the text that they stand for, byte by byte."""
+
+    engine: Any
+    exact: bool
+    _known: dict[int, tuple[int, int] | None] = field(default_factory=dict)
+
+    def counts(
+        self, texts: Sequence[str], rows: Rows, spans: SpanArray
+    ) -> tuple[IntArray, IntArray]:
+        """Spaces at the beginning and at the end of each token. `spans`: code points."""
+        unique, where = np.unique(rows.ids, return_inverse=True)
+        each = [self._of(id_) for id_ in unique.tolist()]
+        known = np.array([pair or (-1, 0) for pair in each], dtype=np.int64).reshape(-1, 2)
+        counts: IntArray = known[where]
+        unsure = np.flatnonzero(counts[:, 0] < 0)
+        for k in np.unique(np.searchsorted(rows.offsets, unsure, side="right") - 1).tolist():
+            own = slice(rows.offsets[k], rows.offsets[k + 1])
+            counts[own] = self._in_text(texts[k], rows[k], spans[own], counts[own])
+        return counts[:, 0], counts[:, 1]
+
+    def _of(self, id_: int) -> tuple[int, int] | None:
+        """Spaces of a token, or None where these depend on the text."""
+        if id_ not in self._known:
+            self._known[id_] = self._judged(id_)
+        return self._known[id_]
+
+    def _judged(self, id_: int) -> tuple[int, int] | None:
+        if id_ in self._shared:
+            return None
+        token = self._added.get(id_)
+        name = self.engine.model.id_to_token(id_)
+        if token is None:
+            return _blanks(name or "")
+        if token.lstrip or token.rstrip:
+            return None
+        content = token.content
+        if token.normalized and self.engine.normalizer is not None:
+            content = self.engine.normalizer.normalize_str(content)
+        found = _blanks(content)
+        return found if name is None or _blanks(name) == found else None
+
+    def _in_text(self, text: str, ids: IdArray, spans: SpanArray, counts: IntArray) -> IntArray:
+        """`counts` of a text, with those that depend on it (-1)."""
+        counts = counts.copy()
+        for k in np.flatnonzero(counts[:, 0] < 0).tolist():
+            if not self._found_as_written(int(ids[k])):
+                return self._told_by_engine(text, ids)
+            counts[k] = _blanks(text[slice(*spans[k].tolist())])
+        return counts
+
+    def _found_as_written(self, id_: int) -> bool:
+        """Only an added token has this id, and the text in its place is what it was found as."""
+        token = self._added.get(id_)
+        if token is None or id_ in self._shared:
+            return False
+        if token.normalized and self.engine.normalizer is not None:
+            return False
+        return self.exact or self.engine.model.id_to_token(id_) is None
+
+    def _told_by_engine(self, text: str, ids: IdArray) -> IntArray:
+        encoding = self.engine.encode(text, add_special_tokens=False)
+        if encoding.ids != ids.tolist():
+            raise LookupError(OTHER_IDS)
+        counted = [_blanks(token) for token in encoding.tokens]
+        return np.array(counted, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _added(self) -> dict[int, Any]:
+        return dict(self.engine.get_added_tokens_decoder())
+
+    @cached_property
+    def _shared(self) -> frozenset[int]:
+        """Ids of several tokens, and that of unknown pieces of a Unigram, which stands for all."""
+        counts = Counter(self.engine.get_vocab(with_added_tokens=False).values())
+        shared = {id_ for id_, count in counts.items() if count > 1}
+        if type(self.engine.model).__name__ == "Unigram":
+            unknown = json.loads(self.engine.model.__getstate__())["unk_id"]
+            shared |= set() if unknown is None else {unknown}
+        return frozenset(shared)
+
+
+def _blanks(token: str) -> tuple[int, int]:
+    return len(token) - len(token.lstrip(_BLANKS)), len(token) - len(token.rstrip(_BLANKS))
+
+
+def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
+    """Which of so many places lie in one of the ranges: 4, [1], [3] -> [F, T, T, F]."""
+    steps = np.zeros(count + 1, dtype=np.int64)
+    np.add.at(steps, starts, 1)
+    np.add.at(steps, np.maximum(starts, stops), -1)
+    inside: NDArray[np.bool_] = steps[:-1].cumsum() > 0
+    return inside
