@@ -344,7 +344,7 @@ def test_short_texts_of_a_batch_go_through_the_cache() -> None:
         assert view.tokpar_calls == calls
     counters = view._tokpar.adapter_for(frozenset()).counters
     if counters:  # there is a compiled kernel
-        assert counters["stretches"] > 2 * counters["missed"] > 0
+        assert counters["stretches"] >= 2 * counters["missed"] > 0
         assert counters["straight"] == 0
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
     assert view.tokpar_calls == 200
