@@ -287,8 +287,11 @@ def _is_all(special: object) -> bool:
 
 
 def _reusable(special: Any) -> Any:
-    """A set in place of an iterator, which one look would use up."""
-    return special if isinstance(special, str) or not special else frozenset(special)
+    """A set in place of an iterator, which one look would use up; an empty iterator as it is: it is
+    true, so that tiktoken looks for no token at all and finds that everywhere."""
+    if isinstance(special, str) or not special:
+        return special
+    return frozenset(special) or special
 
 
 def _any_holds(texts: Sequence[str], tokens: frozenset[str]) -> bool:
