@@ -189,19 +189,24 @@ def assert_same(name: str, method: str, given_: list[Made], named: dict[str, Mad
             assert view.tokpar_calls - before == wanted, "tiktoken encoded a text"
 
 
+ODD, EOT = "odd specials", "<|endoftext|>"
+
+
+def one(name: str, method: str, text: str, **named: Made) -> Any:
+    return name, method, [constant(text)], named
+
+
 @pytest.mark.ids
 @given(call=drawn_calls(ENCODES))
-@example(("cl100k_part", "encode", [constant("a \ud83d\ude00 b")], {}))
-@example(("cl100k_part", "encode_to_numpy", [constant("<|endoftext|>\ud800")], {}))
-@example(
-    ("odd specials", "encode", [constant("a \ud800")], {"allowed_special": lambda: {"\ufffd"}})
-)
-@example(
-    ("odd specials", "encode", [constant("a \ud83e\udee0")], {"allowed_special": lambda: {"🫠"}})
-)
-@example(
-    ("odd specials", "encode", [constant("a \ud800")], {"disallowed_special": lambda: {"\ufffd"}})
-)
+@example(one("cl100k_part", "encode", "a \ud83d\ude00 b"))
+@example(one("cl100k_part", "encode_to_numpy", "<|endoftext|>\ud800"))
+@example(one(ODD, "encode", "a\ud800", allowed_special=lambda: {"\ufffd"}))
+@example(one(ODD, "encode", "a\ud83e\udee0", allowed_special=lambda: {"🫠"}))
+@example(one(ODD, "encode", "a\ud800", disallowed_special=lambda: {"\ufffd"}))
+@example(one("cl100k_part", "encode", f"a{EOT}", disallowed_special=lambda: iter([EOT])))
+@example(one("cl100k_part", "encode_to_numpy", f"a{EOT}", disallowed_special=lambda: iter([EOT])))
+@example(one("cl100k_part", "encode", "a", disallowed_special=lambda: iter([])))
+@example(one("cl100k_part", "encode", "", disallowed_special=lambda: iter([])))
 def test_a_call_that_encodes_gives_tiktokens_ids_or_its_error(call: Any) -> None:
     assert_same(*call)
 

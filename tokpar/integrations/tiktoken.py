@@ -35,7 +35,9 @@ tiktoken starts a thread pool for each batch, so that tokpar is faster sooner th
 MOST_ADAPTERS = 8
 """Sets of allowed special tokens for which an adapter, which has a cache of its own, is kept."""
 LARGEST_TABLE = 1 << 20
-"""Ids for which one `int` object each is kept, so that lists of ids need not make new ones."""
+"""Vocabulary up to which large results share one `int` object for each id."""
+MANY_IDS = 1 << 16
+"""Ids from which on shared objects are faster than new ones, which are near in memory."""
 
 
 class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may be missing
@@ -60,23 +62,26 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: Disallowed = "all",
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
-        if self._tokpar.is_long(text):
+        path = self._tokpar
+        own = path.original.encode  # not super(): of a short text's call a tenth of a microsecond
+        if isinstance(text, str) and len(text) >= path.smallest_text:
             disallowed_special = _reusable(disallowed_special)
-            rows = self._tokpar.encode([text], allowed_special, disallowed_special, super().encode)
+            rows = path.encode([text], allowed_special, disallowed_special, own)
             if rows is not None:
-                return self._tokpar.lists(rows)[0]
-        ids: list[int] = super().encode(
+                return path.lists(rows)[0]
+        ids: list[int] = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Ids of `text`; special tokens are encoded as ordinary text."""
-        if self._tokpar.is_long(text):
-            rows = self._tokpar.encode([text])
+        path = self._tokpar
+        if isinstance(text, str) and len(text) >= path.smallest_text:
+            rows = path.encode([text])
             if rows is not None:
-                return self._tokpar.lists(rows)[0]
-        ids: list[int] = super().encode_ordinary(text)
+                return path.lists(rows)[0]
+        ids: list[int] = path.original.encode_ordinary(text)
         return ids
 
     def encode_to_numpy(
@@ -87,13 +92,15 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: Disallowed = "all",
     ) -> IdArray:
         """Ids of `text`, uint32, (n,), read-only. UnicodeEncodeError for a surrogate."""
-        if self._tokpar.is_long(text) and not has_surrogate(text):
+        path = self._tokpar
+        own = path.original.encode_to_numpy
+        long = isinstance(text, str) and len(text) >= path.smallest_text
+        if long and not has_surrogate(text):
             disallowed_special = _reusable(disallowed_special)
-            own = super().encode_to_numpy
-            rows = self._tokpar.encode([text], allowed_special, disallowed_special, own)
+            rows = path.encode([text], allowed_special, disallowed_special, own)
             if rows is not None:
                 return frozen_ids(rows.ids)
-        ids: IdArray = super().encode_to_numpy(
+        ids: IdArray = own(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special
         )
         return ids
@@ -107,6 +114,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
         disallowed_special: Disallowed = "all",
     ) -> list[list[int]]:
         """The ids of each text. `num_threads` counts only where tiktoken encodes the batch."""
+        path = self._tokpar
         if not _is_all(disallowed_special):
             disallowed_special = frozenset(disallowed_special)
         options: dict[str, Any] = {
@@ -114,27 +122,27 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
             "allowed_special": allowed_special,
             "disallowed_special": disallowed_special,
         }
-        super().encode_batch([], **options)  # raises what tiktoken raises before it reads a text
+        path.original.encode_batch([], **options)  # what tiktoken raises before it reads a text
         texts = list(text)
-        if self._tokpar.is_large(texts):
-            rows = self._tokpar.encode(texts, allowed_special, disallowed_special, super().encode)
+        if path.is_large(texts):
+            own = path.original.encode
+            rows = path.encode(texts, allowed_special, disallowed_special, own)
             if rows is not None:
-                return self._tokpar.lists(rows)
-        lists: list[list[int]] = super().encode_batch(texts, **options)
-        return lists
+                return path.lists(rows)
+        return [*super().encode_batch(texts, **options)]
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """As `encode_batch`; special tokens are encoded as ordinary text."""
-        super().encode_ordinary_batch([], num_threads=num_threads)  # as in encode_batch
+        path = self._tokpar
+        path.original.encode_ordinary_batch([], num_threads=num_threads)  # as in encode_batch
         texts = list(text)
-        if self._tokpar.is_large(texts):
-            rows = self._tokpar.encode(texts)
+        if path.is_large(texts):
+            rows = path.encode(texts)
             if rows is not None:
-                return self._tokpar.lists(rows)
-        lists: list[list[int]] = super().encode_ordinary_batch(texts, num_threads=num_threads)
-        return lists
+                return path.lists(rows)
+        return [*super().encode_ordinary_batch(texts, num_threads=num_threads)]
 
     def _tokpar_original(self) -> tiktoken.Encoding:
         """The original encoding, which `tokpar.load` loads in place of this object."""
@@ -158,12 +166,7 @@ class FastPath:
     encode_batch: Callable[[Sequence[str], TokenizerAdapter], Batch]
     adapter_for: Callable[[frozenset[str]], TiktokenTokenizer]
     rebuild: Callable[[tiktoken.Encoding], TokparEncoding]
-    table: NDArray[np.object_] | None
     calls: dict[int, int] = field(default_factory=dict)
-
-    def is_long(self, text: object) -> bool:
-        """True for a text that goes through tokpar; False for an object that is no text."""
-        return isinstance(text, str) and len(text) >= self.smallest_text
 
     def is_large(self, texts: Sequence[object]) -> bool:
         """True for a batch of texts that goes through tokpar."""
@@ -203,9 +206,16 @@ class FastPath:
         return rows
 
     def lists(self, rows: Rows) -> list[list[int]]:
-        """The ids of each row. Lists of shared `int` objects take half the time of new ones."""
-        ids = rows.ids if self.table is None else self.table[rows.ids]
-        return [ids[start:stop].tolist() for start, stop in pairwise(rows.offsets.tolist())]
+        """The ids of each row."""
+        ids, size = rows.ids, self.original.n_vocab
+        shared = len(ids) >= MANY_IDS and size <= LARGEST_TABLE
+        objects = _int_objects(size)[ids] if shared else ids
+        return [objects[start:stop].tolist() for start, stop in pairwise(rows.offsets.tolist())]
+
+
+@lru_cache(2)
+def _int_objects(size: int) -> NDArray[np.object_]:
+    return np.arange(size).astype(object)
 
 
 def made_faster(
@@ -230,13 +240,11 @@ def made_faster(
             f"smallest_text must be a number of code points, 0 or more, got {smallest_text!r}"
         )
     original = tokenizer.encoding
-    size = original.n_vocab
-    table = np.arange(size).astype(object) if size <= LARGEST_TABLE else None
     adapters = lru_cache(MOST_ADAPTERS)(tokenizer.allowing)
     kind = _class_for(type(original))
     made = kind.__new__(kind)
     made.__dict__ = original.__dict__
-    made._tokpar = FastPath(original, smallest_text, encode_batch, adapters, rebuild, table)
+    made._tokpar = FastPath(original, smallest_text, encode_batch, adapters, rebuild)
     return made
 
 
@@ -279,8 +287,11 @@ def _is_all(special: object) -> bool:
 
 
 def _reusable(special: Any) -> Any:
-    """A set in place of an iterator, which one look would use up."""
-    return special if isinstance(special, str) or not special else frozenset(special)
+    """A set in place of an iterator, which one look would use up; an empty iterator as it is: it is
+    true, so that tiktoken looks for no token at all and finds that everywhere."""
+    if isinstance(special, str) or not special:
+        return special
+    return frozenset(special) or special
 
 
 def _any_holds(texts: Sequence[str], tokens: frozenset[str]) -> bool:
