@@ -214,10 +214,11 @@ def accelerated(base: Any) -> type:
         ) -> Any:
             how = padding_strategy, truncation_strategy
             state = self._tokpar_state()
-            if text_pair is None and not given and state.takes(text):
+            plain = text_pair is None and not given and isinstance(add_special_tokens, bool)
+            if plain and state.takes(text):
                 columns = columns_of(self, *how, named)
-                special, verbose = bool(add_special_tokens), named.get("verbose", True)
-                found = columns and state.encode(text, special, columns, verbose)
+                verbose = named.get("verbose", True)
+                found = columns and state.encode(text, add_special_tokens, columns, verbose)
                 if found is not None:
                     return found
             return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
