@@ -145,7 +145,7 @@ class Encoder:
 
     def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
         """The tiktoken.Encoding of this encoder as a tiktoken.Encoding that encodes long texts and
-        batches through this encoder (docs/views.md). `smallest_text`: code points from which on
+        batches through this encoder (docs/tiktoken.md). `smallest_text`: code points from which on
         texts go through tokpar; None: from where on that is faster. Raises OptionError for another
         tokenizer, and for an encoding that has its own `encode`."""
         from tokpar.integrations.tiktoken import made_faster

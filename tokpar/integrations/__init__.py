@@ -28,7 +28,7 @@ def as_hf(tokenizer: Any, *, smallest_text: int | None = None, **options: Any) -
 
 def as_tiktoken(encoding: object, *, smallest_text: int | None = None) -> tiktoken.Encoding:
     """`encoding`, a tiktoken.Encoding, as a tiktoken.Encoding that encodes long texts and batches
-    through tokpar (docs/views.md). `smallest_text`: code points from which on texts go through
+    through tokpar (docs/tiktoken.md). `smallest_text`: code points from which on texts go through
     tokpar; None: from where on that is faster. Raises OptionError for another tokenizer, and for an
     encoding that has its own `encode`."""
     return Encoder(encoding).as_tiktoken(smallest_text=smallest_text)

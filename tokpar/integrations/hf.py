@@ -209,13 +209,19 @@ def accelerated(base: Any) -> type:
         ) -> Any:
             how = padding_strategy, truncation_strategy
             state = self.__dict__.get(_KEY) or self._tokpar_state()
-            if text_pair is None and not given and state.takes(text):
+            plain = text_pair is None and not given and isinstance(add_special_tokens, bool)
+            if plain and state.takes(text):
                 columns = columns_of(self, *how, named)
-                special, verbose = bool(add_special_tokens), named.get("verbose", True)
-                found = columns and state.encode(text, special, columns, verbose)
+                verbose = named.get("verbose", True)
+                found = columns and state.encode(text, add_special_tokens, columns, verbose)
                 if found is not None:
                     return found
             return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
+
+        @classmethod
+        def convert_to_native_format(cls, *given: Any, **named: Any) -> Any:
+            """How `from_pretrained` reads files: as `base`, which looks for its own `__init__`."""
+            return base.convert_to_native_format(*given, **named)
 
         def tokenize(self, *given: Any, **named: Any) -> Any:
             """The tokens of a text: the engine's own encoding alone has them."""

