@@ -142,7 +142,7 @@ def public() -> Iterator[str]:
         yield f"tokpar.hooks.{record.__name__}"
     yield from ("tokpar.registry.StrategyRecord", "tokpar.registry.PluginRecord")
     yield "tokpar.train"
-    yield from ("tokpar.views.hf.HfView", "tokpar.views.tiktoken.TiktokenView")
+    yield "tokpar.views.tiktoken.TiktokenView"
     yield from ALIASES
 
 

@@ -170,7 +170,7 @@ def test_without_tokenizers_every_module_of_the_command_line_is_imported() -> No
         "from importlib import import_module\n"
         "for name in ('encode', 'count', 'plan', 'check', 'explain', 'decode', 'stream'):\n"
         "    import_module(f'tokpar.cli.{name}')\n"
-        "import tokpar.views.hf, tokpar.adapters.engine\n"
+        "import tokpar.integrations.patch, tokpar.adapters.engine\n"
         "print('[]')"
     )
     assert run(code) == []

@@ -11,13 +11,11 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
 import tokpar
 from tests.seams import part
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.errors import OptionError
-from tokpar.interfaces import facts_of
 from tokpar.pure.formats import read_ranks
 
 VOCAB = Path(__file__).parent / "vocab"
@@ -176,10 +174,3 @@ def test_a_view_of_tiktoken_stands_for_its_encoding() -> None:
     assert encoding.ids.tolist() == own.encode(LONG) == view.encode(LONG)
     assert tokpar.check(encoding, LONG, view, full=True).ok
     assert tokpar.Encoder(view).as_tiktoken().encode(LONG) == own.encode(LONG)
-
-
-def test_a_view_of_hugging_face_s_stands_for_its_tokenizer() -> None:
-    own = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
-    view = tokpar.Encoder(own).as_hf()
-    assert facts_of(tokpar.load(view)) == facts_of(tokpar.load(own))
-    assert tokpar.encode(LONG, view).ids.tolist() == own.encode(LONG).ids

@@ -15,6 +15,8 @@ from tokpar.errors import (
     UnknownNameError,
     WorkerError,
 )
+from tokpar.integrations import as_hf
+from tokpar.integrations.patch import Patch, patch_transformers
 from tokpar.loading import load
 from tokpar.types import Report, Rows, Seam
 
@@ -33,6 +35,7 @@ __all__ = [
     "Finding",
     "LossyError",
     "OptionError",
+    "Patch",
     "PluginError",
     "Report",
     "Rows",
@@ -40,9 +43,11 @@ __all__ = [
     "TokparError",
     "UnknownNameError",
     "WorkerError",
+    "as_hf",
     "check",
     "encode",
     "load",
+    "patch_transformers",
     "plugins",
     "strategies",
     "stream",

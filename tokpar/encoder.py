@@ -27,7 +27,6 @@ from tokpar.sizes import fit_for, fitting_executor, smallest_row
 from tokpar.types import Facts
 
 if TYPE_CHECKING:
-    from tokpar.views.hf import HfView
     from tokpar.views.tiktoken import TiktokenView
 
 
@@ -91,6 +90,16 @@ class Encoder:
         """The ids of texts, padded as the tokenizer's own batch call pads them."""
         return self._encode_batch(_texts(texts), self.tokenizer)
 
+    @property
+    def smallest_split(self) -> int:
+        """Code points from which on a single text is encoded in parallel, or from the cache."""
+        return self._smallest_split
+
+    def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch:
+        """The ids of texts before special tokens, truncation and padding. `tokenizer`: what
+        `Encoder.tokenizer` gave for this call."""
+        return self._encode_batch(texts, tokenizer, finish=False)
+
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
@@ -125,14 +134,14 @@ class Encoder:
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids)
 
-    def as_hf(self) -> HfView:
-        """This encoder behind the calls of a transformers fast tokenizer (docs/views.md). Raises
-        OptionError for another tokenizer than one of transformers or `tokenizers`."""
-        from tokpar.views import hf
+    def as_hf(self, *, smallest_text: int | None = None) -> Any:
+        """The transformers tokenizer of this encoder as an object of its own class that encodes
+        long texts as this encoder does: see `tokpar.as_hf`. Raises OptionError."""
+        from tokpar.integrations import hf
 
-        return hf.HfView(
-            lambda: self.tokenizer, partial(self._encode_one, finish=False), self._smallest_split
-        )
+        caller = getattr(self.tokenizer, "caller", None)
+        tokenizer = getattr(caller, "wrapper", None) or self.tokenizer
+        return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
 
     def as_tiktoken(self) -> TiktokenView:
         """This encoder behind the calls of a tiktoken.Encoding (docs/views.md). Raises OptionError

@@ -64,6 +64,9 @@ def load(
         return _load_default(engine, settings)
     if isinstance(source, View):
         source = source.viewed()
+    original = getattr(type(source), "_tokpar_original", None)
+    if original is not None:  # an object of `as_hf`
+        source = original(source)
     try:
         known = _loaded.setdefault(source, {})
     except TypeError:  # not hashable or not weakly referable: a path, an adapter with slots

@@ -86,6 +86,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         """Why `finish` must leave its work to the caller's own call, or None."""
         return self._finish.unknown
 
+    @property
+    def engine(self) -> Any:
+        """The private copy, a `tokenizers.Tokenizer`: everything before post-processing."""
+        return self._chunks
+
     def encode(self, text: str) -> IdArray:
         try:
             if len(text) > _LONG:

@@ -1,0 +1,1 @@
+"""Tokenizers that several test files share."""

@@ -1,0 +1,166 @@
+"""`tokpar.patch_transformers` and `python -m tokpar.run`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tokpar
+from tests.support.hf_sources import fresh, original
+from tokpar import OptionError
+from tokpar.integrations import patch
+from tokpar.integrations.patch import VARIABLE
+
+LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    fresh("left").save_pretrained(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+@pytest.fixture(autouse=True)
+def _undone() -> Iterator[None]:
+    pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+    yield
+    if patch._active is not None:
+        patch._active.undo()
+
+
+def is_accelerated(tokenizer: Any) -> bool:
+    return hasattr(type(tokenizer), "tokpar_calls")
+
+
+def test_from_pretrained_returns_accelerated_tokenizers_until_it_is_undone(saved: Path) -> None:
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    before = vars(AutoTokenizer)["from_pretrained"]
+    applied = tokpar.patch_transformers(smallest_text=10)
+    for kind in (AutoTokenizer, PreTrainedTokenizerFast):
+        tokenizer = kind.from_pretrained(saved)
+        assert is_accelerated(tokenizer)
+        assert isinstance(tokenizer, PreTrainedTokenizerFast)
+        assert tokenizer(LONG)["input_ids"] == original("left")(LONG)["input_ids"]
+        assert tokenizer("short")["input_ids"] == original("left")("short")["input_ids"]
+        assert tokenizer.tokpar_calls == 1
+    applied.undo()
+    assert vars(AutoTokenizer)["from_pretrained"] is before
+    assert "from_pretrained" not in vars(PreTrainedTokenizerFast)
+    for kind in (AutoTokenizer, PreTrainedTokenizerFast):
+        assert not is_accelerated(kind.from_pretrained(saved))
+    assert tokenizer(LONG)["input_ids"] == original("left")(LONG)["input_ids"]
+
+
+def test_a_patch_is_a_context_manager(saved: Path) -> None:
+    from transformers import AutoTokenizer
+
+    with tokpar.patch_transformers() as applied:
+        assert applied.active
+        assert is_accelerated(AutoTokenizer.from_pretrained(saved))
+        with tokpar.patch_transformers():
+            pass
+        assert not applied.active
+    assert not is_accelerated(AutoTokenizer.from_pretrained(saved))
+
+
+def test_a_second_patch_is_the_first_and_one_with_other_arguments_is_refused() -> None:
+    applied = tokpar.patch_transformers(smallest_text=10)
+    assert tokpar.patch_transformers(smallest_text=10) is applied
+    with pytest.raises(OptionError, match=r"patched already, with .*10.*: undo\(\)"):
+        tokpar.patch_transformers()
+
+
+def test_what_cannot_be_undone_is_refused(saved: Path) -> None:
+    from transformers import AutoTokenizer
+
+    applied = tokpar.patch_transformers()
+    ours = vars(AutoTokenizer)["from_pretrained"]
+    AutoTokenizer.from_pretrained = classmethod(lambda cls, *given: None)
+    with pytest.raises(OptionError, match=r"AutoTokenizer\.from_pretrained was replaced again"):
+        applied.undo()
+    AutoTokenizer.from_pretrained = ours
+    applied.undo()
+    with pytest.raises(OptionError, match="was undone before"):
+        applied.undo()
+
+
+def test_options_are_checked_when_it_is_applied() -> None:
+    with pytest.raises(OptionError, match="no_such_option"):
+        tokpar.patch_transformers(no_such_option=3)
+    assert patch._active is None
+
+
+def test_a_tokenizer_that_cannot_be_followed_is_returned_as_it_is_with_one_line(
+    saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    class Own(PreTrainedTokenizerFast):
+        def _encode_plus(self, *given: Any, **named: Any) -> Any:
+            return "own"
+
+    patch._log_once.cache_clear()
+    with caplog.at_level(logging.WARNING, "tokpar"), tokpar.patch_transformers():
+        for _ in range(2):
+            tokenizer = Own.from_pretrained(saved)
+    assert type(tokenizer) is Own
+    assert tokenizer("a") == "own"
+    assert len(caplog.messages) == 1
+    assert "Own is left as it is" in caplog.messages[0]
+
+
+# --------------------------------------------------------------------------------- tokpar.run
+
+
+PROGRAM = """
+import sys
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+ids = tokenizer(sys.argv[2] * 150)["input_ids"]
+print(len(ids), getattr(tokenizer, "tokpar_calls", "own"), __name__, sys.argv[0])
+"""
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "tokpar.run", *arguments]
+    known = {k: v for k, v in os.environ.items() if k != VARIABLE}
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**known, **environment}, timeout=120
+    )
+
+
+def test_a_program_runs_unchanged_with_accelerated_tokenizers(saved: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    text = "The quick brown fox, again. "
+    count = len(original("left")(text * 150)["input_ids"])
+    done = run(str(program), str(saved), text)
+    assert done.stdout.split() == [str(count), "1", "__main__", str(program)], done.stderr
+    done = run(str(program), str(saved), text, **{VARIABLE: "0"})
+    assert done.stdout.split()[:2] == [str(count), "own"], done.stderr
+
+
+def test_what_cannot_be_run_gets_one_sentence() -> None:
+    for arguments, environment, says in [
+        ((), {}, "usage:"),
+        (("nowhere.py",), {}, "there is no file 'nowhere.py'"),
+        (("-m",), {}, "usage:"),
+        (("-m", "json.tool"), {VARIABLE: "yes"}, f"{VARIABLE} must be 1 or 0, got 'yes'"),
+    ]:
+        done = run(*arguments, **environment)
+        assert done.returncode == 2
+        assert says in done.stderr
+    assert "usage:" in run("--help").stdout
+
+
+def test_a_module_runs_too() -> None:
+    done = run("-m", "json.tool", "--help")
+    assert "json.tool" in done.stdout, done.stderr

@@ -1,0 +1,244 @@
+"""`tokpar.as_hf`: a transformers fast tokenizer, of its own class, whose long texts tokpar encodes.
+
+The object is of a subclass that overrides `_encode_plus`, through which every call of transformers
+encodes. All else is inherited: chat templates, saving, decoding, padding, adding tokens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import transformers
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+
+from tokpar.adapters.hf_lines import numbers, own_methods
+from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.encoder import Encoder
+from tokpar.errors import OptionError
+from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
+from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
+from tokpar.kernels import has_surrogate
+
+OLDEST = (5,)
+SMALLEST_TEXT = 4096
+"""Code points of a text, or of all texts of a batch, below which only the engine is asked."""
+_FOLLOWED = (
+    *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
+    *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
+)
+_KEY = "_tokpar"
+
+_counting = threading.Lock()
+_calls = 0
+
+
+def calls() -> int:
+    """How many texts tokpar encoded for all transformers tokenizers of this process."""
+    return _calls
+
+
+def as_hf(
+    tokenizer: Any,
+    encoder_of: Callable[[Any], Encoder] = Encoder,
+    smallest_text: int | None = None,
+) -> Any:
+    """`tokenizer` as an object of a subclass of its own class that encodes long texts with tokpar.
+
+    The object shares the engine (`backend_tokenizer`) with `tokenizer`: a token added to one is in
+    both. Other attributes are copied. `encoder_of` makes the Encoder. `smallest_text`: code points
+    from which on a text goes through tokpar, None for the length from which on that pays. Raises
+    OptionError for a tokenizer that is not fast, for a class that encodes in its own way, and for
+    transformers below 5."""
+    require_followed(tokenizer)
+    if isinstance(tokenizer, Accelerated):
+        tokenizer = tokenizer._tokpar_original()
+    view = _restored(tokenizer, encoder_of, smallest_text)
+    view.__dict__[_KEY].encoder()  # learnt now, and not during the first call
+    return view
+
+
+def require_release() -> None:
+    """Raises OptionError for an installed transformers that is too old."""
+    if numbers(transformers.__version__) < OLDEST:
+        raise OptionError(
+            f"as_hf needs transformers 5.0 or later, {transformers.__version__} is installed: "
+            "pip install -U transformers"
+        )
+
+
+def require_followed(tokenizer: Any) -> None:
+    """Raises OptionError for a tokenizer that `as_hf` cannot take."""
+    require_release()
+    kind = type(tokenizer).__name__
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise OptionError(
+            f"as_hf needs a fast tokenizer of transformers, got {kind}; a tokenizers.Tokenizer "
+            "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+        )
+    own = {} if isinstance(tokenizer, Accelerated) else own_methods(tokenizer, _FOLLOWED)
+    if own:
+        raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
+
+
+def _restored(
+    tokenizer: Any, encoder_of: Callable[[Any], Encoder], smallest_text: int | None
+) -> Any:
+    base: Any = type(tokenizer)
+    view: Any = object.__new__(accelerated(base))
+    view.__dict__.update(tokenizer.__dict__)
+    view.__dict__[_KEY] = Acceleration(base, view.__dict__, encoder_of, smallest_text)
+    return view
+
+
+class Accelerated:
+    """Marks the classes that `accelerated` makes."""
+
+    _tokpar_original: Callable[[], Any]
+
+
+class Acceleration:
+    """What one object of an accelerated class keeps, beside the attributes of its base class.
+
+    `attributes`: the `__dict__` of the object. Thread-safe."""
+
+    def __init__(
+        self,
+        base: type,
+        attributes: dict[str, Any],
+        encoder_of: Callable[[Any], Encoder] = Encoder,
+        smallest_text: int | None = None,
+    ) -> None:
+        self.encoder_of, self.smallest_text = encoder_of, smallest_text
+        original: Any = object.__new__(base)
+        original.__dict__ = attributes  # the same dict: what is set on one is set on both
+        self.original = original
+        self.calls = 0
+        self._encoder: Encoder | None = None
+        self._making = threading.Lock()
+        self._frames: tuple[object, dict[bool, Frame]] = (None, {})
+
+    def encoder(self) -> Encoder:
+        """The Encoder of the original tokenizer, made at the first call."""
+        with self._making:
+            if self._encoder is None:
+                self._encoder = self.encoder_of(self.original)
+            return self._encoder
+
+    def takes(self, text: Any) -> bool:
+        """Whether tokpar encodes this text, or this batch of texts, sooner than the engine."""
+        least = SMALLEST_TEXT if self.smallest_text is None else max(1, self.smallest_text)
+        if isinstance(text, str):
+            if len(text) < least:
+                return False
+            return self.smallest_text is not None or len(text) >= self.encoder().smallest_split
+        if not isinstance(text, (list, tuple)) or not all(isinstance(each, str) for each in text):
+            return False
+        return sum(map(len, text)) >= least
+
+    def encode(
+        self, text: Any, add_special_tokens: bool, columns: Columns, verbose: bool
+    ) -> BatchEncoding | None:
+        """The result for a text or a batch; None where only the engine's own call is exact."""
+        encoder = self.encoder()
+        adapter = encoder.tokenizer
+        assert isinstance(adapter, HuggingFaceTokenizer)
+        if adapter.unfinishable is not None:
+            return None
+        frame = self._frame(adapter, add_special_tokens)
+        if not columns.fits(frame):
+            return None
+        texts = [text] if isinstance(text, str) else list(text)
+        if any(map(has_surrogate, texts)):
+            return None  # the engine has its own error for them
+        rows = encoder.unprocessed_batch(texts, adapter).rows
+        self._count(len(texts))
+        data: dict[str, Any] = columns.values(rows, frame)
+        for ids in data["input_ids"]:
+            self.original._eventual_warn_about_too_long_sequence(ids, columns.max_length, verbose)
+        if columns.tensors is None and isinstance(text, str):
+            data = {name: v if name == "length" else v[0] for name, v in data.items()}
+        elif columns.tensors is not None and len({*map(len, data["input_ids"])}) == 1:
+            data = {name: np.array(v, dtype=np.int64) for name, v in data.items()}
+        how = frame.post_processor, add_special_tokens, columns.truncation, columns.padding
+        encodings = LazyEncodings(partial(own_encodings, adapter.engine, texts, *how), len(texts))
+        return BatchEncoding(data, encodings, columns.tensors, n_sequences=frame.sequences)
+
+    def _frame(self, adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
+        """Kept as long as the tokenizer does not change."""
+        known, frames = self._frames
+        if known is not adapter:
+            frames = {}
+            self._frames = adapter, frames
+        if add_special_tokens not in frames:
+            frames[add_special_tokens] = frame_of(adapter, add_special_tokens)
+        return frames[add_special_tokens]
+
+    def _count(self, texts: int) -> None:
+        global _calls
+        with _counting:
+            self.calls += texts
+            _calls += texts
+
+
+@cache
+def accelerated(base: Any) -> type:
+    """The subclass of `base`, a class of fast tokenizers, that encodes long texts with tokpar. The
+    subclass has the name of `base`, which is what transformers writes into saved files."""
+
+    class AcceleratedTokenizer(base, Accelerated):  # type: ignore[misc]
+        __doc__ = base.__doc__
+
+        @property
+        def tokpar_calls(self) -> int:
+            """How many texts tokpar encoded for this object; the engine encoded all others."""
+            return int(self._tokpar_state().calls)
+
+        def _encode_plus(
+            self,
+            text: Any,
+            text_pair: Any = None,
+            add_special_tokens: bool = True,
+            padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
+            truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
+            *given: Any,
+            **named: Any,
+        ) -> Any:
+            how = padding_strategy, truncation_strategy
+            state = self.__dict__.get(_KEY) or self._tokpar_state()
+            if text_pair is None and not given and state.takes(text):
+                columns = columns_of(self, *how, named)
+                special, verbose = bool(add_special_tokens), named.get("verbose", True)
+                found = columns and state.encode(text, special, columns, verbose)
+                if found is not None:
+                    return found
+            return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
+
+        def tokenize(self, *given: Any, **named: Any) -> Any:
+            """The tokens of a text: the engine's own encoding alone has them."""
+            return self._tokpar_original().tokenize(*given, **named)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            # not __reduce_ex__, which would win over the __reduce__ of vLLM's cached tokenizer
+            state = self._tokpar_state()
+            plain: Any = object.__new__(base)
+            plain.__dict__.update({k: v for k, v in self.__dict__.items() if k != _KEY})
+            return _restored, (plain, state.encoder_of, state.smallest_text)
+
+        def _tokpar_state(self) -> Acceleration:
+            state: Acceleration | None = self.__dict__.get(_KEY)
+            if state is None:  # transformers made this object itself
+                state = self.__dict__.setdefault(_KEY, Acceleration(base, self.__dict__))
+            return state
+
+        def _tokpar_original(self) -> Any:
+            """An object of the base class that shares all attributes with this one."""
+            return self._tokpar_state().original
+
+    AcceleratedTokenizer.__name__ = base.__name__
+    AcceleratedTokenizer.__qualname__ = base.__qualname__
+    AcceleratedTokenizer.__module__ = base.__module__
+    return AcceleratedTokenizer

@@ -1,0 +1,203 @@
+"""The columns that a transformers tokenizer returns (input_ids, masks), from the ids of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+
+from tokpar.adapters.hf_finish import Finish, Padding, Truncation, finish_of
+from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.kernels import IntArray
+from tokpar.types import Rows
+
+_INHERITED = ("return_overflowing_tokens", "is_split_into_words", "sanitize_control_tokens")
+"""Arguments that only the tokenizer's own call answers."""
+_BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
+_OPTIONAL = ("token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
+_ARGUMENTS = {"offset_mapping": "return_offsets_mapping"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """The special tokens that post-processing puts around one text.
+
+    `finish` has the ids before and after the text. `types`: the type ids of those before the text,
+    of each token of the text, and of those behind it. `sequences`: the `n_sequences` of a result.
+    `post_processor`: the engine's own."""
+
+    finish: Finish
+    types: tuple[list[int], int, list[int]]
+    sequences: int
+    post_processor: Any
+
+    @property
+    def inserted(self) -> int:
+        """How many special tokens each text gets."""
+        return len(self.finish.prefix) + len(self.finish.suffix)
+
+
+def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
+    """What the post-processor puts around every text; `adapter.unfinishable` must be None."""
+    from tokenizers import Tokenizer, models
+
+    own = adapter.caller.own
+    finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
+    one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # its only token stands for a text
+    if own.post_processor is not None:
+        one.post_processor = own.post_processor
+    encoding = one.encode("a", add_special_tokens=add_special_tokens)
+    types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
+    around = types[:at], types[at], types[at + 1 :]
+    return Frame(finish, around, encoding.n_sequences, own.post_processor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Which columns one call returns, and how its texts are truncated and padded.
+
+    `truncation`, `padding`: arguments of the engine's `enable_truncation`, `enable_padding`, or
+    None. `max_length`, `tensors`: those of the call."""
+
+    names: tuple[str, ...]
+    max_length: Any
+    truncation: Mapping[str, Any] | None
+    padding: Mapping[str, Any] | None
+    tensors: Any
+
+    def fits(self, frame: Frame) -> bool:
+        """The truncation leaves room for a token of the text beside the special tokens."""
+        return self.truncation is None or self.truncation["max_length"] > frame.inserted
+
+    def finish(self, frame: Frame) -> Finish:
+        """Truncation, special tokens and padding of this call."""
+        cut, pad = self.truncation, self.padding
+        around = frame.finish.prefix, frame.finish.suffix
+        truncation = padding = None
+        if cut is not None:
+            limit = cut["max_length"] - frame.inserted
+            truncation = Truncation(limit, cut["strategy"], cut["direction"], 0)
+        if pad is not None:
+            multiple = pad["pad_to_multiple_of"] or 0
+            padding = Padding(pad["length"], multiple, pad["direction"], pad["pad_id"])
+        return Finish(*around, truncation, padding)
+
+    def values(self, rows: Rows, frame: Frame) -> dict[str, list[Any]]:
+        """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
+        of the texts before post-processing."""
+        finish = self.finish(frame)
+        lengths = np.diff(rows.offsets)
+        kept = lengths if finish.truncation is None else finish.truncation.kept(lengths)
+        final = finish.rows(rows)
+        pads = np.diff(final.offsets) - kept - frame.inserted
+        return {name: self._column(name, final, kept, pads, frame) for name in self.names}
+
+    def _column(
+        self, name: str, final: Rows, kept: IntArray, pads: IntArray, frame: Frame
+    ) -> list[Any]:
+        if name == "input_ids":
+            ids = final.ids  # a list for each row is faster than slices of one list of all
+            return [ids[a:b].tolist() for a, b in pairwise(final.offsets.tolist())]
+        if name == "length":
+            lengths: list[int] = np.diff(final.offsets).tolist()
+            return lengths
+        before, behind = [1] * len(frame.finish.prefix), [1] * len(frame.finish.suffix)
+        filling, first, middle, last = {
+            "token_type_ids": (self._pad_type, frame.types[0], frame.types[1], frame.types[2]),
+            "attention_mask": (0, before, 1, behind),
+            "special_tokens_mask": (1, before, 0, behind),
+        }[name]
+        pad_left = self.padding is not None and self.padding["direction"] == "left"
+        around = bool(first or last)
+        rows = []
+        for count, pad in zip(kept.tolist(), pads.tolist(), strict=True):
+            row = first + [middle] * count + last if around else [middle] * count
+            if pad:
+                row = [filling] * pad + row if pad_left else row + [filling] * pad
+            rows.append(row)
+        return rows
+
+    @property
+    def _pad_type(self) -> int:
+        return 0 if self.padding is None else int(self.padding["pad_type_id"])
+
+
+def columns_of(
+    tokenizer: Any, padding: Any, truncation: Any, arguments: Mapping[str, Any]
+) -> Columns | None:
+    """The columns of a call of `_encode_plus` of `tokenizer` with these arguments; None if only
+    the tokenizer's own call answers them, or refuses them."""
+    splits = arguments.get("split_special_tokens")
+    if any(arguments.get(name) for name in _INHERITED):
+        return None
+    if splits is not None and bool(splits) != bool(tokenizer.split_special_tokens):
+        return None
+    names = ["input_ids"]
+    for name in _OPTIONAL:
+        asked = arguments.get(_ARGUMENTS.get(name, f"return_{name}"))
+        if asked is None and name in _BY_DEFAULT:
+            asked = name in tokenizer.model_input_names
+        if asked:
+            names.append(name)
+    if "offset_mapping" in names:
+        return None
+    try:
+        cut = _truncation(tokenizer, truncation, arguments)
+        pad = _padding(tokenizer, padding, arguments)
+    except _OwnCallError:
+        return None
+    return Columns(
+        tuple(names), arguments.get("max_length"), cut, pad, arguments.get("return_tensors")
+    )
+
+
+class _OwnCallError(Exception):
+    """Only the tokenizer's own call knows what these arguments do."""
+
+
+def _truncation(
+    tokenizer: Any, strategy: Any, arguments: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    if strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+        return None
+    most, side = arguments.get("max_length"), tokenizer.truncation_side
+    known = strategy in (TruncationStrategy.LONGEST_FIRST, TruncationStrategy.ONLY_FIRST)
+    if not known or arguments.get("stride") or not _is_count(most) or side not in ("left", "right"):
+        raise _OwnCallError
+    return {
+        "max_length": most,
+        "stride": 0,
+        "strategy": TruncationStrategy(strategy).value,
+        "direction": side,
+    }
+
+
+def _padding(tokenizer: Any, strategy: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    if strategy == PaddingStrategy.DO_NOT_PAD:
+        return None
+    length = arguments.get("max_length") if strategy == PaddingStrategy.MAX_LENGTH else None
+    side = arguments.get("padding_side")
+    multiple = arguments.get("pad_to_multiple_of")
+    settings = {
+        "length": length,
+        "direction": tokenizer.padding_side if side is None else side,
+        "pad_id": tokenizer.pad_token_id,
+        "pad_token": tokenizer.pad_token,
+        "pad_type_id": tokenizer.pad_token_type_id,
+        "pad_to_multiple_of": multiple,
+    }
+    known = strategy in (PaddingStrategy.LONGEST, PaddingStrategy.MAX_LENGTH)
+    counts = [settings["pad_id"], settings["pad_type_id"]]
+    counts += [each for each in (length, multiple) if each is not None]
+    sides = settings["direction"] in ("left", "right")
+    if not known or not sides or not all(map(_is_count, counts)) or multiple == 0:
+        raise _OwnCallError
+    return settings
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**31
