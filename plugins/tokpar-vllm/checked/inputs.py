@@ -81,9 +81,9 @@ def files(pattern: str) -> str:
 
 def prompts(texts: list[Path]) -> list[Prompt]:
     """Prompts from this checkout, texts made to be difficult, and the first rows of each file."""
-    english, code = files("**/*.md"), files("tokpar/**/*.py")
-    chinese = "".join(CHINESE.format(n, n * 7919 % 1000) for n in range(8000))
-    chatml = "".join(f"<|im_start|>user\n{line}<|im_end|>" for line in english.split("\n")[:4000])
+    english, code = files("**/*.md")[:500_000], files("tokpar/**/*.py")[:500_000]
+    chinese = "".join(CHINESE.format(n, n * 7919 % 1000) for n in range(3000))
+    chatml = "".join(f"<|im_start|>user\n{line}<|im_end|>" for line in english.split("\n")[:1500])
     cut = {"truncate_prompt_tokens": 1000}
     found = [
         Prompt("nothing", ""),

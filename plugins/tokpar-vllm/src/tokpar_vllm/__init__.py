@@ -80,7 +80,7 @@ def patch(server: Server) -> Any:
     try:
         patched = tokpar.patch_transformers()
     except tokpar.TokparError as error:
-        logger.warning("%s tokenizes without tokpar: %s", server.name, error)
+        logger.warning("tokpar-vllm changed nothing in this process: %s", error)
         return None
     logger.info(
         "tokpar %s encodes long texts for the fast tokenizers that %s loads from now on, with "
