@@ -1,0 +1,114 @@
+"""Entry points for vLLM and SGLang: the tokenizers that they load encode long prompts with tokpar.
+
+A server calls its entry point in each of its processes, before it loads a tokenizer, perhaps more
+than once. Tokenizers are loaded below the server's own wrappers, so any tokenizer mode that loads a
+fast tokenizer of transformers has tokpar in it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import tokpar
+
+COUNTER = "tokpar_texts"
+"""The metric that counts texts encoded by tokpar; Prometheus shows it as `tokpar_texts_total`."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, the release of it that this plugin was tried with, and which of its tokenizers are
+    not fast tokenizers of transformers. Its loggers are below `name`."""
+
+    name: str
+    tried: str
+    unchanged: str
+
+    @property
+    def switch(self) -> str:
+        """The environment variable that turns the plugin off when it is "0"."""
+        return f"TOKPAR_{self.name.upper()}"
+
+    @property
+    def found(self) -> str:
+        """The installed release, without a local label such as "+cpu"."""
+        try:
+            return version(self.name).partition("+")[0]
+        except PackageNotFoundError:
+            return "unknown"
+
+
+VLLM = Server(
+    "vllm",
+    "0.33.0",
+    "those of the tokenizer modes mistral and kimi_audio, slow tokenizers, and the Rust frontend",
+)
+SGLANG = Server(
+    "sglang",
+    "0.5.23",
+    "those of mistral-common and tiktoken, slow tokenizers, and those of extra tokenizer workers",
+)
+
+
+def patch_vllm() -> Any:
+    """The entry point in `vllm.general_plugins`: see `patch`."""
+    return patch(VLLM)
+
+
+def patch_sglang() -> Any:
+    """The entry point in `sglang.srt.plugins`: see `patch`."""
+    return patch(SGLANG)
+
+
+@cache
+def patch(server: Server) -> Any:
+    """Make transformers load tokenizers that encode long texts with tokpar, and log what was done.
+
+    Returns what `tokpar.patch_transformers` returned; None if the server's switch is "0", or if the
+    installed transformers cannot be patched, which is logged. The first call of a process does
+    this, later calls return the same."""
+    logger = logging.getLogger(f"{server.name}.tokpar")
+    if os.environ.get(server.switch) == "0":
+        logger.info("%s=0: tokpar leaves the tokenizers of %s alone", server.switch, server.name)
+        return None
+    try:
+        patched = tokpar.patch_transformers()
+    except tokpar.TokparError as error:
+        logger.warning("tokpar-vllm changed nothing in this process: %s", error)
+        return None
+    logger.info(
+        "tokpar %s encodes long texts for the fast tokenizers that %s loads from now on, with "
+        "equal ids. Other tokenizers stay as they are: %s. %s=0 turns this off.",
+        *(version("tokpar"), server.name, server.unchanged, server.switch),
+    )
+    if server.found != server.tried:
+        logger.warning(
+            "tokpar-vllm was tried with %s %s and found %s: ids stay equal, but whether prompts "
+            "reach tokpar is not known. %s_total and tokpar_calls count those that do.",
+            *(server.name, server.tried, server.found, COUNTER),
+        )
+    with suppress(ImportError):
+        _show_counter()
+    return patched
+
+
+@cache
+def _show_counter() -> None:
+    """Add the counter to the metrics of this process, which vLLM serves at /metrics."""
+    from prometheus_client import REGISTRY
+    from prometheus_client.core import CounterMetricFamily
+    from prometheus_client.registry import Collector
+
+    from tokpar.integrations import hf
+
+    class Texts(Collector):
+        def collect(self) -> Iterator[CounterMetricFamily]:
+            yield CounterMetricFamily(COUNTER, "Texts that tokpar encoded", hf.calls())
+
+    REGISTRY.register(Texts())

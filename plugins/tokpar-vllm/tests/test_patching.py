@@ -1,0 +1,151 @@
+"""What vLLM and SGLang get from the entry points, called as they call them; neither is installed."""
+
+import copy
+import logging
+import pickle
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import prometheus_client
+import pytest
+import tokenizers
+import tokpar_vllm
+import transformers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import tokpar
+from tokpar.integrations import hf
+
+GROUPS = {"vllm": "vllm.general_plugins", "sglang": "sglang.srt.plugins"}
+TEXT = "The quick brown fox, number 12345, jumps over the lazy dog. " * 2000
+
+
+def entry_point(server):
+    (found,) = entry_points(group=GROUPS[server], name="tokpar")
+    return found.load()
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch):
+    """As in a process that has loaded no plugin yet."""
+    monkeypatch.delenv("TOKPAR_VLLM", raising=False)
+    monkeypatch.delenv("TOKPAR_SGLANG", raising=False)
+    tokpar_vllm.patch.cache_clear()
+    tokpar_vllm._show_counter.cache_clear()
+    yield
+    for server in (tokpar_vllm.VLLM, tokpar_vllm.SGLANG):
+        monkeypatch.setenv(server.switch, "0")  # nothing is patched now that was not before
+        patched = tokpar_vllm.patch(server)
+        if patched is not None and patched.active:
+            patched.undo()
+    for collector in list(prometheus_client.REGISTRY._collector_to_names):
+        if type(collector).__module__ == "tokpar_vllm":
+            prometheus_client.REGISTRY.unregister(collector)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A tokenizer saved by transformers."""
+    engine = tokenizers.Tokenizer.from_file(str(Path(tokpar.__file__).parent / "data/default.json"))
+    plain = PreTrainedTokenizerFast(tokenizer_object=engine, truncation_side="left")
+    plain.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def is_accelerated(folder):
+    return hasattr(AutoTokenizer.from_pretrained(folder), "tokpar_calls")
+
+
+@pytest.mark.parametrize("server", GROUPS)
+def test_tokenizers_loaded_later_are_of_their_own_class_and_give_the_same_ids(server, folder):
+    plain = AutoTokenizer.from_pretrained(folder)
+    assert not hasattr(plain, "tokpar_calls")
+    entry_point(server)()
+    for load in (AutoTokenizer.from_pretrained, PreTrainedTokenizerFast.from_pretrained):
+        tokenizer = load(folder)
+        assert isinstance(tokenizer, type(plain))
+        for settings in ({}, {"truncation": True, "max_length": 999, "add_special_tokens": True}):
+            called = tokenizer.tokpar_calls
+            assert tokenizer(TEXT, **settings).data == plain(TEXT, **settings).data
+            assert tokenizer.tokpar_calls == called + 1
+        assert tokenizer("short").data == plain("short").data
+
+
+def test_copies_encode_with_tokpar_and_are_counted(folder):
+    entry_point("vllm")()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    before = hf.calls()
+    for each in (copy.copy(tokenizer), copy.deepcopy(tokenizer)):
+        assert each(TEXT)["input_ids"] == tokenizer._tokenizer.encode(TEXT).ids
+    pickled = pickle.loads(pickle.dumps(tokenizer))
+    assert pickled(TEXT)["input_ids"] == tokenizer._tokenizer.encode(TEXT).ids
+    assert hf.calls() == before + 3
+
+
+def test_the_second_call_of_a_process_does_and_logs_nothing(folder, caplog):
+    caplog.set_level(logging.INFO)
+    first = entry_point("vllm")()
+    (line,) = [each for each in caplog.records if each.levelno == logging.INFO]
+    assert line.name == "vllm.tokpar"
+    for part in ("equal ids", "mistral and kimi_audio", "TOKPAR_VLLM=0"):
+        assert part in line.getMessage()
+    caplog.clear()
+    assert entry_point("vllm")() is first
+    assert not caplog.records
+    first.undo()
+    assert not is_accelerated(folder)
+
+
+@pytest.mark.parametrize("server", GROUPS)
+def test_the_switch_leaves_transformers_as_it_is(server, folder, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv(f"TOKPAR_{server.upper()}", "0")
+    assert entry_point(server)() is None
+    assert not is_accelerated(folder)
+    (line,) = caplog.records
+    assert f"TOKPAR_{server.upper()}=0" in line.getMessage()
+
+
+def test_another_release_of_the_server_is_patched_with_one_warning(folder, monkeypatch, caplog):
+    monkeypatch.setattr(tokpar_vllm, "version", lambda name: f"99.1+of.{name}")
+    entry_point("vllm")()
+    assert is_accelerated(folder)
+    (line,) = [each for each in caplog.records if each.levelno == logging.WARNING]
+    assert "tried with vllm 0.33.0 and found 99.1: ids stay equal" in line.getMessage()
+
+
+def test_the_release_that_was_tried_gives_no_warning_nor_does_its_build_for_cpus(
+    monkeypatch, caplog
+):
+    monkeypatch.setattr(tokpar_vllm, "version", lambda name: "0.33.0+cpu")
+    entry_point("vllm")()
+    assert not [each for each in caplog.records if each.levelno == logging.WARNING]
+
+
+def test_an_old_transformers_is_named_in_a_warning_and_does_not_stop_the_server(
+    folder, monkeypatch, caplog
+):
+    monkeypatch.setattr(transformers, "__version__", "4.57.3")
+    assert entry_point("vllm")() is None
+    (line,) = caplog.records
+    assert "changed nothing in this process" in line.getMessage()
+    assert "4.57.3" in line.getMessage()
+    monkeypatch.undo()
+    assert not is_accelerated(folder)
+
+
+def test_the_metrics_of_the_process_count_the_texts(folder):
+    entry_point("vllm")()
+    entry_point("sglang")()  # the same metrics
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer([TEXT, TEXT])
+    shown = prometheus_client.generate_latest().decode()
+    assert f"\ntokpar_texts_total {float(hf.calls())}\n" in shown
+    assert hf.calls() >= 2
+
+
+def test_importing_the_plugin_imports_no_transformers():
+    code = "import sys, tokpar_vllm; sys.exit('transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
