@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from hypothesis import given
+from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import at_most
@@ -277,7 +277,9 @@ def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject)
 def test_a_response_is_parsed_alike_while_it_comes(data: st.DataObject) -> None:
     own, view, _ = pair("qwen")
     prefix = data.draw(st.sampled_from([None, "", "<|im_start|>assistant\n<think>", [5, 6], [[5]]]))
-    written = data.draw(draw.one_text(own)) + data.draw(st.sampled_from(["", "</think>a<|im_end|>"]))
+    written = data.draw(draw.one_text(own)) + data.draw(
+        st.sampled_from(["", "</think>a<|im_end|>"])
+    )
     template = data.draw(st.sampled_from([None, draw.PARSED]))
 
     def events(tokenizer: Any) -> object:

@@ -138,6 +138,9 @@ class HuggingFaceTokenizer(FinishingAdapter):
         twin = self._with(caller)
         twin._finish, twin._model, twin._chunks = finish, caller.own.model, chunks
         twin._state = None if caller.fixed else caller.state()
+        if chunks is not self._chunks:  # made of this one's engine
+            twin.__dict__.pop("_offsets", None)
+            twin._trimmings = {}
         return twin
 
     @property
@@ -183,7 +186,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         for i, text in enumerate(texts):
             encoding, encodings[i] = encodings[i], None
             ids, known = id_array(encoding.ids), self._lengths
-            spans = known.spans(ids, text) if known else self._offsets(encoding, text)
+            spans = known.spans(ids, text) if known else self._places(encoding, text)
             pieces.append(Piece(ids, spans))
         return Rows.of_pieces(pieces)
 
@@ -206,9 +209,9 @@ class HuggingFaceTokenizer(FinishingAdapter):
         encoding = self._chunks.encode(text, add_special_tokens=False)
         if not np.array_equal(id_array(encoding.ids), ids):
             raise LookupError(OTHER_IDS)
-        return self._offsets(encoding, text)
+        return self._places(encoding, text)
 
-    def _offsets(self, encoding: Any, text: str) -> SpanArray:
+    def _places(self, encoding: Any, text: str) -> SpanArray:
         """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
         why = why_misplaced(self.facts, text)
         if why is not None:

@@ -155,8 +155,17 @@ class Acceleration:
         if any(map(has_surrogate, texts)):
             return None  # the engine has its own error for them
         rows = encoder.unprocessed_batch(texts, adapter).rows
+        spans = None
+        if "offset_mapping" in columns.names:
+            cut = columns.cut(frame, np.diff(rows.offsets))
+            try:
+                spans = adapter.offset_mapping(
+                    texts, rows, add_special_tokens=add_special_tokens, cut=cut
+                )
+            except LookupError:
+                return None
         self._count(len(texts))
-        data: dict[str, Any] = columns.values(rows, frame)
+        data: dict[str, Any] = columns.values(rows, frame, spans)
         for ids in data["input_ids"]:
             self.original._eventual_warn_about_too_long_sequence(ids, columns.max_length, verbose)
         if columns.tensors is None and isinstance(text, str):

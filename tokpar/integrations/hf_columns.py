@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from tokpar.adapters.hf_finish import Finish, Padding, Truncation, finish_of
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.kernels import IntArray
+from tokpar.kernels import IntArray, SpanArray, offsets_of
 from tokpar.types import Rows
 
+_Item = TypeVar("_Item")
 _INHERITED = ("return_overflowing_tokens", "is_split_into_words", "sanitize_control_tokens")
 """Arguments that only the tokenizer's own call answers."""
 _BY_DEFAULT = {"token_type_ids": None, "attention_mask": None}
@@ -86,40 +87,66 @@ class Columns:
             padding = Padding(pad["length"], multiple, pad["direction"], pad["pad_id"])
         return Finish(*around, truncation, padding)
 
-    def values(self, rows: Rows, frame: Frame) -> dict[str, list[Any]]:
-        """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
-        of the texts before post-processing."""
-        finish = self.finish(frame)
-        lengths = np.diff(rows.offsets)
-        kept = lengths if finish.truncation is None else finish.truncation.kept(lengths)
-        final = finish.rows(rows)
-        pads = np.diff(final.offsets) - kept - frame.inserted
-        return {name: self._column(name, final, kept, pads, frame) for name in self.names}
+    def cut(self, frame: Frame, lengths: IntArray) -> tuple[IntArray, IntArray]:
+        """How many ids truncation takes from the left, and from the right, of texts of so many."""
+        finish, none = self.finish(frame), np.zeros_like(lengths)
+        if finish.truncation is None:
+            return none, none
+        gone = lengths - finish.truncation.kept(lengths)
+        return (gone, none) if finish.truncation.direction == "left" else (none, gone)
 
-    def _column(
-        self, name: str, final: Rows, kept: IntArray, pads: IntArray, frame: Frame
-    ) -> list[Any]:
-        if name == "input_ids":
-            ids = final.ids  # a list for each row is faster than slices of one list of all
-            return [ids[a:b].tolist() for a, b in pairwise(final.offsets.tolist())]
-        if name == "length":
-            lengths: list[int] = np.diff(final.offsets).tolist()
-            return lengths
+    def values(self, rows: Rows, frame: Frame, spans: SpanArray | None) -> dict[str, list[Any]]:
+        """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
+        of the texts before post-processing. `spans`: the offsets that truncation leaves."""
+        lengths = np.diff(rows.offsets)
+        kept = lengths - sum(self.cut(frame, lengths))
+        final = self.finish(frame).rows(rows)
+        pads = np.diff(final.offsets) - kept - frame.inserted
+        columns: dict[str, list[Any]] = {}
+        for name in self.names:
+            if name == "input_ids":
+                ids = final.ids  # a list for each row is faster than slices of one list of all
+                edges = pairwise(final.offsets.tolist())
+                columns[name] = [ids[a:b].tolist() for a, b in edges]
+            elif name == "length":
+                columns[name] = np.diff(final.offsets).tolist()
+            elif name == "offset_mapping":
+                assert spans is not None
+                columns[name] = self._offsets(spans, kept, pads, frame)
+            else:
+                columns[name] = self._masks(name, kept, pads, frame)
+        return columns
+
+    def _offsets(
+        self, spans: SpanArray, kept: IntArray, pads: IntArray, frame: Frame
+    ) -> list[list[tuple[int, int]]]:
+        pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
+        before, behind = [(0, 0)] * len(frame.finish.prefix), [(0, 0)] * len(frame.finish.suffix)
+        edges = pairwise(offsets_of(kept).tolist())
+        rows = [before + pairs[a:b] + behind for a, b in edges]
+        return [
+            self._padded(row, (0, 0), pad) for row, pad in zip(rows, pads.tolist(), strict=True)
+        ]
+
+    def _masks(self, name: str, kept: IntArray, pads: IntArray, frame: Frame) -> list[list[int]]:
         before, behind = [1] * len(frame.finish.prefix), [1] * len(frame.finish.suffix)
         filling, first, middle, last = {
             "token_type_ids": (self._pad_type, frame.types[0], frame.types[1], frame.types[2]),
             "attention_mask": (0, before, 1, behind),
             "special_tokens_mask": (1, before, 0, behind),
         }[name]
-        pad_left = self.padding is not None and self.padding["direction"] == "left"
         around = bool(first or last)
         rows = []
         for count, pad in zip(kept.tolist(), pads.tolist(), strict=True):
             row = first + [middle] * count + last if around else [middle] * count
-            if pad:
-                row = [filling] * pad + row if pad_left else row + [filling] * pad
-            rows.append(row)
+            rows.append(self._padded(row, filling, pad))
         return rows
+
+    def _padded(self, row: list[_Item], filling: _Item, pad: int) -> list[_Item]:
+        if not pad:
+            return row
+        pad_left = self.padding is not None and self.padding["direction"] == "left"
+        return [filling] * pad + row if pad_left else row + [filling] * pad
 
     @property
     def _pad_type(self) -> int:
@@ -143,8 +170,6 @@ def columns_of(
             asked = name in tokenizer.model_input_names
         if asked:
             names.append(name)
-    if "offset_mapping" in names:
-        return None
     try:
         cut = _truncation(tokenizer, truncation, arguments)
         pad = _padding(tokenizer, padding, arguments)

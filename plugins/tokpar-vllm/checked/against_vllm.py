@@ -170,7 +170,9 @@ def on_a_copy(copy: Any, texts: list[Prompt]) -> dict[str, Any]:
             continue
         ids = copy(prompt.text, **parameters_of(prompt).get_encode_kwargs())["input_ids"]
         some = ids[:2000]
-        rows.append([ids, copy.decode(some), copy.convert_ids_to_tokens(some), streamed(copy, some)])
+        rows.append(
+            [ids, copy.decode(some), copy.convert_ids_to_tokens(some), streamed(copy, some)]
+        )
     calls = getattr(copy, "tokpar_calls", 0) - called
     return {"rows": rows, "calls": calls, "guidance": guided(copy)}
 
@@ -181,7 +183,7 @@ def streamed(tokenizer: Any, ids: list[int]) -> str:
     from vllm.v1.engine import EngineCoreRequest
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
 
-    fields = {name: None for name in EngineCoreRequest.__struct_fields__[:9]}
+    fields = dict.fromkeys(EngineCoreRequest.__struct_fields__[:9])
     how = SamplingParams(skip_special_tokens=False, spaces_between_special_tokens=False)
     fields |= {"request_id": "x", "prompt_token_ids": ids[:5], "sampling_params": how}
     decoder = IncrementalDetokenizer.from_new_request(
@@ -224,7 +226,9 @@ def results_of(folder: Path, inputs: Path, name: str) -> dict[str, Any]:
     return json.loads(Path(line.removeprefix("RESULT ")).read_text(encoding="utf-8"))
 
 
-def differences(base: dict[str, Any], other: dict[str, Any], threshold: int, texts: Any) -> list[str]:
+def differences(
+    base: dict[str, Any], other: dict[str, Any], threshold: int, texts: Any
+) -> list[str]:
     """Where a run differs from the one without the plugin, and what tokpar did not encode."""
     found = []
     for key in ("prompts", "chats", "at once"):

@@ -50,14 +50,16 @@ def save_model(folder: Path, vocabulary: Path | None) -> None:
     from transformers import Qwen2Config, Qwen2Tokenizer
 
     stored = json.loads((vocabulary or vocabulary_file()).read_text(encoding="utf-8"))
-    parts = {name: None for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
+    parts = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
     stored |= {"added_tokens": [], **parts}
     engine = Tokenizer.from_str(json.dumps(stored))
     engine.normalizer = normalizers.NFC()
     split = pre.Split(Regex(PATTERN), "isolated")
     engine.pre_tokenizer = pre.Sequence([split, pre.ByteLevel(False, use_regex=False)])
     engine.decoder = decoders.ByteLevel()
-    engine.add_special_tokens([AddedToken(each, normalized=False, special=True) for each in SPECIAL])
+    engine.add_special_tokens(
+        [AddedToken(each, normalized=False, special=True) for each in SPECIAL]
+    )
     folder.mkdir()
     engine.save(str(folder / "tokenizer.json"))
     names = {"eos_token": SPECIAL[2], "pad_token": SPECIAL[0], "chat_template": TEMPLATE}
