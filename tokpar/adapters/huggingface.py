@@ -213,14 +213,20 @@ class HuggingFaceTokenizer(FinishingAdapter):
 
     def _places(self, encoding: Any, text: str) -> SpanArray:
         """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
+        self._require_places(text)
+        return _offsets(encoding, text, self._chunks.model)
+
+    def _require_places(self, text: str) -> None:
         why = why_misplaced(self.facts, text)
         if why is not None:
             raise LookupError(f"the engine may tell wrong places of tokens: {why}")
-        return _offsets(encoding, text, self._chunks.model)
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
         """[start, stop) of each token of `rows`, the ids that `encode` gives for these texts: code
         points, int64 (n, 2), text by text, not trimmed. LookupError as of `locate`."""
+        if self._lengths is None:
+            for text in texts:
+                self._require_places(text)
         return self._offsets.of(texts, rows, certain=True)
 
     def offset_mapping(
