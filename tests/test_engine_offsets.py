@@ -212,6 +212,27 @@ def test_the_engine_places_all_tokens_too_far_left_behind_what_a_table_deletes()
 
 
 @pytest.mark.parametrize(
+    ("stage", "text", "first"),
+    [
+        (normalizers.Precompiled(NMT_LIKE), "\u00ada", True),
+        (normalizers.Nmt(), "\x07a", False),
+        (normalizers.Strip(), " a", False),
+    ],
+)
+def test_metaspace_first_goes_by_the_place_that_the_engine_tells(
+    stage: Any, text: str, first: bool
+) -> None:
+    """A sign is put before "a" if it is told to lie at 0: what is deleted before it counts, but
+    where Precompiled loses it."""
+    own = words()
+    own.normalizer = stage
+    own.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    assert own.encode("a").tokens == ["▁a"]
+    assert own.encode(text).tokens == (["▁a"] if first else ["a"])
+    assert own.encode(text).offsets == [(0, 1) if first else (1, 2)]
+
+
+@pytest.mark.parametrize(
     ("strategy", "options"),
     [
         ("blocks", {"chunk_chars": 3}),
@@ -253,6 +274,7 @@ def test_spans_of_such_a_text_are_refused_and_those_of_others_told() -> None:
         ({"a": ""}, [normalizers.Lowercase()], "A b b"),
         ({"\u00ad": ""}, [normalizers.Strip()], " \u00ad b"),
         ({"\u00ad": ""}, [normalizers.Replace("a", "\u00ad")], "a b b"),
+        ({"\u00ad": ""}, [normalizers.Replace(" ", "\u00ad")], " b b"),
         ({"\u00ad": ""}, [normalizers.Replace("b", "")], "b\u00ad b a"),
         ({"\u00ad": ""}, [normalizers.Nmt()], "\x07\u00ad b"),
         ({" ": ""}, [normalizers.Lowercase()], " a b"),

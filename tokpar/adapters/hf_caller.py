@@ -166,7 +166,7 @@ def _training(model: Any, size: int) -> object:
     """What differs after a model of `size` tokens was trained again in place, compared with ==.
     Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`
     tokens some, mostly the last: what a trainer finds least often differs first."""
-    words = _telling_words(type(model))
+    words = _telling_words(type(model).__name__)
     if words:
         read = _words(model)
         return [read[i] for i in words]
@@ -177,7 +177,7 @@ def _training(model: Any, size: int) -> object:
 
 
 @cache
-def _telling_words(kind: type) -> list[int]:
+def _telling_words(kind: str) -> list[int]:
     """The words of a model of this kind that training changes and encoding does not; empty if they
     cannot be read. Training gives a model new hash maps, each with random keys and a table of its
     own: these are the words in which two equal models differ, but for a cache that encoding fills.
@@ -198,11 +198,11 @@ def _telling_words(kind: type) -> list[int]:
 
 
 _VOCABULARY = {"a": 0, "b": 1, "ab": 2}
-_MADE: dict[type, Callable[[], Any]] = {
-    models.BPE: lambda: models.BPE(_VOCABULARY, [("a", "b")], unk_token="a"),
-    models.Unigram: lambda: models.Unigram([(token, 0.0) for token in _VOCABULARY], 0, False),
-    models.WordLevel: lambda: models.WordLevel(_VOCABULARY, unk_token="a"),
-    models.WordPiece: lambda: models.WordPiece(_VOCABULARY, unk_token="a"),
+_MADE: dict[str, Callable[[], Any]] = {
+    "BPE": lambda: models.BPE(_VOCABULARY, [("a", "b")], unk_token="a"),
+    "Unigram": lambda: models.Unigram([(token, 0.0) for token in _VOCABULARY], 0, False),
+    "WordLevel": lambda: models.WordLevel(_VOCABULARY, unk_token="a"),
+    "WordPiece": lambda: models.WordPiece(_VOCABULARY, unk_token="a"),
 }
 
 

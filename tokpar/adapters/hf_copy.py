@@ -29,8 +29,8 @@ _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
 CUSTOM = "a normalizer or pre-tokenizer is written in Python"
 _ALTERED = "added tokens were altered in a way that no copy of the tokenizer reproduces"
 _OUTDATED = (
-    "it cannot be told whether the engine searches for added token {!r} as its normalizer writes it "
-    "now, or as a normalizer did that was changed in place"
+    "it cannot be told whether the engine searches for added token {!r} as the normalizer writes "
+    "it now, or as it did before it was changed in place"
 )
 _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of them at random"
 
@@ -211,9 +211,8 @@ def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
         return None
     bare = private_copy(own, without=normalized)
     for i, token in normalized.items():
-        if not any(
-            _searched(own, copy, bare, text, i, normalized) for text in _tried(own, [token])
-        ):
+        texts = _tried(own, [token])
+        if not any(_searched(own, copy, bare, text, i, normalized) for text in texts):
             return _OUTDATED.format(token.content)
     return None
 
