@@ -198,6 +198,18 @@ def test_a_changed_tokenizer_does_what_the_changed_original_does(
         assert plain(mine) == plain(own)
 
 
+@pytest.mark.parametrize("method", ["__call__", "encode"])
+@pytest.mark.parametrize("wrong", [None, 1, "yes"])
+def test_what_is_no_bool_is_refused_as_the_original_refuses_it(method: str, wrong: Any) -> None:
+    for name in ("add_special_tokens", "split_special_tokens"):
+        for splits in (False, True):
+            own, mine = fresh("bert"), tokpar.as_hf(fresh("bert"), smallest_text=1)
+            own.split_special_tokens = mine.split_special_tokens = splits
+            call = Call(("the [SEP] man",), {name: wrong})
+            got, expected = (outcome(lambda t=t: call.on(t, method)) for t in (mine, own))
+            assert got == expected
+
+
 # --------------------------------------------------------------------------------- by themselves
 
 

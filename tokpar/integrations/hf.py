@@ -5,6 +5,7 @@ encodes. All else is inherited: chat templates, saving, decoding, padding, addin
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from functools import cache, partial
@@ -30,6 +31,9 @@ _FOLLOWED = (
     *("__call__", "encode", "_encode_plus", "_convert_encoding", "set_truncation_and_padding"),
     *("_get_padding_truncation_strategies", "_switch_to_input_mode"),
 )
+_SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names", "init_kwargs"}
+_SETTINGS |= {"deprecation_warnings"}
+"""Attributes that transformers changes in place: `as_hf` copies them."""
 _KEY = "_tokpar"
 
 _counting = threading.Lock()
@@ -56,7 +60,10 @@ def as_hf(
     require_followed(tokenizer)
     if isinstance(tokenizer, Accelerated):
         tokenizer = tokenizer._tokpar_original()
-    return _restored(tokenizer, encoder_of, smallest_text)
+    view = _restored(tokenizer, encoder_of, smallest_text)
+    for name in _SETTINGS & view.__dict__.keys():
+        view.__dict__[name] = copy.copy(view.__dict__[name])
+    return view
 
 
 def require_release() -> None:

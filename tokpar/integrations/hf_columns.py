@@ -158,10 +158,11 @@ def columns_of(
 ) -> Columns | None:
     """The columns of a call of `_encode_plus` of `tokenizer` with these arguments; None if only
     the tokenizer's own call answers them, or refuses them."""
+    usual = tokenizer.split_special_tokens
     splits = arguments.get("split_special_tokens")
     if any(arguments.get(name) for name in _INHERITED):
         return None
-    if splits is not None and bool(splits) != bool(tokenizer.split_special_tokens):
+    if not isinstance(usual, bool) or (splits is not None and splits is not usual):
         return None
     names = ["input_ids"]
     for name in _OPTIONAL:
