@@ -10,6 +10,7 @@ import inspect
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -61,7 +62,10 @@ INNER = {
     },
 }
 """Commands of many modules, with what they work on or share with the commands of tokpar."""
-OF_PARTS = [path for path in PLUGINS if path.name not in INNER]
+FOR_SERVERS = {"tokpar-vllm": {"vllm.general_plugins", "sglang.srt.plugins"}}
+"""Plugins of other programs, with the groups of entry points in which those look."""
+OF_TOKPAR = [path for path in PLUGINS if path.name not in FOR_SERVERS]
+OF_PARTS = [path for path in OF_TOKPAR if path.name not in INNER]
 """One module each."""
 HOOK_PAGES = sorted((ROOT / "docs" / "hooks").glob("*.md"))
 TUTORIAL = ROOT / "docs" / "plugins.md"
@@ -95,11 +99,17 @@ def test_there_are_plugins() -> None:
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
 def test_a_plugin_is_a_module_that_its_pyproject_announces(plugin: Path) -> None:
-    said = (plugin / "pyproject.toml").read_text(encoding="utf-8")
-    assert re.search(r'^name = "(.*)"$', said, re.MULTILINE)[1] == plugin.name  # type: ignore[index]
-    table = said.partition("[project.entry-points.tokpar]\n")[2].partition("\n[")[0]
+    said = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert said["name"] == plugin.name
     module = plugin.name.replace("-", "_")
-    assert re.findall(r'^[\w-]+ = "(.*)"$', table, re.MULTILINE) == [module]
+    if plugin in OF_TOKPAR:
+        assert list(said["entry-points"]["tokpar"].values()) == [module]
+    else:
+        tables = said["entry-points"]
+        assert set(tables) == FOR_SERVERS[plugin.name]
+        assert {value.partition(":")[0] for each in tables.values() for value in each.values()} == {
+            module
+        }
     package = plugin / "src" / module
     assert package / "__init__.py" in modules_of(plugin)
     assert {path.parent for path in modules_of(plugin)} == {package}
@@ -304,7 +314,7 @@ def test_tokpar_plugins_shows_the_example(
 # --------------------------------------------------------------------------- the others
 
 
-@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+@pytest.mark.parametrize("plugin", OF_TOKPAR, ids=lambda plugin: plugin.name)
 def test_a_plugin_is_listed_without_the_package_it_is_for(
     plugin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 Needs vllm, tokpar and tokpar-vllm, no GPU and no weights of a model:
 
-    python plugins/tokpar-vllm/checked/against_vllm.py [--vocabulary tokenizer.json] [--texts X.jsonl]
+    python plugins/tokpar-vllm/checked/against_vllm.py [--vocabulary tokenizer.json] [--texts FILE]
 
 Each row of the printed table is one run of vLLM, in a process of its own. The script fails if the
 ids, offsets or decoded texts of any run differ from those of the run without the plugin, or if a
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ RUNS = {
 BASE = "off, 1 worker"
 LIMIT = 2_000_000
 """Tokens that the model takes."""
+TIMES = 3
+"""How often each prompt is rendered, so that each copy of two gets it."""
 
 
 # ------------------------------------------------------------------------- in a process of its own
@@ -68,13 +72,26 @@ def parameters_of(prompt: Prompt) -> Any:
     return TokenizeParams(max_total_tokens=LIMIT, max_output_tokens=None, **prompt.parameters)
 
 
-def rendered(make: Any) -> dict[str, Any]:
-    """Ids and offsets that vLLM made for the engine, or the error that it raised."""
+def rendered(make: Callable[[], Any]) -> dict[str, Any]:
+    """Ids and offsets that vLLM made for the engine, or the error that it raised; how long that
+    took, and how many texts tokpar encoded meanwhile."""
+    called, began = counted(), time.perf_counter()
     try:
         (made,) = make()
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        found = error_of(error)
+    else:
+        found = compared(made)
+    seconds = time.perf_counter() - began
+    return {"found": found, "seconds": seconds, "calls": counted() - called}
+
+
+def compared(made: Any) -> dict[str, Any]:
     return {name: made.get(name) for name in ("prompt_token_ids", "prompt_token_offsets")}
+
+
+def error_of(error: Exception) -> dict[str, Any]:
+    return {"error": f"{type(error).__name__}: {error}"}
 
 
 def counted() -> int:
@@ -98,7 +115,10 @@ def run(folder: Path, workers: int, inputs: Path) -> dict[str, Any]:
     result["limits"] = [(copy.max_token_id, copy.max_chars_per_token) for copy in copies]
     result |= through_the_renderer(renderer, texts, stored["chats"])
     result |= at_once(renderer, texts)
+    calls = [getattr(copy, "tokpar_calls", 0) for copy in copies]
     result["copies"] = [on_a_copy(copy, texts) for copy in copies]
+    after = [getattr(copy, "tokpar_calls", 0) for copy in copies]
+    result["calls of copies"] = [b - a for a, b in zip(calls, after, strict=True)]
     result["calls"] = counted()
     return result
 
@@ -112,31 +132,21 @@ def is_real(copy: Any) -> bool:
 
 
 def through_the_renderer(renderer: Any, texts: list[Prompt], talks: list[Any]) -> dict[str, Any]:
-    """`render_cmpl` of each prompt, first and again; `render_chat` of each chat, both ways in which
-    vLLM's callers ask for it."""
+    """`render_cmpl` of each prompt, three times; `render_chat` of each chat, in both ways in which
+    vLLM's callers ask for it: ids from the template, or a text that is tokenized then."""
     from vllm.renderers.params import ChatParams
 
-    out: list[Any] = []
-    times: list[list[float]] = []
-    for prompt in texts:
-        times.append([])
-        for _ in range(3):
-            called, began = counted(), time.perf_counter()
-            made = rendered(
-                lambda: renderer.render_cmpl([{"prompt": prompt.text}], parameters_of(prompt))
-            )
-            times[-1].append(time.perf_counter() - began)
-            made["calls"] = counted() - called
-            out.append(made)
-    spoken = []
-    for chat in talks:
-        for settings in ({}, {"tokenize": False, "add_generation_prompt": True}):
-            called, began = counted(), time.perf_counter()
-            how = ChatParams(chat_template_kwargs=settings)
-            made = rendered(lambda: renderer.render_chat([chat], how)[1])
-            times.append([time.perf_counter() - began])
-            spoken.append(made | {"calls": counted() - called})
-    return {"prompts": out, "chats": spoken, "times": times}
+    def complete(prompt: Prompt) -> Any:
+        return renderer.render_cmpl([{"prompt": prompt.text}], parameters_of(prompt))
+
+    def answer(chat: Any, settings: dict[str, Any]) -> Any:
+        return renderer.render_chat([chat], ChatParams(chat_template_kwargs=settings))[1]
+
+    ways = {}, {"tokenize": False, "add_generation_prompt": True}
+    return {
+        "prompts": [rendered(partial(complete, each)) for each in texts for _ in range(TIMES)],
+        "chats": [rendered(partial(answer, chat, way)) for chat in talks for way in ways],
+    }
 
 
 def at_once(renderer: Any, texts: list[Prompt]) -> dict[str, Any]:
@@ -148,33 +158,33 @@ def at_once(renderer: Any, texts: list[Prompt]) -> dict[str, Any]:
             how = parameters_of(prompt)
             (made,) = await renderer.render_cmpl_async([{"prompt": prompt.text}], how)
         except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}"}
-        return {name: made.get(name) for name in ("prompt_token_ids", "prompt_token_offsets")}
+            return error_of(error)
+        return compared(made)
 
     async def every() -> list[dict[str, Any]]:
         return await asyncio.gather(*map(one, texts))
 
     called, began = counted(), time.perf_counter()
-    out = asyncio.run(every())
+    out = [{"found": each} for each in asyncio.run(every())]
     seconds = time.perf_counter() - began
     return {"at once": out, "at once calls": counted() - called, "at once seconds": seconds}
 
 
 def on_a_copy(copy: Any, texts: list[Prompt]) -> dict[str, Any]:
-    """What one tokenizer of the pool gives for each prompt, how often tokpar was asked, and texts
-    decoded in one piece and token by token."""
+    """What one tokenizer of the pool gives for each prompt, and texts decoded from ids in one piece
+    and one by one."""
     rows: list[Any] = []
-    called = getattr(copy, "tokpar_calls", 0)
     for prompt in texts:
-        if not prompt.by_tokpar:
+        try:
+            ids = copy(prompt.text, **parameters_of(prompt).get_encode_kwargs())["input_ids"]
+        except Exception as error:
+            rows.append(error_of(error))
             continue
-        ids = copy(prompt.text, **parameters_of(prompt).get_encode_kwargs())["input_ids"]
-        some = ids[:2000]
+        some = ids[:1000]
         rows.append(
             [ids, copy.decode(some), copy.convert_ids_to_tokens(some), streamed(copy, some)]
         )
-    calls = getattr(copy, "tokpar_calls", 0) - called
-    return {"rows": rows, "calls": calls, "guidance": guided(copy)}
+    return {"rows": rows, "guidance": guided(copy)}
 
 
 def streamed(tokenizer: Any, ids: list[int]) -> str:
@@ -212,8 +222,7 @@ def results_of(folder: Path, inputs: Path, name: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, __file__, "--run", *given],
         env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
     )
     log = done.stdout.splitlines() + done.stderr.splitlines()
@@ -226,20 +235,15 @@ def results_of(folder: Path, inputs: Path, name: str) -> dict[str, Any]:
     return json.loads(Path(line.removeprefix("RESULT ")).read_text(encoding="utf-8"))
 
 
-def differences(
-    base: dict[str, Any], other: dict[str, Any], threshold: int, texts: Any
-) -> list[str]:
-    """Where a run differs from the one without the plugin, and what tokpar did not encode."""
+def differences(base: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Where a run differs from the one without the plugin."""
     found = []
     for key in ("prompts", "chats", "at once"):
-        pairs = zip(base[key], other[key], strict=True)
-        for number, (one, two) in enumerate(pairs):
-            if {**one, "calls": 0} != {**two, "calls": 0}:
-                found.append(f"{key} {number}: another result")
+        one, two = ([each["found"] for each in run[key]] for run in (base, other))
+        found += [f"{key} {n}: another result" for n in range(len(one)) if one[n] != two[n]]
+    first = base["copies"][0]
     for number, copy in enumerate(other["copies"]):
-        for key in ("rows", "guidance"):
-            if copy[key] != base["copies"][0][key]:
-                found.append(f"copy {number}: other {key}")
+        found += [f"copy {number}: other {key}" for key in first if copy[key] != first[key]]
         if other["limits"][number] != base["limits"][0]:
             found.append(f"copy {number}: other limits")
         if not other["isinstance"][number]:
@@ -249,18 +253,16 @@ def differences(
 
 def uncounted(result: dict[str, Any], threshold: int, texts: list[Prompt]) -> list[str]:
     """Prompts over the threshold that tokpar did not encode, and shorter ones that it did."""
-    found = []
-    for number, prompt in enumerate(texts):
-        wanted = int(len(prompt.text) >= threshold and prompt.by_tokpar)
-        for again in range(3):
-            if (calls := result["prompts"][3 * number + again]["calls"]) != wanted:
-                found.append(f"{prompt.name}: tokpar encoded {calls} texts, not {wanted}")
-    long = [prompt for prompt in texts if len(prompt.text) >= threshold and prompt.by_tokpar]
-    for number, copy in enumerate(result["copies"]):
-        if copy["calls"] != len(long):
-            found.append(f"copy {number}: tokpar encoded {copy['calls']} texts, not {len(long)}")
-    if result["at once calls"] != len(long):
-        found.append(f"at once: {result['at once calls']} texts, not {len(long)}")
+    wanted = [int(len(each.text) >= threshold and each.by_tokpar) for each in texts]
+    got = [each["calls"] for each in result["prompts"]]
+    found = [
+        f"{prompt.name}: tokpar encoded {got[TIMES * n : TIMES * (n + 1)]} texts, not {wanted[n]}"
+        for n, prompt in enumerate(texts)
+        if got[TIMES * n : TIMES * (n + 1)] != [wanted[n]] * TIMES
+    ]
+    totals = [result["at once calls"], *result["calls of copies"]]
+    if totals != [sum(wanted)] * len(totals):
+        found.append(f"at once and on each copy: {totals} texts, not {sum(wanted)}")
     return found
 
 
@@ -273,14 +275,15 @@ def print_times(results: dict[str, dict[str, Any]], texts: list[Prompt]) -> None
     print("\nrender_cmpl of one prompt, ms: first call / the better of two more")
     print(f"{'prompt':28}{'characters':>11}{'tokens':>9}", *(f"{name:>22}" for name in shown))
     for number, prompt in enumerate(texts):
-        made = results[BASE]["prompts"][3 * number].get("prompt_token_ids") or []
+        made = results[BASE]["prompts"][TIMES * number]["found"].get("prompt_token_ids") or []
         row = f"{prompt.name:28}{len(prompt.text):11,}{len(made):9,}"
         for name in shown:
-            first, *again = results[name]["times"][number]
+            three = results[name]["prompts"][TIMES * number :][:TIMES]
+            first, *again = [each["seconds"] for each in three]
             row += f"{milliseconds(first) + ' / ' + milliseconds(min(again)):>23}"
         print(row)
     for name, result in results.items():
-        seconds, chat = result["at once seconds"], sum(t[0] for t in result["times"][len(texts) :])
+        seconds, chat = result["at once seconds"], sum(each["seconds"] for each in result["chats"])
         print(
             f"{name}: loading {result['loading']:.1f} s, all prompts at the same time "
             f"{seconds:.2f} s, the chats {chat:.2f} s, encoded by tokpar: {result['calls']}"
@@ -317,7 +320,7 @@ def compare(place: Path, given: argparse.Namespace) -> None:
     for name in given.only:
         print(f"\n{name}")
         results[name] = result = results_of(folder, inputs, name)
-        wrong = differences(results[BASE], result, threshold, texts)
+        wrong = differences(results[BASE], result)
         if name.startswith("on, "):
             wrong += uncounted(result, threshold, texts)
         copies = len(result["copies"])

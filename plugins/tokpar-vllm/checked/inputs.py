@@ -43,8 +43,8 @@ def vocabulary_file() -> Path:
 
 
 def save_model(folder: Path, vocabulary: Path | None) -> None:
-    """A configuration of a small Qwen 2 and a tokenizer of the kind that Qwen models have: byte-level
-    BPE with NFC and ChatML tokens. The merges are those of the file `vocabulary`."""
+    """Save the configuration of a small Qwen 2, and a tokenizer of the kind that Qwen models have:
+    byte-level BPE with NFC and ChatML tokens. The merges are those of the file `vocabulary`."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers
     from tokenizers import pre_tokenizers as pre
     from transformers import Qwen2Config, Qwen2Tokenizer
@@ -83,9 +83,9 @@ def files(pattern: str) -> str:
 
 def prompts(texts: list[Path]) -> list[Prompt]:
     """Prompts from this checkout, texts made to be difficult, and the first rows of each file."""
-    english, code = files("**/*.md")[:500_000], files("tokpar/**/*.py")[:500_000]
-    chinese = "".join(CHINESE.format(n, n * 7919 % 1000) for n in range(3000))
-    chatml = "".join(f"<|im_start|>user\n{line}<|im_end|>" for line in english.split("\n")[:1500])
+    english, code = files("**/*.md")[:250_000], files("tokpar/**/*.py")[:250_000]
+    chinese = "".join(CHINESE.format(n, n * 7919 % 1000) for n in range(1500))
+    chatml = "".join(f"<|im_start|>user\n{line}<|im_end|>" for line in english.split("\n")[:700])
     cut = {"truncate_prompt_tokens": 1000}
     found = [
         Prompt("nothing", ""),
@@ -105,7 +105,7 @@ def prompts(texts: list[Path]) -> list[Prompt]:
         Prompt("last 1,000 tokens, by side", code, cut | {"truncation_side": "left"}),
         Prompt("first 1,000 tokens", code, cut | {"truncation_side": "right"}),
         Prompt("without special tokens", code[:50_000], {"add_special_tokens": False}),
-        Prompt("offsets", english[:50_000], {"return_token_offsets": True}, False),
+        Prompt("offsets", english[:50_000], {"return_token_offsets": True}),
         Prompt("marks that NFC joins", "e\u0301 a\u0323\u0302 \u1100\u1161\u11a8 " * 2000),
         Prompt("one letter", "a" * 50_000),
         Prompt("spaces and line feeds", " \n \t  \n\n" * 5000),
@@ -126,6 +126,6 @@ def chats() -> list[list[dict[str, str]]]:
     roles = "user", "assistant"
     messages = [{"role": "system", "content": "You answer questions about tokenizers."}]
     for number in range(60):
-        content = pages[number % len(pages)][:5000]
+        content = pages[number % len(pages)][:2500]
         messages.append({"role": roles[number % 2], "content": f"{number}. {content}"})
     return [messages[:count] for count in (2, 20, 21, 60)]

@@ -1,4 +1,4 @@
-"""What vLLM and SGLang get from the entry points, called as they call them; neither is installed."""
+"""What vLLM and SGLang get from the entry points, called as they call them, without either."""
 
 import copy
 import logging

@@ -103,12 +103,11 @@ def _show_counter() -> None:
     """Add the counter to the metrics of this process, which vLLM serves at /metrics."""
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily
-    from prometheus_client.registry import Collector
 
     from tokpar.integrations import hf
 
-    class Texts(Collector):
-        def collect(self) -> Iterator[CounterMetricFamily]:
+    class Texts:
+        def collect(self) -> Iterator[Any]:
             yield CounterMetricFamily(COUNTER, "Texts that tokpar encoded", hf.calls())
 
     REGISTRY.register(Texts())
