@@ -63,7 +63,7 @@ class TokparEncoding(tiktoken.Encoding):  # type: ignore[misc]  # tiktoken may b
     ) -> list[int]:
         """Ids of `text`. ValueError for a disallowed special token, as tiktoken words it."""
         path = self._tokpar
-        own = path.original.encode  # not super(): of a short text's call a tenth of a microsecond
+        own = path.original.encode  # super() costs a short text 0.4 microseconds more
         if isinstance(text, str) and len(text) >= path.smallest_text:
             disallowed_special = _reusable(disallowed_special)
             rows = path.encode([text], allowed_special, disallowed_special, own)
