@@ -19,7 +19,7 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 from tokpar.adapters.hf_lines import numbers, own_methods
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.encoder import Encoder
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.kernels import has_surrogate
@@ -161,16 +161,16 @@ class Acceleration:
         texts = [text] if isinstance(text, str) else list(text)
         if any(map(has_surrogate, texts)):
             return None  # the engine has its own error for them
-        rows = encoder.unprocessed_batch(texts, adapter).rows
         spans = None
-        if "offset_mapping" in columns.names:
-            cut = columns.cut(frame, np.diff(rows.offsets))
-            try:
+        try:
+            rows = encoder.unprocessed_batch(texts, adapter).rows
+            if "offset_mapping" in columns.names:
+                cut = columns.cut(frame, np.diff(rows.offsets))
                 spans = adapter.offset_mapping(
                     texts, rows, add_special_tokens=add_special_tokens, cut=cut
                 )
-            except LookupError:
-                return None
+        except (EngineError, LookupError):
+            return None  # the engine has its own error, or its own offsets
         self._count(len(texts))
         data: dict[str, Any] = columns.values(rows, frame, spans)
         for ids in data["input_ids"]:
