@@ -93,8 +93,8 @@ def small_parts(data: st.DataObject, adapter: HuggingFaceTokenizer) -> Iterator[
     """Parts, and calls of the engine, of any size; a cache of any size or none; the table of inert
     characters from the start or not."""
     sizes = st.sampled_from((MEMORY_BYTES, MEMORY_BYTES, LEAST_BYTES, 0))
-    size = data.draw(sizes, label="memory_bytes") if adapter._offsets.memory_bytes else 0
-    object.__setattr__(adapter._offsets, "memory_bytes", size)
+    size = data.draw(sizes, label="memory_bytes") if adapter._engine_offsets.memory_bytes else 0
+    object.__setattr__(adapter._engine_offsets, "memory_bytes", size)
     part = data.draw(st.sampled_from((1, 2, 5, 4096)), label="PART")
     together = data.draw(st.sampled_from((1, 10, 4096)), label="TOGETHER")
     worth = data.draw(st.sampled_from((0, 1 << 20)), label="WORTH_A_TABLE")
@@ -181,5 +181,5 @@ def counted(own: Tokenizer) -> tuple[HuggingFaceTokenizer, mock.Mock]:
     assert isinstance(adapter, HuggingFaceTokenizer)
     engine = mock.Mock(wraps=adapter._chunks)
     engine.model, engine.normalizer = adapter._chunks.model, adapter._chunks.normalizer
-    object.__setattr__(adapter._offsets, "engine", engine)
+    object.__setattr__(adapter._engine_offsets, "engine", engine)
     return adapter, engine.encode_batch

@@ -118,7 +118,7 @@ def _inserted(encoding: Any, adapter: HuggingFaceTokenizer) -> list[bool]:
 def test_theorem_53_holds_at_every_certified_cut(
     data: st.DataObject, adapter: HuggingFaceTokenizer
 ) -> None:
-    offsets, [text, *_] = adapter._offsets, drawn_texts(data, adapter.caller.own)
+    offsets, [text, *_] = adapter._engine_offsets, drawn_texts(data, adapter.caller.own)
     ids_of(adapter, [text])
     cuts = finder(adapter.caller.own)
     if cuts.refusal_for(text) is not None or not offsets._composes(text):

@@ -157,7 +157,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
         """[start, stop) of each token of `rows`, the ids that `encode` gives for these texts: code
         points, int64 (n, 2), text by text, not trimmed. LookupError as of `locate`."""
-        return self._offsets.of(texts, rows, certain=True)
+        return self._engine_offsets.of(texts, rows, certain=True)
 
     def offset_mapping(
         self,
@@ -175,11 +175,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         ids truncation takes from the left, and from the right, of each text, two int64 arrays
         (texts,); the result is without them, and trimming depends on them. LookupError for ids that
         are not those of the texts."""
-        spans = self._offsets.of(texts, rows)
+        spans = self._engine_offsets.of(texts, rows)
         return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
 
     @cached_property
-    def _offsets(self) -> EngineOffsets:
+    def _engine_offsets(self) -> EngineOffsets:
         # with encode_special_tokens, tokens that the facts do not list may hide others
         memory_bytes = 0 if self.caller.encode_special_tokens else self.caller.memory_bytes
         return EngineOffsets(self._chunks, self.facts, self._lengths, memory_bytes)
