@@ -161,8 +161,10 @@ def decode_calls(own: Any) -> st.SearchStrategy[Call]:
 def pad_calls(own: Any) -> st.SearchStrategy[Call]:
     options = {
         key: ENCODE[key]
-        for key in ("padding", "max_length", "pad_to_multiple_of", "padding_side")
-        + ("return_attention_mask", "return_tensors", "verbose")
+        for key in (
+            *("padding", "max_length", "pad_to_multiple_of", "padding_side"),
+            *("return_attention_mask", "return_tensors", "verbose"),
+        )
     }
     text, rows = one_text(own), st.lists(st.lists(ids(own), max_size=9), max_size=3)
     asked = {"return_token_type_ids": st.booleans(), "return_special_tokens_mask": st.booleans()}
@@ -230,8 +232,10 @@ CHAT: dict[str, st.SearchStrategy[Any]] = {
     "tokenizer_kwargs": some_of(
         {
             key: ENCODE[key]
-            for key in ("return_offsets_mapping", "return_length", "split_special_tokens")
-            + ("return_special_tokens_mask", "return_token_type_ids", "padding_side")
+            for key in (
+                *("return_offsets_mapping", "return_length", "split_special_tokens"),
+                *("return_special_tokens_mask", "return_token_type_ids", "padding_side"),
+            )
         }
     ),
     "enable_thinking": st.booleans(),
