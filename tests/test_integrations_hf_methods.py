@@ -211,6 +211,11 @@ def test_what_is_no_bool_is_refused_as_the_original_refuses_it(method: str, wron
             assert got == expected
 
 
+def test_a_stride_that_is_no_number_is_refused_as_the_original_refuses_it() -> None:
+    for stride in (None, "1", 0, 1):
+        compare("encode", Call(("the man",), {"stride": stride, "max_length": 3}), "bert")
+
+
 # --------------------------------------------------------------------------------- by themselves
 
 
