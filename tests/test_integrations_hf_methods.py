@@ -159,7 +159,7 @@ def test_every_public_name_is_compared() -> None:
 
 @pytest.mark.ids
 @pytest.mark.parametrize("method", CALLED)
-@at_most(150)
+@at_most(60)
 @given(data=st.data())
 def test_a_method_gives_what_the_original_gives(method: str, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SMALL)))
@@ -206,7 +206,7 @@ def test_copies_are_those_of_the_original(name: str, copied: Callable[[Any], Any
 
 
 @pytest.mark.parametrize("name", SMALL)
-@at_most(60)
+@at_most(25)
 @given(data=st.data())
 def test_a_changed_tokenizer_does_what_the_changed_original_does(
     name: str, data: st.DataObject
@@ -255,7 +255,7 @@ def saved(tokenizer: Any, method: str, call: Call) -> object:
         return repr(answer).replace(made, ""), files
 
 
-@at_most(40)
+@at_most(20)
 @given(data=st.data())
 def test_the_same_files_are_saved(data: st.DataObject) -> None:
     own, *accelerated = pair(data.draw(st.sampled_from(sorted(SMALL))))
@@ -302,7 +302,7 @@ def test_a_class_method_gives_what_the_original_gives(name: str) -> None:
 
 # not BERT: the engine's trainer of WordPiece numbers tokens in another order each time
 @pytest.mark.parametrize("name", ["qwen", "gemma", "llama 3"])
-@at_most(15)
+@at_most(8)
 @given(data=st.data())
 def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject) -> None:
     own, view, _ = pair(name)
@@ -311,7 +311,7 @@ def test_a_tokenizer_trained_from_it_is_the_same(name: str, data: st.DataObject)
     assert got == expected
 
 
-@at_most(40)
+@at_most(20)
 @given(data=st.data())
 def test_a_response_is_parsed_alike_while_it_comes(data: st.DataObject) -> None:
     own, view, _ = pair("qwen")
