@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -235,12 +235,14 @@ def accelerated(base: Any) -> type:
             return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
 
         @classmethod
+        @wraps(base.convert_to_native_format.__func__)
         def convert_to_native_format(cls, *given: Any, **named: Any) -> Any:
-            """How `from_pretrained` reads files: as `base`, which looks for its own `__init__`."""
+            # how from_pretrained reads files: `base` looks for an __init__ of its own class
             return base.convert_to_native_format(*given, **named)
 
+        @wraps(base.tokenize)
         def tokenize(self, *given: Any, **named: Any) -> Any:
-            """The tokens of a text: the engine's own encoding alone has them."""
+            # the engine's own encoding alone has the tokens
             return self._tokpar_original().tokenize(*given, **named)
 
         def __reduce__(self) -> tuple[Any, ...]:
