@@ -138,7 +138,9 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
     """Texts with each token: between letters, as far as truncation shows it, and alone, as it is
-    searched also where a normalizer puts something in front."""
+    searched also where a normalizer puts something in front; and what the normalizer makes of one
+    that is searched in the raw text, as releases below 0.23 go on searching normalized text for a
+    token that was added as normalized before."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -146,6 +148,10 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
     for token in added:
         yield f"{before}{token.content}{behind}"
         yield token.content
+        if own.normalizer is not None and not token.normalized:
+            form = own.normalizer.normalize_str(token.content)
+            if form != token.content:
+                yield form
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
