@@ -283,6 +283,14 @@ def test_tokens_that_tile_the_text_are_placed_by_their_lengths() -> None:
         assert np.array_equal(tokpar.encode(text, own("default")).spans, expected)
 
 
+def test_a_batch_tells_spans_where_tokens_tile_the_text() -> None:
+    batch = tokpar.Encoder(own("default")).encode_batch(["ab 😀", "", "x" * 9])
+    assert batch.spans()[-1, 1] == batch.char_spans()[-1, 1] == 9
+    for name in ("spans", "char_spans"):
+        expected = np.concatenate([getattr(encoding, name) for encoding in batch])
+        assert np.array_equal(getattr(batch, name)(), expected)
+
+
 def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
     adapter, text = load(own("bert_part")), "Hello, world! 12 中文"
     pure = tokpar.load(FILES["bert_part"], engine="pure")

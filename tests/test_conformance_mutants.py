@@ -22,7 +22,13 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import SerialExecutor, encode_piece
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, has_surrogate, spaces_behind_text
+from tokpar.kernels import (
+    IdArray,
+    SpanArray,
+    code_point_spans,
+    has_surrogate,
+    spaces_behind_text,
+)
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
@@ -421,6 +427,15 @@ class LocatesInInt32(Toy):
         return super().locate(ids, text).astype(np.int32)
 
 
+class OffsetsOfATextBehindAnother(Toy):
+    def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
+        found, before = [], 0
+        for k, text in enumerate(texts):
+            found.append(code_point_spans(self.locate(rows[k], text), text) + before)
+            before += len(text)
+        return np.concatenate(found)
+
+
 class DecodesWithoutTheLast(Toy):
     def decode(self, ids: Sequence[int]) -> str:
         return super().decode(list(ids)[:-1]) if len(ids) > 3 else super().decode(ids)
@@ -651,6 +666,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "LocatesOneByteOff": (LocatesOneByteOff, "facts.tiles"),
     "LocatesBackwards": (LocatesBackwards, "locate"),
     "LocatesInInt32": (LocatesInInt32, "locate"),
+    "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
     "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
     "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
     "FinishLooksAtIds": (FinishLooksAtIds, "finish"),

@@ -62,25 +62,38 @@ class Results:
 
     def told(self, k: int) -> Report:
         """The report of text `k`; of the seconds its share, by length."""
-        share = len(self.texts[k]) / self._code_points
-        seconds = {stage: spent * share for stage, spent in self.report.seconds.items()}
-        row = self.rows.get(k)
+        length, row = len(self.texts[k]), self.rows.get(k)
         if row is not None:
+            seconds = self._seconds(length)
             return replace(row.report, seconds=seconds, memory=self.report.memory)
+        plan, why = "serial", self.whys.get(k, TOO_SHORT)
+        if self._is_divided(k):
+            plan, why = DIVIDED, NO_REGION_LEFT
+        known = self._reports.get((length, plan, why))
+        if known is None:
+            known = self._reports[length, plan, why] = self._report(length, plan, why)
+        return known
+
+    def _report(self, length: int, plan: str, why: str) -> Report:
         whole = self.report
-        divided = self._is_divided(k)
-        plan = DIVIDED if divided else "serial"
-        why = NO_REGION_LEFT if divided else self.whys.get(k, TOO_SHORT)
-        # `replace` takes three times as long
         return Report(
             whole.strategy,
             plan,
             why,
             executor=whole.executor,
-            seconds=seconds,
+            seconds=self._seconds(length),
             agreement=whole.agreement,
             memory=whole.memory,
         )
+
+    def _seconds(self, length: int) -> dict[str, float]:
+        share = length / self._code_points
+        return {stage: spent * share for stage, spent in self.report.seconds.items()}
+
+    @cached_property
+    def _reports(self) -> dict[tuple[int, str, str], Report]:
+        """Texts of one length that were encoded alike share their report."""
+        return {}
 
     @cached_property
     def _code_points(self) -> int:

@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from tests.support.model_files import CHATML, GEMMA, LLAMA_3
 from tests.tokenizers_drawn import contents, texts_with, token_texts
+
+base = pytest.importorskip("transformers.tokenization_utils_base", reason="transformers is missing")
+PaddingStrategy, TruncationStrategy = base.PaddingStrategy, base.TruncationStrategy
+TensorType = base.TensorType
 
 Drawing = Callable[[Any], st.SearchStrategy[Any]]
 """From a tokenizer to a strategy for calls of one of its methods."""
@@ -102,14 +107,14 @@ def tokens(own: Any) -> st.SearchStrategy[str]:
 
 ENCODE: dict[str, st.SearchStrategy[Any]] = {
     "add_special_tokens": st.sampled_from([False, False, True, True, None, 1]),
-    "padding": st.sampled_from([False, True, "longest", "max_length", "do_not_pad", "other"]),
+    "padding": st.sampled_from([False, True, "max_length", *PaddingStrategy, "longest", "other"]),
     "truncation": st.sampled_from(
-        [None, False, True, True, "longest_first", "only_first", "only_second", 7]
+        [None, False, True, True, "longest_first", "only_first", *TruncationStrategy, 7]
     ),
     "max_length": st.none() | st.integers(-1, 40) | st.sampled_from([2.5, "3", True, 10**12]),
     "pad_to_multiple_of": st.sampled_from([None, 0, 1, 7, 8, -1, True]),
     "padding_side": st.sampled_from([None, "left", "right", "middle"]),
-    "return_tensors": st.sampled_from([None, "np", "np", "other", 3]),
+    "return_tensors": st.sampled_from([None, "np", "np", TensorType.NUMPY, "other", 3]),
     "return_token_type_ids": st.sampled_from([None, False, True]),
     "return_attention_mask": st.sampled_from([None, False, True]),
     "return_special_tokens_mask": st.booleans(),
@@ -161,8 +166,10 @@ def decode_calls(own: Any) -> st.SearchStrategy[Call]:
 def pad_calls(own: Any) -> st.SearchStrategy[Call]:
     options = {
         key: ENCODE[key]
-        for key in ("padding", "max_length", "pad_to_multiple_of", "padding_side")
-        + ("return_attention_mask", "return_tensors", "verbose")
+        for key in (
+            *("padding", "max_length", "pad_to_multiple_of", "padding_side"),
+            *("return_attention_mask", "return_tensors", "verbose"),
+        )
     }
     text, rows = one_text(own), st.lists(st.lists(ids(own), max_size=9), max_size=3)
     asked = {"return_token_type_ids": st.booleans(), "return_special_tokens_mask": st.booleans()}
@@ -230,8 +237,10 @@ CHAT: dict[str, st.SearchStrategy[Any]] = {
     "tokenizer_kwargs": some_of(
         {
             key: ENCODE[key]
-            for key in ("return_offsets_mapping", "return_length", "split_special_tokens")
-            + ("return_special_tokens_mask", "return_token_type_ids", "padding_side")
+            for key in (
+                *("return_offsets_mapping", "return_length", "split_special_tokens"),
+                *("return_special_tokens_mask", "return_token_type_ids", "padding_side"),
+            )
         }
     ),
     "enable_thinking": st.booleans(),
@@ -299,12 +308,10 @@ def training_calls(own: Any) -> st.SearchStrategy[Call]:
 
 
 def truncation_calls(own: Any) -> st.SearchStrategy[Call]:
-    from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
-
     named = st.fixed_dictionaries(
         {
-            "padding_strategy": st.sampled_from(list(PaddingStrategy)),
-            "truncation_strategy": st.sampled_from(list(TruncationStrategy)),
+            "padding_strategy": st.sampled_from(PaddingStrategy),
+            "truncation_strategy": st.sampled_from(TruncationStrategy),
             "max_length": st.sampled_from([None, 5, 20]),
             "stride": st.sampled_from([0, 2]),
             "pad_to_multiple_of": st.sampled_from([None, 4]),

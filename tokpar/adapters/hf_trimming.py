@@ -19,6 +19,10 @@ from tokpar.pure.parts import stages
 from tokpar.types import Facts, Rows
 
 _BLANKS = SPACES + "\u0120"  # the byte-level character of " ", too
+_DEPENDS = (-1, -1)
+_UNKNOWN = -2
+_DENSE = 1 << 22
+"""Ids below which a table of all is kept."""
 _PREPENDING = frozenset({"BertProcessing", "RobertaProcessing"})
 """Stages that put a special token into the encoding of the text itself."""
 
@@ -111,46 +115,55 @@ class Blanks:
 
     engine: Any
     exact: bool
-    _known: dict[int, tuple[int, int] | None] = field(default_factory=dict)
+    _tables: list[IntArray] = field(default_factory=lambda: [np.empty((0, 2), dtype=np.int64)])
 
     def counts(
         self, texts: Sequence[str], rows: Rows, spans: SpanArray
     ) -> tuple[IntArray, IntArray]:
         """Spaces at the beginning and at the end of each token. `spans`: code points."""
-        unique, where = np.unique(rows.ids, return_inverse=True)
-        each = [self._of(id_) for id_ in unique.tolist()]
-        known = np.array([pair or (-1, 0) for pair in each], dtype=np.int64).reshape(-1, 2)
-        counts: IntArray = known[where]
+        table, where = self._table_for(rows.ids)
+        counts = table[where]
         unsure = np.flatnonzero(counts[:, 0] < 0)
         for k in np.unique(np.searchsorted(rows.offsets, unsure, side="right") - 1).tolist():
             own = slice(rows.offsets[k], rows.offsets[k + 1])
             counts[own] = self._in_text(texts[k], rows[k], spans[own], counts[own])
         return counts[:, 0], counts[:, 1]
 
-    def _of(self, id_: int) -> tuple[int, int] | None:
-        """Spaces of a token, or None where these depend on the text."""
-        if id_ not in self._known:
-            self._known[id_] = self._judged(id_)
-        return self._known[id_]
+    def _table_for(self, ids: IdArray) -> tuple[IntArray, IdArray | IntArray]:
+        """Rows of spaces before and behind, and which row each id has; (-1, -1) for ids of which
+        the text tells."""
+        most = int(ids.max(initial=0))
+        if most >= _DENSE:
+            unique, where = np.unique(ids, return_inverse=True)
+            return np.array([*map(self._judged, unique.tolist())], dtype=np.int64), where
+        table = self._tables[0]
+        if most >= len(table):
+            wider = np.full((2 * most + 1, 2), _UNKNOWN, dtype=np.int64)
+            wider[: len(table)] = table
+            table = self._tables[0] = wider
+        new = ids[table[ids, 0] == _UNKNOWN]
+        for id_ in np.unique(new).tolist():
+            table[id_] = self._judged(id_)
+        return table, ids
 
-    def _judged(self, id_: int) -> tuple[int, int] | None:
+    def _judged(self, id_: int) -> tuple[int, int]:
+        """Spaces of a token, or (-1, -1) where these depend on the text."""
         if id_ in self._shared:
-            return None
+            return _DEPENDS
         token = self._added.get(id_)
         name = self.engine.model.id_to_token(id_)
         if token is None:
             return _blanks(name or "")
         if token.lstrip or token.rstrip:
-            return None
+            return _DEPENDS
         content = token.content
         if token.normalized and self.engine.normalizer is not None:
             content = self.engine.normalizer.normalize_str(content)
         found = _blanks(content)
-        return found if name is None or _blanks(name) == found else None
+        return found if name is None or _blanks(name) == found else _DEPENDS
 
     def _in_text(self, text: str, ids: IdArray, spans: SpanArray, counts: IntArray) -> IntArray:
-        """`counts` of a text, with those that depend on it (-1)."""
-        counts = counts.copy()
+        """`counts` of a text, with those that depend on it."""
         for k in np.flatnonzero(counts[:, 0] < 0).tolist():
             if not self._found_as_written(int(ids[k])):
                 return self._told_by_engine(text, ids)

@@ -139,7 +139,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         twin._finish, twin._model, twin._chunks = finish, caller.own.model, chunks
         twin._state = None if caller.fixed else caller.state()
         if chunks is not self._chunks:  # made of this one's engine
-            twin.__dict__.pop("_offsets", None)
+            twin.__dict__.pop("_engine_offsets", None)
             twin._trimmings = {}
         return twin
 
@@ -227,7 +227,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if self._lengths is None:
             for text in texts:
                 self._require_places(text)
-        return self._offsets.of(texts, rows, certain=True)
+        return self._engine_offsets.of(texts, rows, certain=True)
 
     def offset_mapping(
         self,
@@ -245,11 +245,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         ids truncation takes from the left, and from the right, of each text, two int64 arrays
         (texts,); the result is without them, and trimming depends on them. LookupError for ids that
         are not those of the texts."""
-        spans = self._offsets.of(texts, rows)
+        spans = self._engine_offsets.of(texts, rows)
         return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
 
     @cached_property
-    def _offsets(self) -> EngineOffsets:
+    def _engine_offsets(self) -> EngineOffsets:
         # with encode_special_tokens, tokens that the facts do not list may hide others
         memory_bytes = 0 if self.caller.encode_special_tokens else self.caller.memory_bytes
         return EngineOffsets(self._chunks, self.facts, self._lengths, memory_bytes)

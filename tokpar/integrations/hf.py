@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from transformers.tokenization_utils_base import PaddingStrategy, TruncationStra
 from tokpar.adapters.hf_lines import numbers, own_methods
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
 from tokpar.encoder import Encoder
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
 from tokpar.kernels import has_surrogate
@@ -161,16 +161,16 @@ class Acceleration:
         texts = [text] if isinstance(text, str) else list(text)
         if any(map(has_surrogate, texts)):
             return None  # the engine has its own error for them
-        rows = encoder.unprocessed_batch(texts, adapter).rows
         spans = None
-        if "offset_mapping" in columns.names:
-            cut = columns.cut(frame, np.diff(rows.offsets))
-            try:
+        try:
+            rows = encoder.unprocessed_batch(texts, adapter).rows
+            if "offset_mapping" in columns.names:
+                cut = columns.cut(frame, np.diff(rows.offsets))
                 spans = adapter.offset_mapping(
                     texts, rows, add_special_tokens=add_special_tokens, cut=cut
                 )
-            except LookupError:
-                return None
+        except (EngineError, LookupError):
+            return None  # the engine has its own error, or its own offsets
         self._count(len(texts))
         data: dict[str, Any] = columns.values(rows, frame, spans)
         for ids in data["input_ids"]:
@@ -235,12 +235,14 @@ def accelerated(base: Any) -> type:
             return super()._encode_plus(text, text_pair, add_special_tokens, *how, *given, **named)
 
         @classmethod
+        @wraps(base.convert_to_native_format.__func__)
         def convert_to_native_format(cls, *given: Any, **named: Any) -> Any:
-            """How `from_pretrained` reads files: as `base`, which looks for its own `__init__`."""
+            # how from_pretrained reads files: `base` looks for an __init__ of its own class
             return base.convert_to_native_format(*given, **named)
 
+        @wraps(base.tokenize)
         def tokenize(self, *given: Any, **named: Any) -> Any:
-            """The tokens of a text: the engine's own encoding alone has them."""
+            # the engine's own encoding alone has the tokens
             return self._tokpar_original().tokenize(*given, **named)
 
         def __reduce__(self) -> tuple[Any, ...]:

@@ -192,7 +192,8 @@ def _truncation(
         return None
     most, side = arguments.get("max_length"), tokenizer.truncation_side
     known = strategy in (TruncationStrategy.LONGEST_FIRST, TruncationStrategy.ONLY_FIRST)
-    if not known or arguments.get("stride") or not _is_count(most) or side not in ("left", "right"):
+    counted = _is_count(most) and _is_zero(arguments.get("stride", 0))
+    if not known or not counted or side not in ("left", "right"):
         raise _OwnCallError
     return {
         "max_length": most,
@@ -223,6 +224,10 @@ def _padding(tokenizer: Any, strategy: Any, arguments: Mapping[str, Any]) -> dic
     if not known or not sides or not all(map(_is_count, counts)) or multiple == 0:
         raise _OwnCallError
     return settings
+
+
+def _is_zero(value: object) -> bool:
+    return type(value) is int and value == 0
 
 
 def _is_count(value: object) -> bool:

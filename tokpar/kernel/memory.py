@@ -28,7 +28,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
-from tokpar.kernel.pace import LARGEST_WAVE, QUICK, USUAL, Pace, Terms
+from tokpar.kernel.pace import LARGEST_WAVE, OFFSETS, QUICK, USUAL, Pace, Terms
 from tokpar.kernel.texts import lengths_of, utf8_rows
 from tokpar.kernel.waves import Looked, Room, beside, beside_of, next_cut, part_of
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
@@ -74,7 +74,7 @@ class _Call:
         if self.known == self.looked and new <= self.terms.most_new * size:
             self.known += size
         self.looked += size
-        self.new += new * (self.terms is not USUAL)
+        self.new += new * self.terms.bounded
 
 
 @dataclass(slots=True, eq=False)
@@ -155,7 +155,7 @@ class StretchMemory:
                 lengths[first:stop] = np.diff(found.ends, prepend=0)
                 divided[first:stop] = ~found.holding
             first = stop
-        if self._terms is not USUAL:
+        if self._terms.bounded:
             self.pace = self.pace.ended(call.known, call.new, int(sizes[-1] - sizes[first]))
         rows = Rows(concatenate_ids(parts), offsets_of(lengths))
         return rows if divided.all() else _emptied(rows, divided), divided
@@ -195,8 +195,8 @@ class StretchMemory:
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
         size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
-        counts = size, new, total, len(misses) // 3, self._terms is not USUAL
-        self.pace, pays = self.pace.after(*counts)
+        sure = self._terms.bounded or self.pace.looked < self._terms.young
+        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3, sure)
         call.saw(size, new)
         if not pays:
             return None
@@ -419,7 +419,9 @@ def offsets_memory_for(facts: Facts, memory_bytes: int) -> StretchMemory | None:
     if not _has_memory(facts, memory_bytes):
         return None
     cut = _cut_of(facts)
-    return StretchMemory(Apart, facts.added_tokens, memory_bytes, cut=cut, ids_per_byte=2)
+    return StretchMemory(
+        Apart, facts.added_tokens, memory_bytes, terms=OFFSETS, cut=cut, ids_per_byte=2
+    )
 
 
 def _has_memory(facts: Facts, memory_bytes: int) -> bool:

@@ -17,10 +17,17 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 1 << 22, 1 << 26
 class Terms:
     """When looking up pays. `most_new`: share of a wave's bytes in new stretches up to which the
     wave counts as known. `first`: bytes of a call that are looked up whatever they are; of the
-    others four times as many as are known at its beginning."""
+    others four times as many as are known at its beginning. `young`: of a memory that looked up
+    fewer bytes each wave pays."""
 
     most_new: float = 1.0
     first: int = 1 << 62
+    young: int = 0
+
+    @property
+    def bounded(self) -> bool:
+        """A budget bounds what is learnt, not the share of new bytes."""
+        return self.first < 1 << 62
 
     def most(self, known: int) -> int:
         """How many bytes of a call are looked up."""
@@ -28,6 +35,8 @@ class Terms:
 
 
 USUAL = Terms()
+OFFSETS = Terms(young=1 << 20)
+"""For a memory of offsets, which is made when somebody asks: the engine must be asked anyway."""
 QUICK = Terms(most_new=0.05, first=1 << 15)
 """For an engine that encodes new text sooner than a memory learns it: what is new costs some 100 ns
 a byte, what is known 2.5, where the engine takes 7 to 13 (DeepSeek-V3, tokenizers 1.0.0rc3)."""

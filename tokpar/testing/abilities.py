@@ -13,12 +13,13 @@ from tokpar.interfaces import (
     Decodes,
     EncodesWhole,
     Finishes,
+    HasOffsets,
     Locates,
     Remembers,
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray
+from tokpar.kernels import IdArray, code_point_spans
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import alone, numbered
 from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
@@ -39,6 +40,8 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
     """One check or more for each ability the tokenizer has; `source` is what it was loaded from."""
     if isinstance(tokenizer, Locates):
         yield locate.of(tokenizer)
+        if isinstance(tokenizer, HasOffsets):
+            yield char_offsets.of(tokenizer)
     if isinstance(tokenizer, Decodes):
         yield decode.of(tokenizer)
     if isinstance(tokenizer, Finishes):
@@ -69,6 +72,22 @@ def locate(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
     assert isinstance(tokenizer, Locates)
     ids = ids_of(tokenizer, text)
     return spans_complaint(tokenizer.locate(ids, text), ids, text)
+
+
+@check("char_offsets")
+def char_offsets(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """char_offsets gives the spans of locate in code points, text by text"""
+    assert isinstance(tokenizer, Locates)
+    assert isinstance(tokenizer, HasOffsets)
+    ids = ids_of(tokenizer, text)
+    try:
+        expected = code_point_spans(tokenizer.locate(ids, text), text)
+    except LookupError:
+        return None
+    found = tokenizer.char_offsets([text, text], Rows.of([ids, ids]))
+    if np.array_equal(found, np.concatenate([expected, expected])):
+        return None
+    return Complaint("offsets of two equal texts", str(expected.tolist()), str(found.tolist()))
 
 
 @check("decode")
