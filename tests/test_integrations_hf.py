@@ -448,6 +448,38 @@ def test_a_class_that_encodes_in_its_own_way_is_refused(name: str) -> None:
         tokpar.as_hf(one)
 
 
+class OtherEngine:
+    """As a library has it that puts its own engine below transformers: fastokens does."""
+
+    def __init__(self, own: Tokenizer) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OtherEngine, (self._own,)
+
+
+def test_an_engine_that_another_library_put_there_is_refused() -> None:
+    one = fresh("bert_part")
+    one._tokenizer = OtherEngine(one._tokenizer)
+    with pytest.raises(OptionError, match=r"needs a tokenizers\.Tokenizer .* got OtherEngine"):
+        tokpar.as_hf(one)
+
+
+def test_an_engine_that_another_library_puts_there_later_is_called_itself() -> None:
+    own = original("bert_part")
+    view = tokpar.as_hf(fresh("bert_part"))
+    assert view(LONG)["input_ids"] == own(LONG)["input_ids"]
+    view._tokenizer = OtherEngine(view._tokenizer)
+    for each in (view, copy.copy(view), copy.deepcopy(view), pickle.loads(pickle.dumps(view))):
+        called = each.tokpar_calls
+        for texts in (LONG, [LONG, "short"]):
+            assert each(texts)["input_ids"] == own(texts)["input_ids"]
+        assert each.tokpar_calls == called
+
+
 def test_an_old_transformers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import transformers
 

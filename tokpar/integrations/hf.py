@@ -12,6 +12,7 @@ from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
+import tokenizers
 import transformers
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
@@ -84,9 +85,17 @@ def require_followed(tokenizer: Any) -> None:
             f"as_hf needs a fast tokenizer of transformers, got {kind}; a tokenizers.Tokenizer "
             "becomes one by transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
         )
+    if not has_own_engine(tokenizer):
+        engine = type(tokenizer.__dict__.get("_tokenizer")).__qualname__
+        raise OptionError(f"as_hf needs a tokenizers.Tokenizer below {kind}, got {engine}")
     own = {} if isinstance(tokenizer, Accelerated) else own_methods(tokenizer, _FOLLOWED)
     if own:
         raise OptionError(f"as_hf cannot follow {kind}: {next(iter(own.values()))}")
+
+
+def has_own_engine(tokenizer: Any) -> bool:
+    """False where another library put an object of its own in the place of the engine."""
+    return isinstance(tokenizer.__dict__.get("_tokenizer"), tokenizers.Tokenizer)
 
 
 def _restored(
@@ -96,7 +105,8 @@ def _restored(
     view: Any = object.__new__(accelerated(base))
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
-    state.encoder()  # what it takes to learn a tokenizer is not left to the first call
+    if has_own_engine(view):
+        state.encoder()  # what it takes to learn a tokenizer is not left to the first call
     view.__dict__[_KEY] = state
     return view
 
@@ -137,6 +147,8 @@ class Acceleration:
 
     def takes(self, text: Any) -> bool:
         """Whether tokpar encodes this text, or this batch of texts, sooner than the engine."""
+        if not has_own_engine(self.original):
+            return False
         least = SMALLEST_TEXT if self.smallest_text is None else max(1, self.smallest_text)
         if isinstance(text, str):
             if len(text) < least:

@@ -47,12 +47,14 @@ class Server:
 VLLM = Server(
     "vllm",
     "0.33.0",
-    "those of the tokenizer modes mistral and kimi_audio, slow tokenizers, and the Rust frontend",
+    "those of the tokenizer modes mistral and kimi_audio, slow tokenizers, and all of them with "
+    "VLLM_USE_RUST_FRONTEND or VLLM_USE_FASTOKENS",
 )
 SGLANG = Server(
     "sglang",
     "0.5.23",
-    "those of mistral-common and tiktoken, slow tokenizers, and those of extra tokenizer workers",
+    "those of mistral-common, tiktoken and fastokens, slow tokenizers, and those of further "
+    "tokenizer workers",
 )
 
 
