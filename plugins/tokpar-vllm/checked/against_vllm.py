@@ -6,7 +6,7 @@ Needs vllm, tokpar and tokpar-vllm, no GPU and no weights of a model:
 
 Each column of the printed table is one run of vLLM, in a process of its own. The script fails if
 the ids, offsets or decoded texts of a run with the plugin differ from those of the run without it,
-or if a prompt over the threshold was not encoded by tokpar on one of the renderer's tokenizer copies.
+or if a prompt over the threshold was not encoded by tokpar on each of the renderer's copies.
 The runs with fastokens are for comparison: their differences are shown."""
 
 from __future__ import annotations
