@@ -61,11 +61,13 @@ def calls(
     return st.builds(Call, st.tuples(*given), some_of(few or {}))
 
 
-def some_of(table: Mapping[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """Values for up to five of the names."""
+def some_of(
+    table: Mapping[str, st.SearchStrategy[Any]], least: int = 0, most: int = 5
+) -> st.SearchStrategy[dict[str, Any]]:
+    """Values for some of the names."""
     if not table:
         return st.just({})
-    names = st.lists(st.sampled_from(sorted(table)), unique=True, max_size=5)
+    names = st.lists(st.sampled_from(sorted(table)), unique=True, min_size=least, max_size=most)
     return names.flatmap(lambda chosen: st.fixed_dictionaries({k: table[k] for k in chosen}))
 
 
@@ -129,9 +131,29 @@ ENCODE: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
+    "add_special_tokens": st.booleans(),
+    "padding": st.sampled_from([True, True, "max_length"]),
+    "truncation": st.sampled_from([True, "only_first"]),
+    "max_length": st.integers(2, 24),
+    "pad_to_multiple_of": st.sampled_from([None, 1, 4]),
+    "padding_side": st.sampled_from(["left", "right"]),
+    "return_token_type_ids": st.just(True),
+    "return_special_tokens_mask": st.just(True),
+    "return_length": st.just(True),
+    "return_tensors": st.sampled_from([None, "np"]),
+}
+"""Arguments that hardly any call refuses, so that many of them are drawn together."""
+
+
+def sensible_calls(own: Any) -> st.SearchStrategy[Call]:
+    texts = one_text(own) | st.lists(one_text(own), min_size=2, max_size=4)
+    return st.builds(Call, st.tuples(texts), some_of(SENSIBLE, least=6, most=10))
+
+
 def encode_calls(own: Any) -> st.SearchStrategy[Call]:
     pair = {"text_pair": st.none() | inputs(own)}
-    return calls(inputs(own), few=ENCODE | pair)
+    return sensible_calls(own) | calls(inputs(own), few=ENCODE | pair)
 
 
 def full_calls(own: Any) -> st.SearchStrategy[Call]:
@@ -144,7 +166,7 @@ def full_calls(own: Any) -> st.SearchStrategy[Call]:
         "max_target_length": st.sampled_from([None, 3]),
         "tokenizer_kwargs": st.sampled_from([None, {"return_length": True}, {"padding": True}]),
     }
-    return st.one_of(calls(inputs(own), few=ENCODE), calls(inputs(own), few=ENCODE | more))
+    return sensible_calls(own) | calls(inputs(own), few=ENCODE | more)
 
 
 def tokenize_calls(own: Any) -> st.SearchStrategy[Call]:

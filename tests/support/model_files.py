@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 
 from tests.tokenizers_drawn import DATA, PATTERNS, VOCAB
 
@@ -100,6 +100,7 @@ def llama_3(path: Path = DATA / "default.json") -> Any:
     model = model_of(path)
     own = Tokenizer(models.BPE(model["vocab"], model["merges"], ignore_merges=True))
     own.pre_tokenizer = by_pattern("llama3")
+    own.decoder = decoders.ByteLevel()
     names = ("begin_of_text", "end_of_text", "start_header_id", "end_header_id", "eot_id")
     special = [f"<|{name}|>" for name in (*names, "reserved_special_token_0")]
     own.add_special_tokens([AddedToken(token, normalized=False) for token in special])
