@@ -169,6 +169,14 @@ def thirds_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_shared_caches() -> None:
+    """Tokenizers of one fingerprint share a cache: not with those of other tests of the process."""
+    module = sys.modules.get("tokpar.adapters.huggingface")
+    if module is not None:
+        module._alive.clear()
+
+
+@pytest.fixture(autouse=True)
 def no_pauses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memories of stretches look at every text, whatever other tests of the process gave them; but
     for tests marked `pauses`."""

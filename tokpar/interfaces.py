@@ -216,16 +216,6 @@ class Locates(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasOffsets(Protocol, metaclass=Ability):
-    """Tells the offsets of the tokens of many texts, in code points, sooner than `locate` does."""
-
-    def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
-        """[start, stop) of each token, code points of its text, int64 (n, 2), text by text. `rows`:
-        the ids of the texts before special tokens, truncation and padding. LookupError where the
-        offsets are not known, or for ids that are not those of the texts."""
-
-
-@runtime_checkable
 class Finishes(Protocol, metaclass=Ability):
     """Adds what is applied once to the whole: special tokens, truncation, padding."""
 

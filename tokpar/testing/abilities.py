@@ -13,7 +13,6 @@ from tokpar.interfaces import (
     Decodes,
     EncodesWhole,
     Finishes,
-    HasOffsets,
     Locates,
     Remembers,
     TokenizerAdapter,
@@ -21,7 +20,7 @@ from tokpar.interfaces import (
 )
 from tokpar.kernels import IdArray, code_point_spans
 from tokpar.loading import Detaches, Refreshes
-from tokpar.spans import alone, numbered
+from tokpar.spans import HasOffsets, alone, numbered
 from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
 from tokpar.testing.compare import (
     array_complaint,
