@@ -84,7 +84,8 @@ def without_cache(own: Any) -> Callable[[], Any]:
     def fresh() -> Any:
         twin = copy.copy(own)
         twin._tokenizer = copy.deepcopy(own._tokenizer)
-        twin.add_tokens([f"<unseen {next(numbers)}>"])
+        token = f"<unseen {next(numbers)}>"
+        twin.add_tokens([tokenizers.AddedToken(token, normalized=False)])
         return tokpar.as_hf(twin)
 
     return fresh
