@@ -84,10 +84,13 @@ def counted() -> int:
 
 def run(folder: Path, workers: int, inputs: Path) -> dict[str, Any]:
     """All that is compared, and times, of one run."""
+    from vllm.renderers.params import ChatParams
+
     stored = json.loads(inputs.read_text(encoding="utf-8"))
     texts = [Prompt(**each) for each in stored["prompts"]]
     began = time.perf_counter()
     renderer = renderer_of(folder, workers)
+    renderer.warmup(ChatParams())  # as the server does
     result: dict[str, Any] = {"loading": time.perf_counter() - began}
     copies = copies_of(renderer)
     result["classes"] = [[each.__name__ for each in type(copy).__mro__[:3]] for copy in copies]
