@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -36,6 +37,7 @@ _SETTINGS = {"_special_tokens_map", "_extra_special_tokens", "model_input_names"
 _SETTINGS |= {"deprecation_warnings"}
 """Attributes that transformers changes in place: `as_hf` copies them."""
 _KEY = "_tokpar"
+_ANY_TEXT = "The first text of a tokenizer takes some milliseconds more. " * 70
 
 _counting = threading.Lock()
 _calls = 0
@@ -106,7 +108,9 @@ def _restored(
     view.__dict__.update(tokenizer.__dict__)
     state = Acceleration(base, view.__dict__, encoder_of, smallest_text)
     if has_own_engine(view):
-        state.encoder()  # what it takes to learn a tokenizer is not left to the first call
+        encoder = state.encoder()  # to learn a tokenizer is not left to the first call
+        with suppress(Exception):  # a call whose text the tokenizer refuses raises its error itself
+            encoder.unprocessed_batch([_ANY_TEXT], encoder.tokenizer)
     view.__dict__[_KEY] = state
     return view
 
