@@ -498,3 +498,17 @@ def test_an_option_that_encoder_does_not_have_is_refused() -> None:
 
 def test_files_are_not_needed_for_what_tests_build() -> None:
     assert set(FILES) < set(SOURCES)
+
+
+# --------------------------------------------------------------------------------- other processes
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_datasets_maps_with_it_in_several_processes(workers: int) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    texts = [f"{k} {LONG[: 5000 * (k % 2)]}" for k in range(16)]
+    mine, own = tokpar.as_hf(fresh("left")), original("left")
+    rows = datasets.Dataset.from_dict({"text": texts}).map(
+        lambda batch: mine(batch["text"]), batched=True, batch_size=4, num_proc=workers
+    )
+    assert rows["input_ids"] == [own(text)["input_ids"] for text in texts]
