@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -421,6 +423,15 @@ def test_threads_with_different_settings_do_not_disturb_each_other() -> None:
         thread.join()
     assert wrong == []
     assert mine.tokpar_calls == 120
+
+
+def test_what_was_learned_of_a_tokenizer_goes_with_it() -> None:
+    mine = tokpar.as_hf(fresh("left"))
+    result = mine(LONG)
+    kept = [weakref.ref(each) for each in (mine, mine._tokpar_original(), tokpar.load(mine))]
+    del mine, result
+    gc.collect()
+    assert [each() for each in kept] == [None] * 3
 
 
 # --------------------------------------------------------------------------------- refused
