@@ -164,3 +164,14 @@ def test_what_cannot_be_run_gets_one_sentence() -> None:
 def test_a_module_runs_too() -> None:
     done = run("-m", "json.tool", "--help")
     assert "json.tool" in done.stdout, done.stderr
+
+
+def test_without_transformers_the_error_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['transformers'] = None\nimport tokpar\n"
+        "for call in (lambda: tokpar.as_hf(3), tokpar.patch_transformers):\n"
+        "    try:\n        call()\n"
+        "    except ImportError as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.count("pip install 'transformers>=5'") == 2, done.stderr

@@ -137,10 +137,15 @@ class Encoder:
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """The transformers tokenizer of this encoder as an object of its own class that encodes
         long texts as this encoder does: see `tokpar.as_hf`. Raises OptionError."""
+        tokenizer = getattr(getattr(self.tokenizer, "caller", None), "wrapper", None)
+        if tokenizer is None:
+            raise OptionError(
+                f"as_hf needs a fast tokenizer of transformers, got {self.tokenizer.name}; a "
+                "tokenizers.Tokenizer below 1.0, or a file, becomes one by "
+                "transformers.PreTrainedTokenizerFast(tokenizer_object=...)"
+            )
         from tokpar.integrations import hf
 
-        caller = getattr(self.tokenizer, "caller", None)
-        tokenizer = getattr(caller, "wrapper", None) or self.tokenizer
         return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
 
     def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:

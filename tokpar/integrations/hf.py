@@ -14,9 +14,16 @@ from typing import Any
 
 import numpy as np
 import tokenizers
-import transformers
-from transformers import BatchEncoding, PreTrainedTokenizerFast
-from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+
+try:
+    import transformers
+    from transformers import BatchEncoding, PreTrainedTokenizerFast
+    from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+except ImportError as error:
+    raise ImportError(
+        "this needs transformers 5.0 or later, below it tokenizers 0.2x: "
+        "pip install 'transformers>=5'"
+    ) from error
 
 from tokpar.adapters.hf_lines import numbers, own_methods
 from tokpar.adapters.huggingface import HuggingFaceTokenizer
