@@ -39,6 +39,8 @@ from tests.tokenizers_drawn import (
 from tokpar import OptionError
 from tokpar.adapters.settings import is_panic
 
+pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
+
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
 EVERYTHING = {
     "return_token_type_ids": True,
