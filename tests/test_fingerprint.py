@@ -28,6 +28,7 @@ import tokpar
 from tests.support.hf_sources import fresh
 from tests.tokenizers_drawn import build, hf_specs, named_tokenizers, plain_copy
 from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.settings import is_panic
 
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
@@ -173,7 +174,9 @@ def test_a_copy_of_a_drawn_tokenizer_gives_its_own_ids(data: st.DataObject) -> N
     again.encode_special_tokens = own.encode_special_tokens
     try:
         expected = again.encode(text).ids
-    except BaseException:
+    except BaseException as error:  # a drawn tokenizer may refuse a text, or panic on it
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         return
     assert tokpar.encode(text, again, strategy="cut", chunk_chars=5).ids.tolist() == expected
     assert kept.encode(text).ids.tolist() == own.encode(text).ids
