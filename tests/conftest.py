@@ -176,16 +176,6 @@ def no_shared_caches() -> None:
         module._alive.clear()
 
 
-@pytest.fixture(autouse=True)
-def no_pauses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memories of stretches look at every text, whatever other tests of the process gave them; but
-    for tests marked `pauses`."""
-    from tokpar.kernel.pace import Pace
-
-    if request.node.get_closest_marker("pauses") is None:
-        monkeypatch.setattr(Pace, "next", lambda pace, size: (pace, False))
-
-
 @pytest.fixture(scope="session")
 def full_vocab() -> Callable[[str], Path]:
     """`full_vocab("bert.json")` is the path of a full vocabulary, or skips the test."""

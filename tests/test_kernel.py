@@ -38,7 +38,6 @@ from tokpar.kernel import memory
 from tokpar.kernel.generation import LONGEST_KEPT
 from tokpar.kernel.joined import Apart, Stretches, apart_for
 from tokpar.kernel.memory import StretchMemory
-from tokpar.kernel.pace import MOST_NEW, Pace
 from tokpar.kernel.waves import ANYTHING, beside_of, next_cut
 from tokpar.kernels import SPACES, offsets_of, spaces_behind_text, utf8_bytes
 from tokpar.types import AddedToken, Facts, Rows, Seam
@@ -283,7 +282,7 @@ def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> Stre
     facts, least = adapter.facts, memory.LEAST_BYTES
     small = StretchMemory(lambda: apart_for(facts, lengths), facts.added_tokens, least, functions)
     small.seeds[2] = counting
-    small.pace = Pace(wave=wave)
+    small.waves = (wave,) * 2
     return small
 
 
@@ -305,8 +304,7 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     if adapter.remembers:
         adapter._memory = small_memory(adapter, kernel.STRETCHES, counting, wave=60)
     with (
-        patch("tokpar.kernel.pace.MOST_NEW", 9.0),
-        patch("tokpar.kernel.pace.LARGEST_WAVE", 60),
+        patch("tokpar.kernel.memory.MOST_NEW", 9.0),
         tokpar.Encoder(adapter, workers=2) as encoder,
     ):
         for _ in "12":
@@ -396,12 +394,12 @@ def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
     own = lambda rows: adapter.encode_many(rows, False)  # noqa: E731
 
     def missed(row: str) -> int:
-        before = small.pace.missed
-        with patch("tokpar.kernel.pace.MOST_NEW", 9.0):
+        before = small.seen.missed
+        with patch("tokpar.kernel.memory.MOST_NEW", 9.0):
             rows, flags = small.encode([row], own, 1)
         assert all(flags)
         assert rows[0].tolist() == adapter.encode(row).tolist()
-        return small.pace.missed - before
+        return small.seen.missed - before
 
     first = "one two three"
     assert [missed(first), missed(first)] == [3, 0]
@@ -438,13 +436,13 @@ def test_many_threads_may_use_one_memory() -> None:
                 wrong.append(at)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    with patch("tokpar.kernel.pace.MOST_NEW", 9.0):
+    with patch("tokpar.kernel.memory.MOST_NEW", 9.0):
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     assert wrong == []
-    assert small.pace.looked > 0
+    assert small.seen.looked > 0
     state = small._state
     assert state is not None
     assert state.readers == 0
@@ -480,39 +478,6 @@ done.set(); thread.join()
 
 
 # ------------------------------------------------------------------------- joining, deciding
-
-
-@pytest.mark.pauses
-@given(
-    st.lists(st.tuples(st.integers(0, 100_000), st.floats(0, 1)), max_size=40),
-)
-def test_what_is_new_all_the_time_goes_straight_and_the_pause_is_bounded(
-    waves: list[tuple[int, float]],
-) -> None:
-    pace = again = Pace()
-    for size, share in waves:
-        for _ in "12":  # the same counters, the same answer
-            after, straight = pace.next(size)
-            if not straight:
-                after, pays = after.after(size, int(size * share), size, size)
-                assert pays == (int(size * share) <= MOST_NEW * size)
-            again, after = after, again
-        assert again == after
-        pace = after
-        assert pace.left <= 1 << 26
-    if all(share < 0.5 for _, share in waves):
-        assert pace.straight == 0
-
-
-@pytest.mark.pauses
-def test_random_text_is_looked_up_for_a_small_part_only() -> None:
-    pace, looked = Pace(), 0
-    for _ in range(10_000):
-        pace, straight = pace.next(10_000)
-        if not straight:
-            looked += 10_000
-            pace, _ = pace.after(10_000, 10_000, 100, 100)
-    assert looked < 0.001 * 100_000_000
 
 
 @TWINS

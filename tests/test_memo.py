@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -27,7 +27,6 @@ from tokpar.executors.native import MemoExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
 from tokpar.kernel.generation import LONGEST_KEPT
 from tokpar.kernel.joined import Stretches, separator_of
-from tokpar.kernel.pace import Pace
 from tokpar.mending import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
@@ -44,12 +43,11 @@ ALWAYS = 9.0
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
     adapter = tokpar.load(tokenizer)
-    if adapter.remembers:  # type: ignore[attr-defined]
-        adapter._memory.pace = Pace(wave=wave)  # type: ignore[attr-defined]
+    memory = adapter._memory if adapter.remembers else Mock()  # type: ignore[attr-defined]
     with (
+        patch.object(memory, "waves", (wave, wave)),
         MemoExecutor(2) as executor,
-        patch("tokpar.kernel.pace.MOST_NEW", ALWAYS),
-        patch("tokpar.kernel.pace.LARGEST_WAVE", wave),
+        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 

@@ -1,4 +1,4 @@
-"""When texts go through a memory of stretches, and when straight to the engine."""
+"""What is learnt, and what goes straight to the engine: decided for each text by itself."""
 
 from __future__ import annotations
 
@@ -9,64 +9,59 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
 from tests.seams import serial
 from tests.test_adapter_tiktoken import encoding
-from tokpar.kernel.pace import LARGEST_WAVE, LONGEST_PAUSE, MOST_NEW, SHORTEST_PAUSE, Pace
-
-pytestmark = pytest.mark.pauses
-WAVES = st.lists(st.tuples(st.integers(1, 1 << 20), st.floats(0, 1)), max_size=60)
-
-
-@given(WAVES)
-def test_what_follows_is_a_function_of_what_was_seen(waves: list[tuple[int, float]]) -> None:
-    """Too much new: as many code points go straight as the pause says, which doubles; else none."""
-    pace, paused = Pace(), 0
-    for size, share in waves:
-        before, (pace, straight) = pace, pace.next(size)
-        assert straight == (before.left > 0)
-        assert pace.straight - before.straight == size * straight
-        if straight:
-            paused += size
-            continue
-        looked, (pace, pays) = pace, pace.after(size, int(share * size), 9, 3)
-        assert pays == (int(share * size) <= MOST_NEW * size)
-        assert (pace.looked - looked.looked, pace.missed - looked.missed) == (size, 3)
-        assert pace.pause == (SHORTEST_PAUSE if pays else min(2 * looked.pause, LONGEST_PAUSE))
-        assert pace.left == (looked.left if pays else looked.pause)
-        assert pace.wave <= LARGEST_WAVE
-    assert pace.straight == paused
-
-
-@needs_kernel
-def test_text_that_never_comes_again_goes_straight_and_english_comes_back() -> None:
-    path = Path(__file__).parent / "vocab" / "deepseek_part.json"
-    adapter, own = tokpar.load(Tokenizer.from_file(str(path))), Tokenizer.from_file(str(path))
-    drawing = random.Random(7)
-    random_words = [
-        " ".join(base64.b64encode(drawing.randbytes(9)).decode() for _ in range(2000))
-        for _ in range(4)
-    ]
-    memory = adapter._memory
-    with tokpar.Encoder(adapter) as encoder:
-        for text in random_words:
-            assert encoder.encode(text).ids.tolist() == serial(own, text)
-        assert memory.pace.straight > 0
-        assert memory.pace.left > 0
-        memory.pace = Pace()
-        english = "The quick brown fox jumps over the lazy dog. " * 900
-        assert encoder.encode(english).ids.tolist() == serial(own, english)
-        assert memory.pace.straight == 0
-        assert memory.pace.stretches > 8000
-
+from tokpar.kernel.pace import Seen
 
 FILE = str(Path(__file__).parent / "vocab" / "deepseek_part.json")
 ENGLISH = "The quick brown fox jumps over the lazy dog. " * 900
+PARTS = ["deepseek_part", "bert_part"]
+
+
+def drawn_words(draw: random.Random, count: int) -> str:
+    """Words that no other text has."""
+    return " ".join(base64.b64encode(draw.randbytes(9)).decode() for _ in range(count))
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", PARTS)
+def test_text_that_never_comes_again_does_not_make_known_text_unknown(name: str) -> None:
+    """A document of new words between each two of English, in one call and one by one: what is
+    known of English is the same as without them."""
+    path = Path(__file__).parent / "vocab" / f"{name}.json"
+    draw = random.Random(7)
+    alone, mixed = [ENGLISH] * 6, [ENGLISH, drawn_words(draw, 1000)] * 6
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(path)))
+    counts = []
+    with tokpar.Encoder(adapter) as encoder:
+        encoder.encode(ENGLISH)
+        for texts in (alone, mixed):
+            for rows in (encoder.encode_batch(texts), map(encoder.encode, texts)):
+                before = adapter._memory.seen.missed
+                assert [row.ids.tolist() for row in rows] == [
+                    adapter.encode_whole(text).tolist() for text in texts
+                ]
+                counts.append(adapter._memory.seen.missed - before)
+    assert counts[0] == counts[1] == 0
+    assert counts[3] <= counts[2] <= 2 * 6 * 1000
+
+
+@needs_kernel
+def test_known_rows_of_a_wave_are_divided_and_too_new_ones_are_not() -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(FILE))
+    draw = random.Random(8)
+    memory = adapter._memory
+    texts = [ENGLISH, drawn_words(draw, 2000), ENGLISH[::2] + ENGLISH, drawn_words(draw, 2000)]
+    _, divided = adapter.remembered(texts, 2)
+    assert list(divided) == [True, False, True, False]
+    assert memory.seen.straight == sum(map(len, texts[1::2]))
+    _, divided = adapter.remembered(texts[1::2], 2)
+    assert not any(divided)
+    assert memory.seen.straight == 2 * sum(map(len, texts[1::2]))
 
 
 def loaded_with(kind: str, **settings: Any) -> Any:
@@ -89,8 +84,7 @@ def test_the_report_has_the_counters_that_the_pace_follows_from(kind: str) -> No
         [*_, second] = encoder.encode_batch([ENGLISH, "short", ENGLISH])
         assert second.report.memory["missed"] < first["missed"] + 10
         assert second.report.memory["looked"] > 3 * len(ENGLISH) - 100
-        again, straight = Pace(**second.report.memory).next(1)
-        assert (asdict(again), straight) == (second.report.memory, False)
+        assert asdict(Seen(**second.report.memory)) == second.report.memory
         assert encoder.encode("short").report.memory == {}
 
 

@@ -30,7 +30,7 @@ from tokpar.interfaces import Remembers
 from tokpar.kernel import memory
 from tokpar.kernel.joined import apart_for
 from tokpar.kernel.memory import StretchMemory, memory_for
-from tokpar.kernel.pace import LARGEST_WAVE, MOST_BUDGET, QUICK, Pace, Terms
+from tokpar.kernel.pace import MOST_BUDGET, QUICK, Seen, Terms
 from tokpar.kernel.waves import next_cut
 from tokpar.kernels import SPACES, utf8_bytes
 from tokpar.mending import Method
@@ -47,13 +47,12 @@ def encoded(texts: Sequence[str], adapter: Any, wave: int = 60, terms: Terms | N
     if isinstance(adapter, Remembers) and adapter.remembers:
         lengths = getattr(adapter, "_lengths", None)
         tiny: Any = memory_for(adapter.facts, lambda: lengths, memory.LEAST_BYTES)
-        tiny._terms, tiny.pace = terms or Terms(), Pace(wave=wave)
+        tiny._terms, tiny.waves = terms or Terms(), (wave, wave)
         adapter._memory = tiny  # type: ignore[attr-defined]
     splitter, merger = auto.build()
     with (
         MemoExecutor(2) as executor,
-        patch("tokpar.kernel.pace.MOST_NEW", ALWAYS),
-        patch("tokpar.kernel.pace.LARGEST_WAVE", wave),
+        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
         patch("tokpar.kernel.memory.LEAST_PART", 16),
     ):
         method = Method(splitter, executor, merger, "auto", whole=True)
@@ -104,7 +103,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer, full=True).ok
     adapter: Any = tokpar.load(tokenizer)
-    with patch("tokpar.kernel.pace.MOST_NEW", ALWAYS):
+    with patch("tokpar.kernel.memory.MOST_NEW", ALWAYS):
         found, flags = adapter.remembered(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
@@ -128,7 +127,7 @@ def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
     ]
     rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
     with (
-        patch("tokpar.kernel.pace.MOST_NEW", ALWAYS),
+        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
         patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
     ):
         found, flags = adapter.remembered(rows, 2)
@@ -157,7 +156,6 @@ def test_long_texts_among_short_ones_keep_their_places() -> None:
 
 
 @needs_kernel
-@pytest.mark.pauses
 def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> None:
     """As a whole it does not pay; its chunks are asked for one by one, and most of them known."""
     adapter = tokpar.load(str(DATA / "default.json"))
@@ -264,13 +262,12 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
 
 
 def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
-    pace = Pace(budget=1000)
-    assert pace.ended(known=0, new=400, rest=0).budget == 600
-    assert pace.ended(known=2000, new=400, rest=0).budget == 700
-    straight = replace(pace, budget=1100, straight=40_000)
-    assert pace.ended(known=0, new=0, rest=40_000) == straight
-    assert replace(pace, wave=LARGEST_WAVE).ended(known=0, new=0, rest=0) == pace
-    assert Pace().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
+    seen = Seen(budget=1000)
+    assert seen.ended(known=0, new=400, rest=0).budget == 600
+    assert seen.ended(known=2000, new=400, rest=0).budget == 700
+    straight = replace(seen, budget=1100, straight=40_000)
+    assert seen.ended(known=0, new=0, rest=40_000) == straight
+    assert Seen().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
 
 
 @needs_kernel
@@ -281,27 +278,26 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     small = StretchMemory(
         lambda: apart_for(adapter.facts, lengths), adapter.facts.added_tokens, terms=QUICK
     )
-    small.pace = Pace(wave=1 << 12)
+    small.waves = (1 << 12,) * 2
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
     expected = adapter.encode(text).tolist()
     engine = lambda rows: adapter.encode_many(rows, False)  # noqa: E731
     looked = [0]
-    with patch("tokpar.kernel.pace.LARGEST_WAVE", 1 << 12):
-        for _ in range(9):
-            rows, flags = small.encode([text], engine, 2)
-            looked.append(small.pace.looked)
-            if flags[0]:
-                assert rows[0].tolist() == expected
+    for _ in range(9):
+        rows, flags = small.encode([text], engine, 2)
+        looked.append(small.seen.looked)
+        if flags[0]:
+            assert rows[0].tolist() == expected
     parts = np.diff(looked)
     assert QUICK.first <= parts[0] <= 2 * QUICK.first
     assert all(a < b or b >= len(text) for a, b in pairwise(parts.tolist()))
     assert parts[-1] == len(text)
     assert flags[0]
-    small.pace = replace(small.pace, budget=0)
+    small.seen = replace(small.seen, budget=0)
     rows, flags = small.encode([text], engine, 2)
     assert not flags[0]
-    assert small.pace.straight == len(text)
-    assert small.pace.budget > 0
+    assert small.seen.straight == len(text)
+    assert small.seen.budget > 0
 
 
 def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:

@@ -73,6 +73,4 @@ def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
     fit = fit_for(tokenizer)
     if length < fit.smallest_split:
         return length
-    if fit is MEMORY and isinstance(tokenizer, Remembers) and tokenizer.counters.get("left", 0) > 0:
-        fit = NATIVE  # the engine is given them, not the memory
     return min(fit.largest_chunk, max(fit.smallest_chunk, length // fit.parts))

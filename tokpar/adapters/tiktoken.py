@@ -193,7 +193,7 @@ class TiktokenTokenizer(EncodingAdapter):
     @property
     def counters(self) -> Mapping[str, int]:
         """What the memory has seen."""
-        return {} if self._memory is None else self._memory.pace.counters
+        return {} if self._memory is None else self._memory.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""

@@ -28,7 +28,16 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
-from tokpar.kernel.pace import LARGEST_WAVE, OFFSETS, QUICK, USUAL, Pace, Terms
+from tokpar.kernel.pace import (
+    FIRST_WAVE,
+    LARGEST_WAVE,
+    MOST_NEW,
+    OFFSETS,
+    QUICK,
+    USUAL,
+    Seen,
+    Terms,
+)
 from tokpar.kernel.texts import lengths_of, utf8_rows
 from tokpar.kernel.waves import Looked, Room, beside, beside_of, next_cut, part_of
 from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
@@ -38,6 +47,8 @@ MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
+SHORT = 1 << 14
+"""Bytes of a text that has too few words to tell whether these come again."""
 _LONGEST = 1 << 16
 """Code points of a text that may be one stretch: such a long one is not met again."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -62,6 +73,7 @@ class _Call:
     workers: int
     terms: Terms
     budget: int
+    wave: int
     looked: int = 0
     known: int = 0
     new: int = 0
@@ -124,13 +136,16 @@ class StretchMemory:
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
         self._state: _State | None = None
         self._rooms: list[Room] = []
-        self.pace = Pace()
+        self.waves = FIRST_WAVE, LARGEST_WAVE
+        self.seen = Seen()
 
     def encode(self, texts: Sequence[str], encode_many: EncodeMany, workers: int) -> Divided:
         """The ids of texts, each cut at every certified space, and which were; empty rows for the
-        others: those in which an added token may be, and all of a wave in which too much is new, or
+        others: those in which an added token may be, or too much is new, and all of a wave of which
         one stretch fails."""
-        call = _Call(encode_many, workers, self._terms, self.pace.budget)
+        first, largest = self.waves
+        wave = largest if self.seen.looked >= largest else first
+        call = _Call(encode_many, workers, self._terms, self.seen.budget, wave)
         guard = self._forbidding
         if guard.between_spaces:  # each is looked for in stretches, when these are new
             return self._divided(texts, call)
@@ -145,18 +160,22 @@ class StretchMemory:
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(lengths_of(texts, self._functions))
-        first = 0
+        first = straight = 0
         while first < len(texts) and call.goes_on:
-            stop = int(np.searchsorted(sizes, sizes[first] + self.pace.wave, side="right")) - 1
+            wave = call.wave
+            stop = int(np.searchsorted(sizes, sizes[first] + call.wave, side="right")) - 1
             stop = max(first + 1, stop)
             found = self._texts(texts[first:stop], int(sizes[stop] - sizes[first]), call)
-            if found is not None:
+            if found is None and (stop > first + 1 or sizes[stop] - sizes[first] <= wave):
+                straight += int(sizes[stop] - sizes[first])
+            elif found is not None:
                 parts += found.ids
+                straight += int(np.diff(sizes[first : stop + 1])[found.holding].sum())
                 lengths[first:stop] = np.diff(found.ends, prepend=0)
                 divided[first:stop] = ~found.holding
             first = stop
-        if self._terms.bounded:
-            self.pace = self.pace.ended(call.known, call.new, int(sizes[-1] - sizes[first]))
+        straight += int(sizes[-1] - sizes[first])
+        self.seen = self.seen.ended(call.known, call.new, straight)
         rows = Rows(concatenate_ids(parts), offsets_of(lengths))
         return rows if divided.all() else _emptied(rows, divided), divided
 
@@ -164,11 +183,8 @@ class StretchMemory:
         """Several texts are one wave, one that is longer is several. `size`: code points."""
         if len(texts) == 1 and size > _LONGEST and " " not in texts[0]:
             return None
-        self.pace, straight = self.pace.next(size)
-        if straight:
-            return None
         try:
-            if len(texts) > 1 or size <= self.pace.wave:
+            if len(texts) > 1 or size <= call.wave:
                 return self._wave(*utf8_rows(texts, size, self._functions), call)
             data = utf8_bytes(texts[0])
         except UnicodeEncodeError:
@@ -176,18 +192,17 @@ class StretchMemory:
         parts: list[IdArray] = []
         start = 0
         while start < len(data):
-            stop = next_cut(data, start + self.pace.wave, self._beside)
+            stop = next_cut(data, start + call.wave, self._beside)
             part = part_of(data, start, stop, call.workers, self._beside)
             found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
-                self.pace = replace(self.pace, left=0)  # its chunks are asked for one by one
-                return None
+                return None  # its chunks are asked for one by one
             parts += found.ids
-            start = stop
+            start, call.wave = stop, min(2 * call.wave, self.waves[1])
         return Found(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
 
     def _wave(self, data: NDArray[np.uint8], rows: IntArray, call: _Call) -> Found | None:
-        """`rows`: see `look_up`."""
+        """`rows`: see `look_up`. Nothing is learnt from a row in which too much is new."""
         looked = self._looked(data, rows, call.workers)
         if looked is None:
             return None
@@ -195,22 +210,23 @@ class StretchMemory:
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
         size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
-        sure = self._terms.bounded or self.pace.looked < self._terms.young
-        self.pace, pays = self.pace.after(size, new, total, len(misses) // 3, sure)
+        learns = self._terms.bounded or self.seen.looked < self._terms.young
+        self.seen = self.seen.after(size, new, total, len(misses) // 3)
         call.saw(size, new)
-        if not pays:
-            return None
         holding = np.zeros(len(rows) - 1, dtype=np.bool_)
         fresh: Fresh | None = None
         if len(misses):
-            held = stretches.holding(self._forbidding, self._functions)
+            whose = np.searchsorted(rows, misses[::3], side="right") - 1
+            held = np.zeros(len(stretches.lengths), dtype=np.bool_)
+            if not learns:
+                held = _too_new(np.diff(rows), whose, which, stretches.lengths)
+            held |= stretches.holding(self._forbidding, self._functions)
             if self._cut is not None:
                 held |= stretches.unsure(self._cut)
-            fresh = self._learned(stretches, held, call)
+            holding[whose[held[which]]] = True
+            fresh = None if holding.all() else self._learned(stretches, held, call)
             if fresh is None:
                 return None
-            first = misses[::3][held[which]]
-            holding[np.searchsorted(rows, first, side="right") - 1] = True
         return Found(*self._spliced(looked, which, fresh), holding)
 
     def _learned(self, new: Stretches, held: NDArray[np.bool_], call: _Call) -> Fresh | None:
@@ -385,6 +401,26 @@ class StretchMemory:
     @cached_property
     def _apart(self) -> Apart:
         return self._apart_for()
+
+
+def _too_new(
+    sizes: IntArray, whose: IntArray, which: IntArray, lengths: IntArray
+) -> NDArray[np.bool_]:
+    """Which stretches no row asks for of which MOST_NEW or less is new. Short rows are one for
+    that, and ask for all if they are short together. `whose`, `which`: the row and the stretch of
+    each miss; a stretch counts where it is met first. `sizes`: of rows; `lengths`: of stretches,
+    bytes."""
+    first = np.zeros(len(lengths), dtype=np.int64)
+    first[which[::-1]] = whose[::-1]
+    new = np.bincount(first, weights=lengths, minlength=len(sizes))
+    short = sizes < SHORT
+    asks = new <= MOST_NEW * sizes
+    together = int(sizes[short].sum())
+    if together < SHORT or new[short].sum() <= MOST_NEW * together:
+        asks |= short
+    held = np.ones(len(lengths), dtype=np.bool_)
+    held[which[asks[whose]]] = False
+    return held
 
 
 def require_bytes(memory_bytes: int) -> int:

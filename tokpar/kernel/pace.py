@@ -1,4 +1,4 @@
-"""Whether texts go through a memory of stretches: by what it has found so far."""
+"""What of a text is learnt, decided where the text is, from that text alone; and what was seen."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 MOST_NEW = 0.7
-"""Share of a wave's bytes in new stretches above which a memory does not pay."""
+"""Share of the bytes of a text, or of a wave of a long one, in new stretches above which nothing is
+learnt from it: it goes to the engine as it is."""
 FIRST_WAVE, LARGEST_WAVE = 1 << 17, 1 << 20
 """Code points; a wave is as large as what it writes is still in the processor's cache when it is
-read, and small where it may turn out that it does not pay."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 1 << 22, 1 << 26
+read, and small while a memory knows little, so that what comes again soon is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Terms:
     """When looking up pays. `most_new`: share of a wave's bytes in new stretches up to which the
     wave counts as known. `first`: bytes of a call that are looked up whatever they are; of the
     others four times as many as are known at its beginning. `young`: of a memory that looked up
-    fewer bytes each wave pays."""
+    fewer bytes all is learnt."""
 
     most_new: float = 1.0
     first: int = 1 << 62
@@ -46,23 +46,18 @@ KNOWN_EARNS, STRAIGHT_EARNS = 20, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """What a memory has seen, and what follows from it, a pure function of that.
-
-    `looked`: bytes that were looked up; `stretches` in them, and how many of these were not known,
-    `missed`; `new`: bytes of different ones among these, of each wave; `straight`: code points that
-    went to the engine without being looked up. `pause`: how many will when too much is new;
-    `left`: of those, still to go. `wave`: code points that are looked up together. `budget`:
-    bytes of new text that may still be learnt, where the engine is quick about it."""
+class Seen:
+    """What a memory has seen. `looked`: bytes that were looked up; `stretches` in them, and how
+    many of these were not known, `missed`; `new`: bytes of different ones among these, of each
+    wave; `straight`: code points of texts that went to the
+    engine as they are. `budget`: bytes of new
+    text that may still be learnt, where the engine is quick about it."""
 
     looked: int = 0
     stretches: int = 0
     missed: int = 0
     new: int = 0
     straight: int = 0
-    pause: int = SHORTEST_PAUSE
-    left: int = 0
-    wave: int = FIRST_WAVE
     budget: int = MOST_BUDGET
 
     @property
@@ -70,35 +65,19 @@ class Pace:
         """By name, for a report."""
         return asdict(self)
 
-    def next(self, size: int) -> tuple[Pace, bool]:
-        """Whether a wave of so many code points goes straight to the engine."""
-        if self.left <= 0:
-            return self, False
-        return replace(self, straight=self.straight + size, left=self.left - size), True
-
-    def after(
-        self, looked: int, new: int, stretches: int, missed: int, bounded: bool = False
-    ) -> tuple[Pace, bool]:
-        """Whether what is new in a wave that was looked up is encoded and remembered: where that
-        pays, or a budget bounds it."""
-        pays = bounded or new <= MOST_NEW * looked
-        seen = replace(
+    def after(self, looked: int, new: int, stretches: int, missed: int) -> Seen:
+        """Behind a wave that was looked up."""
+        return replace(
             self,
             looked=self.looked + looked,
             stretches=self.stretches + stretches,
             missed=self.missed + missed,
             new=self.new + new,
         )
-        if pays:
-            wave = min(2 * self.wave, LARGEST_WAVE)
-            return replace(seen, pause=SHORTEST_PAUSE, wave=wave), True
-        pause = min(2 * self.pause, LONGEST_PAUSE)
-        return replace(seen, pause=pause, left=self.pause, wave=FIRST_WAVE), False
 
-    def ended(self, known: int, new: int, rest: int) -> Pace:
+    def ended(self, known: int, new: int, rest: int) -> Seen:
         """After a call with `known` bytes at its beginning, `new` ones in new stretches, and `rest`
         code points that go straight: what pays for learning."""
         earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS
         budget = min(MOST_BUDGET, self.budget + earned - new)
-        # the next call has the same waves: what comes again is known wave by wave
-        return replace(self, straight=self.straight + rest, budget=budget, wave=FIRST_WAVE)
+        return replace(self, straight=self.straight + rest, budget=budget)
