@@ -1,4 +1,4 @@
-"""Compiles the kernel where that works. TOKPAR_BUILD=0: do not try; 1: fail if it does not."""
+"""Compiles the kernel, where that works. TOKPAR_BUILD=0: do not try; 1: fail if it does not."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-KERNEL = Path("tokpar", "kernel", "_stretches.py")
+KERNELS = [Path("tokpar", "kernel", name) for name in ("_stretches.py", "_pieces.py")]
 STABLE = (
     sys.implementation.name == "cpython"
     and sys.version_info >= (3, 11)  # memoryviews are in the limited API from 3.11 on
@@ -28,7 +28,7 @@ class Kernel(BuildHookInterface):
         self.folder = TemporaryDirectory()
         root = Path(self.root)
         try:
-            library = compiled(root, root if version == "editable" else Path(self.folder.name))
+            libraries = compiled(root, root if version == "editable" else Path(self.folder.name))
         except (Exception, SystemExit) as error:  # no compiler, no headers, a linker that fails
             if wanted == "1":
                 raise
@@ -39,7 +39,9 @@ class Kernel(BuildHookInterface):
         build_data["infer_tag"] = not STABLE
         if STABLE:
             build_data["tag"] = f"cp311-abi3-{platform}"
-        build_data["force_include"][str(library)] = str(KERNEL.parent / library.name)
+        for library in libraries:
+            target = KERNELS[0].parent / library.name
+            build_data["force_include"][str(library)] = str(target)
 
     def finalize(self, version, build_data, artifact_path):
         if hasattr(self, "folder"):
@@ -47,24 +49,26 @@ class Kernel(BuildHookInterface):
 
 
 def compiled(root, folder):
-    """The library, made in the package's place below `folder`."""
+    """The libraries, made in the package's place below `folder`."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
-    name = ".".join(KERNEL.with_suffix("").parts)
     macros = [("Py_LIMITED_API", "0x030B0000")] if STABLE else []
-    extension = Extension(
-        name,
-        [str(root / KERNEL)],
-        include_dirs=[str(root / KERNEL.parent)],
-        define_macros=macros,
-        py_limited_api=STABLE,
-        extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
-    )
+    extensions = [
+        Extension(
+            ".".join(kernel.with_suffix("").parts),
+            [str(root / kernel)],
+            include_dirs=[str(root / kernel.parent)],
+            define_macros=macros,
+            py_limited_api=STABLE,
+            extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
+        )
+        for kernel in KERNELS
+    ]
     with TemporaryDirectory() as work:
-        modules = cythonize([extension], build_dir=work, language_level=3, quiet=True)
+        modules = cythonize(extensions, build_dir=work, language_level=3, quiet=True)
         build = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
         build.build_lib, build.build_temp = str(folder), work
         build.ensure_finalized()
         build.run()
-        return Path(build.get_outputs()[0])
+        return [Path(output) for output in build.get_outputs()]

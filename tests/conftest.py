@@ -176,6 +176,12 @@ def no_shared_caches() -> None:
         module._alive.clear()
 
 
+@pytest.fixture
+def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New segments are encoded by the engine, none by the file's merges."""
+    monkeypatch.setattr("tokpar.adapters.huggingface.pieces_for", lambda *given: None)
+
+
 @pytest.fixture(scope="session")
 def full_vocab() -> Callable[[str], Path]:
     """`full_vocab("bert.json")` is the path of a full vocabulary, or skips the test."""

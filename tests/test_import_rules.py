@@ -51,6 +51,7 @@ BETWEEN_PARTS = {
     ("adapters", "kernel"),
     ("kernel", "facts"),
     ("kernel", "cuts"),
+    ("kernel", "pure"),
     ("overlap", "cuts"),
     ("methods", "cuts"),
     ("methods", "overlap"),

@@ -73,8 +73,9 @@ def plain() -> Plain:
     with patch.dict(sys.modules, {"cython": not_cython}):
         spec.loader.exec_module(module)
     assert not module.COMPILED
-    for name in ("fetch", "spaces_at", "utf8_of", "word_at"):
-        setattr(module, name, getattr(kernel_words, name))
+    for name, function in vars(kernel_words).items():
+        if callable(function) and name in vars(module):
+            setattr(module, name, function)
     return Plain(module)
 
 
@@ -227,17 +228,16 @@ def test_what_was_put_in_is_found_and_nothing_else(
         assert not {span for span, _ in spans} & set(known)
 
 
-def put_in(functions: Any, into: Table, words: list[str], ids: list[list[int]], key: Any) -> int:
+def put_in(
+    functions: Any, into: Table, words: list[str], ids: list[list[int]], key: Any, doors: int = 1
+) -> int:
     data, places = utf8(words)
     given_ids = np.array([i for row in ids for i in row], dtype=np.uint32)
     edges = offsets_of(map(len, ids))
     starts, stops = edges[:-1].copy(), edges[1:].copy()
-    lengths = np.diff(places)
-    return int(
-        functions.put(
-            *into, key, data, places[:-1].copy(), lengths, given_ids, starts, stops, 0, LONGEST_KEPT
-        )
-    )
+    told = data, places[:-1].copy(), np.diff(places), given_ids, starts, stops
+    rest = np.zeros(len(words), dtype=np.int64), np.zeros(doors, dtype=np.uint8)
+    return int(functions.put(*into, key, *told, 0, LONGEST_KEPT, *rest))
 
 
 @needs_kernel

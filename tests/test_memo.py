@@ -204,6 +204,7 @@ def test_a_token_that_is_found_in_the_normalized_text_only_is_not_divided() -> N
     assert encoding.ids.tolist() == tokenizer.encode(text).ids
 
 
+@pytest.mark.usefixtures("engine_only")
 def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch call fails; encoding the chunks as they are gives the ids, or the error."""
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
@@ -218,6 +219,7 @@ def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPa
     assert encoding.report.executor == "native"
 
 
+@pytest.mark.usefixtures("engine_only")
 @needs_kernel
 @pytest.mark.parametrize("failing", [0, 1, 2, 5])
 def test_an_error_in_one_wave_is_no_other_waves(

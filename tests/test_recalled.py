@@ -115,6 +115,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
         assert [row.ids.tolist() for row in each] == [own_call(tokenizer, row) for row in short]
 
 
+@pytest.mark.usefixtures("engine_only")
 @needs_kernel
 @pytest.mark.parametrize("name", ["bert_part", "default", "deepseek_part"])
 def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
@@ -155,6 +156,7 @@ def test_long_texts_among_short_ones_keep_their_places() -> None:
         assert tokpar.check(each, row, tokenizer, full=True).ok
 
 
+@pytest.mark.usefixtures("engine_only")
 @needs_kernel
 def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> None:
     """As a whole it does not pay; its chunks are asked for one by one, and most of them known."""

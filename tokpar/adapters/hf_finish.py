@@ -15,6 +15,7 @@ import numpy as np
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import Divided
 from tokpar.kernel.memory import StretchMemory
+from tokpar.kernel.pieces import Pieces
 from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
@@ -166,7 +167,12 @@ class FinishingAdapter(ABC):
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._memory is not None
-        return self._memory.encode(texts, partial(self.encode_many, spans=False), workers)
+        own = partial(self.encode_many, spans=False)
+        return self._memory.encode(texts, own, workers, self.made_pieces)
+
+    def made_pieces(self) -> Pieces | None:
+        """What encodes new segments without the engine; None where nothing does."""
+        return None
 
     @property
     def name(self) -> str:

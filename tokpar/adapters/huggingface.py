@@ -8,7 +8,7 @@ import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
@@ -34,7 +34,9 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
+from tokpar.kernel.pieces import Pieces, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
+from tokpar.pure.vocabulary import letters_of
 from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
@@ -266,6 +268,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
 
+    def made_pieces(self) -> Pieces | None:
+        """None outside the gate of theorem 52, and where the engine is seen to have other ids."""
+        model = self._chunks.model
+        return pieces_for(self.facts, model.__getstate__, partial(_tokenized, model))
+
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
             return Rows.of(self.caller.batch(texts))
@@ -324,6 +331,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
             "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
+
+
+def _tokenized(model: Any, piece: bytes) -> IdArray:
+    """The ids that the model has for one pre-token, its bytes."""
+    return id_array([token.id for token in model.tokenize(letters_of(piece))])
 
 
 def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tokpar.facts.alphabet import alphabet
-from tokpar.facts.automaton import automaton
+from tokpar.facts.alphabet import Alphabet, alphabet
+from tokpar.facts.automaton import Automaton, automaton
 from tokpar.facts.budget import SECONDS, Budget
 from tokpar.facts.expression import sources
 from tokpar.facts.kept_members import kept_members
@@ -38,6 +38,18 @@ def decide_windows(
     """The windows of a row of Splits, of texts over the code points `asked`; raises
     `UnsupportedPatternError` with the reason. `seconds` bound the work but for asking."""
     budget = Budget(seconds)
+    symbols, machines = machines_of(splits, ask, asked, budget)
+    return Windows(symbols, Decision(machines, budget))
+
+
+def machines_of(
+    splits: Sequence[SplitStage],
+    ask: Ask = kept_members,
+    asked: Ranges = EVERY,
+    budget: Budget | None = None,
+) -> tuple[Alphabet, tuple[Automaton, ...]]:
+    """The machine of each Split, over common symbols. Raises as `decide_windows`."""
+    budget = Budget(SECONDS) if budget is None else budget
     trees = [parse_expression(split.pattern, split.engine) for split in splits]
     parsed = list(zip(trees, (split.engine for split in splits), strict=True))
     classes: dict[Hashable, Ranges] = {}
@@ -52,4 +64,4 @@ def decide_windows(
         if engine == "fancy-regex":
             refuse_rewritten(tree, sets)
         machines.append(automaton(tree, sets, symbols.size, budget))
-    return Windows(symbols, Decision(machines, budget))
+    return symbols, tuple(machines)

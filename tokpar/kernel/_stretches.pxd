@@ -1,5 +1,10 @@
 cdef extern from "words.h" nogil:
-    unsigned long long word_at(const unsigned char *p, Py_ssize_t i)
+    unsigned long long low_of(const unsigned char *p, Py_ssize_t i, Py_ssize_t n)
+    unsigned long long high_of(const unsigned char *p, Py_ssize_t i, Py_ssize_t n)
+    unsigned long long hash_of(const unsigned char *p, Py_ssize_t i, Py_ssize_t n, unsigned long long size, unsigned long long k0, unsigned long long k1, const unsigned long long *seeds)
+    bint same_bytes(const unsigned char *p, Py_ssize_t i, const unsigned char *q, Py_ssize_t j, Py_ssize_t n)
+    Py_ssize_t find_slot(const unsigned long long *slots, unsigned long long last, const unsigned char *keys, unsigned long long h, unsigned long long k0, unsigned long long k1, const unsigned char *p, Py_ssize_t i, Py_ssize_t n, unsigned long long size)
+    Py_ssize_t free_slot(const unsigned long long *slots, unsigned long long last, unsigned long long h)
     void fetch(const unsigned long long *words, Py_ssize_t i)
     Py_ssize_t spaces_at(const unsigned char *p, Py_ssize_t lo, Py_ssize_t hi, unsigned long long *found, int *wide)
 

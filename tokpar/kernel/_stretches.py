@@ -7,7 +7,8 @@ A stretch begins at the start of a row, or at an ASCII space behind a character 
 space (U1, theorem 20), of some tokenizers only where the bytes beside it are such as a table says
 (theorem 50). A slot has four words: bytes 0 to 7 and 8 to 15 of the stretch; its ids if
 they are two at most, else where they begin among `ids`; its length, 16 bits, the number of its ids,
-16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. A slot whose last
+16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. The highest bit of
+the length is set in slots of pieces (`_pieces`), which nobody finds here. A slot whose last
 word is 0 is free. The whole stretch is compared, always. Arrays are the callers', who make them
 long enough; 16 bytes of `data` lie behind the last row. `seeds`: two words that nobody can guess,
 and which bits of a hash count (fewer in tests)."""
@@ -20,123 +21,24 @@ import cython
 
 if not cython.compiled:  # else from words.h; tests put in the same in Python
     fetch: Any = None
+    find_slot: Any = None
+    free_slot: Any = None
+    hash_of: Any = None
+    high_of: Any = None
+    low_of: Any = None
+    same_bytes: Any = None
     spaces_at: Any = None
     utf8_of: Any = None
-    word_at: Any = None
 
 COMPILED = cython.compiled
 BLOCK = 2048
 """Bytes whose cuts are found together, and stretches at most; `scratch` has twice as many words."""
-PROBES = 32
-"""Slots in a row that are looked at: what does not fit there is not kept."""
 INLINE = 16  # bytes of a stretch
 
 _BLOCK = cython.declare(cython.Py_ssize_t, 2048)
-_PROBES = cython.declare(cython.int, 32)
 _GROUP = cython.declare(cython.Py_ssize_t, 64)
 _KEYED = cython.declare(cython.Py_ssize_t, 2048 + 4)
-_MASK = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
-_FIRST = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
-_SECOND = cython.declare(cython.ulonglong, 0xD6E8FEB86659FD93)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _part(p: cython.p_uchar, i: cython.Py_ssize_t, n: cython.Py_ssize_t) -> cython.ulonglong:
-    """The first `n` of eight bytes, 0 <= n <= 8, without a branch."""
-    few: cython.ulonglong = n
-    one: cython.ulonglong = 1
-    kept: cython.ulonglong = ((one << (8 * (few & 7))) - 1) | ((0 - (few >> 3)) & _MASK)
-    return word_at(p, i) & kept
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _mixed(h: cython.ulonglong, word: cython.ulonglong) -> cython.ulonglong:
-    h = ((h ^ word) * _FIRST) & _MASK
-    return h ^ (h >> 32)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _hash(
-    p: cython.p_uchar,
-    i: cython.Py_ssize_t,
-    n: cython.Py_ssize_t,
-    k0: cython.ulonglong,
-    k1: cython.ulonglong,
-    seeds: cython.p_ulonglong,
-) -> cython.ulonglong:
-    """Of the stretch of `n` bytes at `i`, which begins with the words `k0` and `k1`."""
-    size: cython.ulonglong = n
-    done: cython.Py_ssize_t = 16
-    h: cython.ulonglong = _mixed(seeds[0], k0)
-    if n > 16:
-        while done < n:
-            h = _mixed(h, _part(p, i + done, n - done if n - done < 8 else 8))
-            done += 8
-    h = ((h + (k1 ^ seeds[1]) + size) * _SECOND) & _MASK
-    return (h >> 32) & seeds[2]
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _same(
-    p: cython.p_uchar,
-    i: cython.Py_ssize_t,
-    q: cython.p_uchar,
-    j: cython.Py_ssize_t,
-    n: cython.Py_ssize_t,
-) -> cython.bint:
-    """Whether `n` bytes at both places are equal; 8 bytes behind either may be read."""
-    done: cython.Py_ssize_t = 0
-    while done < n:
-        few: cython.Py_ssize_t = n - done if n - done < 8 else 8
-        if _part(p, i + done, few) != _part(q, j + done, few):
-            return False
-        done += 8
-    return True
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _find(
-    slots: cython.p_ulonglong,
-    last: cython.ulonglong,
-    keys: cython.p_uchar,
-    h: cython.ulonglong,
-    k0: cython.ulonglong,
-    k1: cython.ulonglong,
-    p: cython.p_uchar,
-    i: cython.Py_ssize_t,
-    n: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """Where among `slots` the stretch stands; -1 if it does not. `last`: the number of the last."""
-    slot: cython.ulonglong = h & last
-    tried: cython.int = 0
-    size: cython.ulonglong = n
-    while tried < _PROBES:
-        e: cython.Py_ssize_t = 4 * slot
-        about: cython.ulonglong = slots[e + 3]
-        alike: cython.bint = slots[e] == k0 and slots[e + 1] == k1 and (about & 0xFFFF) == size
-        if alike and (n <= 16 or _same(p, i, keys, about >> 32, n)):
-            return e
-        if about == 0:
-            return -1
-        slot = (slot + 1) & last
-        tried += 1
-    return -1
 
 
 @cython.cfunc
@@ -289,11 +191,9 @@ def look_up(
                     for k in range(group, behind):
                         end: cython.Py_ssize_t = near[k]
                         n: cython.Py_ssize_t = end - at
-                        k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
-                        k1: cython.ulonglong = _part(
-                            p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8)
-                        )
-                        h: cython.ulonglong = _hash(p, at, n, k0, k1, s)
+                        k0: cython.ulonglong = low_of(p, at, n)
+                        k1: cython.ulonglong = high_of(p, at, n)
+                        h: cython.ulonglong = hash_of(p, at, n, n, k0, k1, s)
                         near[_KEYED + 3 * (k - group)] = h
                         near[_KEYED + 3 * (k - group) + 1] = k0
                         near[_KEYED + 3 * (k - group) + 2] = k1
@@ -307,10 +207,10 @@ def look_up(
                         k1 = near[_KEYED + 3 * (k - group) + 2]
                         table: cython.p_ulonglong = t
                         many: cython.p_uint = u
-                        e: cython.Py_ssize_t = _find(t, last, q, h, k0, k1, p, begin, n)
+                        e: cython.Py_ssize_t = find_slot(t, last, q, h, k0, k1, p, begin, n, n)
                         if e < 0:
                             table, many = older_t, older_u
-                            e = _find(older_t, older_last, older_q, h, k0, k1, p, begin, n)
+                            e = find_slot(older_t, older_last, older_q, h, k0, k1, p, begin, n, n)
                         if e < 0:
                             if missed >= spare:
                                 with cython.gil:
@@ -378,12 +278,12 @@ def distinct(
         for k in range(count):
             at: cython.Py_ssize_t = misses[3 * k]
             n: cython.Py_ssize_t = misses[3 * k + 1]
-            k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
-            k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
-            slot: cython.ulonglong = _hash(p, at, n, k0, k1, s) & last
+            k0: cython.ulonglong = low_of(p, at, n)
+            k1: cython.ulonglong = high_of(p, at, n)
+            slot: cython.ulonglong = hash_of(p, at, n, n, k0, k1, s) & last
             while table[slot] >= 0:
                 other: cython.Py_ssize_t = firsts[table[slot]]
-                if misses[3 * other + 1] == n and _same(p, at, p, misses[3 * other], n):
+                if misses[3 * other + 1] == n and same_bytes(p, at, p, misses[3 * other], n):
                     break
                 slot = (slot + 1) & last
             if table[slot] < 0:
@@ -409,14 +309,20 @@ def put(
     stops: cython.longlong[::1],
     first: cython.Py_ssize_t,
     most: cython.Py_ssize_t,
+    met: cython.longlong[::1],
+    door: cython.uchar[::1],
 ) -> int:
-    """Puts stretches `first` and on, those of `most` bytes and ids at most, below 65536, into a
-    table; returns how many of all are done with: fewer than there are if one of `slots` (three
-    eighths are left free), `keys` and `ids` is full. `used` counts entries, bytes of `keys`, places
-    of `ids`. The ids of stretch k are given[firsts[k] : stops[k]]; 8 bytes behind the last key are
-    left free."""
+    """Puts stretches `first` and on, those of `most` bytes and ids at most, below 32768, into a
+    table, but for those whose stop is below their first; and those met once only, as `met` says,
+    whose hash `door` does not know from before, a power of two of bytes, or one byte where all are
+    put in. Returns how many of all are
+    done with: fewer than there are if one of `slots` (three eighths are left free), `keys` and
+    `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of stretch k are
+    given[firsts[k] : stops[k]]; 8 bytes behind the last key are left free."""
     total: cython.Py_ssize_t = lengths.shape[0]
     if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
+        raise ValueError("arrays too short")
+    if door.shape[0] > 1 and met.shape[0] < total:
         raise ValueError("arrays too short")
     last: cython.ulonglong = slots.shape[0] // 4 - 1
     k: cython.Py_ssize_t
@@ -433,13 +339,22 @@ def put(
     else:
         p, q, s, t = data, keys, seeds, slots
     done: cython.Py_ssize_t = total
+    doors: cython.ulonglong = door.shape[0]
     with cython.nogil:
         for k in range(first, total):
             at: cython.Py_ssize_t = starts[k]
             n: cython.Py_ssize_t = lengths[k]
             many: cython.Py_ssize_t = stops[k] - firsts[k]
-            if n > most or many > most:
+            if n > most or many > most or many < 0:
                 continue
+            k0: cython.ulonglong = low_of(p, at, n)
+            k1: cython.ulonglong = high_of(p, at, n)
+            h: cython.ulonglong = hash_of(p, at, n, n, k0, k1, s)
+            if doors > 1 and met[k] < 2:
+                mark: cython.uchar = cython.cast(cython.uchar, (h >> 24) & 0xFF) | 1
+                if door[(h * 7) & (doors - 1)] != mark:
+                    door[(h * 7) & (doors - 1)] = mark
+                    continue
             if (
                 8 * (used[0] + 1) > 5 * (slots.shape[0] // 4)
                 or (n > 16 and used[1] + n + 8 > keys.shape[0])
@@ -447,12 +362,9 @@ def put(
             ):
                 done = k
                 break
-            k0: cython.ulonglong = _part(p, at, n if n < 8 else 8)
-            k1: cython.ulonglong = _part(p, at + 8, 0 if n < 8 else (n - 8 if n < 16 else 8))
-            h: cython.ulonglong = _hash(p, at, n, k0, k1, s)
-            if _find(t, last, q, h, k0, k1, p, at, n) >= 0:
+            if find_slot(t, last, q, h, k0, k1, p, at, n, n) >= 0:
                 continue
-            e: cython.Py_ssize_t = _free(t, last, h)
+            e: cython.Py_ssize_t = free_slot(t, last, h)
             if e < 0:
                 continue
             place: cython.ulonglong = 0
@@ -482,23 +394,6 @@ def put(
     return done
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _free(
-    slots: cython.p_ulonglong, last: cython.ulonglong, h: cython.ulonglong
-) -> cython.Py_ssize_t:
-    slot: cython.ulonglong = h & last
-    tried: cython.int = 0
-    while tried < _PROBES:
-        if slots[4 * slot + 3] == 0:
-            return 4 * slot
-        slot = (slot + 1) & last
-        tried += 1
-    return -1
-
-
 def moved(
     slots: cython.ulonglong[::1],
     keys: cython.uchar[::1],
@@ -524,9 +419,11 @@ def moved(
             about: cython.ulonglong = slots[4 * k + 3]
             if about == 0:
                 continue
-            n: cython.Py_ssize_t = about & 0xFFFF
-            h: cython.ulonglong = _hash(q, about >> 32, n, slots[4 * k], slots[4 * k + 1], s)
-            e: cython.Py_ssize_t = _free(t, last, h)
+            n: cython.Py_ssize_t = about & 0x7FFF
+            h: cython.ulonglong = hash_of(
+                q, about >> 32, n, about & 0xFFFF, slots[4 * k], slots[4 * k + 1], s
+            )
+            e: cython.Py_ssize_t = free_slot(t, last, h)
             if e >= 0:
                 t[e] = slots[4 * k]
                 t[e + 1] = slots[4 * k + 1]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar import kernel
 from tokpar.kernel.joined import Fresh, Stretches
 from tokpar.kernels import IdArray, IntArray
 
@@ -36,10 +37,26 @@ class Generation:
     def arrays(self) -> tuple[Any, Any, Any]:
         return self.slots, self.keys, self.ids
 
-    def put(self, functions: Any, seeds: Any, new: Stretches, fresh: Fresh, first: int) -> int:
-        """Stretches `first` and on; how many of all are done with: fewer where it is full."""
+    def put(
+        self,
+        functions: Any,
+        seeds: Any,
+        new: Stretches,
+        fresh: Fresh,
+        first: int,
+        met: IntArray,
+        door: NDArray[np.uint8],
+    ) -> int:
+        """Stretches `first` and on; how many of all are done with: fewer where it is full.
+        `met`, `door`: see `_stretches.put`."""
         told = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
-        return int(functions.put(*self.arrays, self.used, seeds, *told, first, LONGEST_KEPT))
+        rest = first, LONGEST_KEPT, met, door
+        return int(functions.put(*self.arrays, self.used, seeds, *told, *rest))
+
+    def add(self, other: Generation, seeds: Any, first: int) -> int:
+        """What another table has from slot `first` on; how many slots of it are done with."""
+        functions: Any = kernel.PIECES
+        return int(functions.merged(*other.arrays, *self.arrays, self.used, seeds, first))
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
         """The same entries, twice the room for what is short of it; None beyond `most` bytes."""

@@ -107,8 +107,8 @@ class Stretches:
             found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
         return found
 
-    def part(self, which: NDArray[np.bool_]) -> Stretches:
-        """Some of them."""
+    def part(self, which: NDArray[np.bool_] | IntArray) -> Stretches:
+        """Some of them: which, or their numbers."""
         rest = self.starts[which], self.lengths[which], self.kinds[which]
         return Stretches(self.data, *rest)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from tokpar import kernel
 from tokpar.cuts.added import AddedTokenGuard
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 from tokpar.facts.spaces import SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
@@ -38,19 +37,31 @@ from tokpar.kernel.pace import (
     Seen,
     Terms,
 )
+from tokpar.kernel.pieces import Pieces, Solved
 from tokpar.kernel.texts import lengths_of, utf8_rows
-from tokpar.kernel.waves import Looked, Room, beside, beside_of, next_cut, part_of
-from tokpar.kernels import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
+from tokpar.kernel.waves import Looked, Room, beside_of, in_threads, next_cut, part_of
+from tokpar.kernels import (
+    NO_INTS,
+    IdArray,
+    IntArray,
+    concatenate_ids,
+    copy_rows,
+    offsets_of,
+    utf8_bytes,
+)
 from tokpar.types import AddedToken, Facts, Rows
 
 MEMORY_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
+LEAST_NEW = 1 << 15  # new bytes that a thread encodes
+DOOR = 1 << 18
 SHORT = 1 << 14
 """Bytes of a text that has too few words to tell whether these come again."""
 _LONGEST = 1 << 16
 """Code points of a text that may be one stretch: such a long one is not met again."""
+_OPEN = np.zeros(1, dtype=np.uint8)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -70,6 +81,7 @@ class _Call:
     much is new; `new`: in new stretches; `budget`: how many may be."""
 
     encode_many: EncodeMany
+    pieces: Pieces | None
     workers: int
     terms: Terms
     budget: int
@@ -91,10 +103,11 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What belongs to one process."""
+    """What belongs to one process. `door`: which stretches were met once, by their hashes."""
 
     newer: Generation
     older: Generation
+    door: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(DOOR, dtype=np.uint8))
     pid: int = field(default_factory=os.getpid)
     lock: threading.Lock = field(default_factory=threading.Lock)
     readers: int = 0
@@ -138,14 +151,25 @@ class StretchMemory:
         self._rooms: list[Room] = []
         self.waves = FIRST_WAVE, LARGEST_WAVE
         self.seen = Seen()
+        self._pieces: Pieces | None = None
+        self._asked = False
 
-    def encode(self, texts: Sequence[str], encode_many: EncodeMany, workers: int) -> Divided:
+    def encode(
+        self,
+        texts: Sequence[str],
+        encode_many: EncodeMany,
+        workers: int,
+        pieces: Callable[[], Pieces | None] = lambda: None,
+    ) -> Divided:
         """The ids of texts, each cut at every certified space, and which were; empty rows for the
         others: those in which an added token may be, or too much is new, and all of a wave of which
-        one stretch fails."""
+        one stretch fails. `pieces`: makes what encodes new stretches without `encode_many`; asked
+        once."""
         first, largest = self.waves
         wave = largest if self.seen.looked >= largest else first
-        call = _Call(encode_many, workers, self._terms, self.seen.budget, wave)
+        call = _Call(
+            encode_many, self._known_pieces(pieces), workers, self._terms, self.seen.budget, wave
+        )
         guard = self._forbidding
         if guard.between_spaces:  # each is looked for in stretches, when these are new
             return self._divided(texts, call)
@@ -154,6 +178,13 @@ class StretchMemory:
         lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], divided[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), divided
+
+    def _known_pieces(self, make: Callable[[], Pieces | None]) -> Pieces | None:
+        if not self._asked:
+            with _making:
+                if not self._asked:
+                    self._pieces, self._asked = make(), True
+        return self._pieces
 
     def _divided(self, texts: Sequence[str], call: _Call) -> tuple[Rows, NDArray[np.bool_]]:
         parts: list[IdArray] = []
@@ -210,49 +241,90 @@ class StretchMemory:
         stretches, which = self._distinct(data, misses)
         new = int(stretches.lengths.sum())
         size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
-        learns = self._terms.bounded or self.seen.looked < self._terms.young
         self.seen = self.seen.after(size, new, total, len(misses) // 3)
         call.saw(size, new)
         holding = np.zeros(len(rows) - 1, dtype=np.bool_)
         fresh: Fresh | None = None
         if len(misses):
             whose = np.searchsorted(rows, misses[::3], side="right") - 1
-            held = np.zeros(len(stretches.lengths), dtype=np.bool_)
-            if not learns:
-                held = _too_new(np.diff(rows), whose, which, stretches.lengths)
-            held |= stretches.holding(self._forbidding, self._functions)
+            held = stretches.holding(self._forbidding, self._functions)
             if self._cut is not None:
                 held |= stretches.unsure(self._cut)
+            fresh = self._learned(stretches, held, (np.diff(rows), whose, which), call)
             holding[whose[held[which]]] = True
-            fresh = None if holding.all() else self._learned(stretches, held, call)
-            if fresh is None:
+            if fresh is None or holding.all():
                 return None
         return Found(*self._spliced(looked, which, fresh), holding)
 
-    def _learned(self, new: Stretches, held: NDArray[np.bool_], call: _Call) -> Fresh | None:
-        """The ids of new stretches but those `held`, which are kept; one in which an added token
-        may be is a text of its own. None if one fails, or they cannot be told apart."""
+    def _learned(
+        self,
+        new: Stretches,
+        held: NDArray[np.bool_],
+        rows: tuple[IntArray, IntArray, IntArray],
+        call: _Call,
+    ) -> Fresh | None:
+        """The ids of new stretches but those `held`, which are kept; others are held, too, where
+        the engine must be asked and too much is new (`rows`: what `_too_new` takes first). None if
+        one fails, or they cannot be told apart."""
         firsts, stops = np.zeros((2, len(held)), dtype=np.int64)
         alone = new.holding(self._guard, self._functions) & ~held
-        ids: list[IdArray] = []
+        left, ids = ~held, []
         known = 0
-        for which, apart in ((~(alone | held), self._apart), (alone, Apart())):
-            if not which.any():
+        if call.pieces is not None and not (alone | held).all():
+            which = np.flatnonzero(~(alone | held))
+            met = np.bincount(rows[2], minlength=len(held))
+            for fresh in self._by_pieces(new, which, met, call.pieces, call.workers):
+                part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
+                firsts[part], stops[part] = fresh.firsts + known, fresh.stops + known
+                left[part] = fresh.stops < 0
+                ids.append(fresh.ids)
+                known += len(fresh.ids)
+            stops[left] = firsts[left]
+        if left.any() and not (self._terms.bounded or self.seen.looked < self._terms.young):
+            held |= _too_new(*rows, new.lengths * left)
+            left &= ~held
+        for asked, apart in ((left & ~alone, self._apart), (left & alone, Apart())):
+            if not asked.any():
                 continue
-            part = new.part(which)
+            own = new.part(asked)
             try:
-                fresh = part.encoded(apart, call.encode_many, self._functions)
+                encoded = own.encoded(apart, call.encode_many, self._functions)
             except _PASSING:
                 raise
             except BaseException:  # encoding the texts as they are tells which one it is
                 return None
-            if fresh is None:
+            if encoded is None:
                 return None
-            self._keep(part, fresh)
-            firsts[which], stops[which] = fresh.firsts + known, fresh.stops + known
-            ids.append(fresh.ids)
-            known += len(fresh.ids)
+            self._keep(own, encoded)
+            firsts[asked], stops[asked] = encoded.firsts + known, encoded.stops + known
+            ids.append(encoded.ids)
+            known += len(encoded.ids)
         return Fresh(concatenate_ids(ids), firsts, stops)
+
+    def _by_pieces(
+        self, new: Stretches, which: IntArray, met: IntArray, pieces: Pieces, workers: int
+    ) -> list[Fresh]:
+        """The ids of some stretches, in order, in several parts; those that come again are kept.
+        `met`: how often each of all is in this wave."""
+        sizes = np.cumsum(new.lengths[which])
+        parts = max(1, min(workers, int(sizes[-1]) // LEAST_NEW))
+        inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
+        numbers = [part for part in np.split(which, inner) if len(part)]
+        own, shares = [new.part(part) for part in numbers], [met[part] for part in numbers]
+
+        def solve(part: Stretches) -> Solved:
+            with self._reading() as generations:
+                return pieces.solve(part, generations, self.seeds)
+
+        try:
+            solved = in_threads([partial(solve, part) for part in own], workers)
+        except EngineError:
+            self._pieces = None
+            raise
+        for part, times, found in zip(own, shares, solved, strict=True):
+            self._keep(part, found.fresh, found.table, times)
+            self.seen = self.seen.solved(found.pieces, found.new)
+        return [found.fresh for found in solved]
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
         """In parts, which threads take one after the other: one that is held up has fewer."""
@@ -260,30 +332,14 @@ class StretchMemory:
         parts = max(1, min(2 * workers if workers > 1 else 1, size // LEAST_PART, len(rows) - 1))
         inner = np.searchsorted(rows, rows[0] + size * np.arange(1, parts) // parts)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
-        jobs = list(enumerate(pairwise(edges)))
-        found: list[Looked | BaseException | None] = [None] * len(jobs)
-        left = deque(jobs)
 
-        def work() -> None:
-            with suppress(IndexError):  # none is left
-                while True:
-                    k, (first, stop) = left.popleft()
-                    try:  # each reads for itself: an interrupt may leave this thread behind
-                        with self._reading() as generations:
-                            found[k] = self._part(data, rows[first : stop + 1], generations)
-                    except BaseException as error:  # raised again below, by who asked
-                        found[k] = error
+        def look(first: int, stop: int) -> Looked | None:
+            with self._reading() as generations:  # each reads for itself: see `in_threads`
+                return self._part(data, rows[first : stop + 1], generations)
 
-        with beside(work, min(workers, len(jobs)) - 1):
-            work()
-        looked: list[Looked] = []
-        for each in found:
-            if isinstance(each, BaseException):
-                raise each
-            if each is None:
-                return None
-            looked.append(each)
-        return looked
+        found = in_threads([partial(look, i, j) for i, j in pairwise(edges)], workers)
+        looked = [each for each in found if each is not None]
+        return looked if len(looked) == len(found) else None
 
     def _part(
         self, data: NDArray[np.uint8], rows: IntArray, generations: Sequence[Generation]
@@ -355,21 +411,36 @@ class StretchMemory:
         starts = offsets_of(int(ends[-1]) for ends in counts)
         return parts, np.concatenate([c + s for c, s in zip(counts, starts[:-1], strict=True)])
 
-    def _keep(self, new: Stretches, fresh: Fresh) -> None:
-        """Puts them in, and publishes."""
+    def _keep(
+        self,
+        new: Stretches,
+        fresh: Fresh,
+        pieces: Generation | None = None,
+        met: IntArray = NO_INTS,
+    ) -> None:
+        """Puts them in, and publishes; with `pieces`, these, and of the stretches those that were
+        met again: `met` is how often each was in this wave."""
         state = self._own_state()
         with state.lock:
             newer, older = state.newer, state.older
             if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
                 newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
-            done = 0
+            door = _OPEN if pieces is None else state.door
             tools = self._functions, self.seeds
-            while (done := newer.put(*tools, new, fresh, done)) < len(new.lengths):
-                larger = newer.larger(*tools, self._half)
-                if larger is None:
-                    newer, older = Generation.empty(self._smallest), newer
-                else:
-                    newer = larger
+
+            def all_put(put: Callable[[Generation, int], int], total: int) -> None:
+                nonlocal newer, older
+                done = 0
+                while (done := put(newer, done)) < total:
+                    larger = newer.larger(*tools, self._half)
+                    if larger is None:
+                        newer, older = Generation.empty(self._smallest), newer
+                    else:
+                        newer = larger
+
+            all_put(lambda to, done: to.put(*tools, new, fresh, done, met, door), len(new.lengths))
+            if pieces is not None:
+                all_put(lambda to, done: to.add(pieces, self.seeds, done), len(pieces.slots) // 4)
             state.newer, state.older = newer, older
 
     @contextmanager

@@ -50,7 +50,8 @@ class Seen:
     """What a memory has seen. `looked`: bytes that were looked up; `stretches` in them, and how
     many of these were not known, `missed`; `new`: bytes of different ones among these, of each
     wave; `straight`: code points of texts that went to the
-    engine as they are. `budget`: bytes of new
+    engine as they are; `pieces`: pre-tokens of missed stretches that were encoded without it, and
+    how many of these were `merged`, being new. `budget`: bytes of new
     text that may still be learnt, where the engine is quick about it."""
 
     looked: int = 0
@@ -58,6 +59,8 @@ class Seen:
     missed: int = 0
     new: int = 0
     straight: int = 0
+    pieces: int = 0
+    merged: int = 0
     budget: int = MOST_BUDGET
 
     @property
@@ -74,6 +77,10 @@ class Seen:
             missed=self.missed + missed,
             new=self.new + new,
         )
+
+    def solved(self, pieces: int, merged: int) -> Seen:
+        """After so many pieces of stretches, so many of them new."""
+        return replace(self, pieces=self.pieces + pieces, merged=self.merged + merged)
 
     def ended(self, known: int, new: int, rest: int) -> Seen:
         """After a call with `known` bytes at its beginning, `new` ones in new stretches, and `rest`

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ from numpy.typing import NDArray
 from tokpar.facts.spaces import SpaceCut
 from tokpar.kernel.texts import PAD
 from tokpar.kernels import IdArray, IntArray
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +95,32 @@ def part_of(
     last = np.zeros(stop - start + PAD, dtype=np.uint8)
     last[: stop - start] = data[start:stop]
     return last, rows - start
+
+
+def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
+    """What the jobs return, done by so many threads, this one among them, that take one after the
+    other: one that is held up has fewer. Raises what one of them raises. An interrupt may leave a
+    thread behind."""
+    found: list[_T | BaseException | None] = [None] * len(jobs)
+    left = deque(enumerate(jobs))
+
+    def work() -> None:
+        with suppress(IndexError):  # none is left
+            while True:
+                k, job = left.popleft()
+                try:
+                    found[k] = job()
+                except BaseException as error:  # raised again below, by who asked
+                    found[k] = error
+
+    with beside(work, min(workers, len(jobs)) - 1):
+        work()
+    done: list[_T] = []
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+        done.append(each)  # type: ignore[arg-type]  # a job may return None
+    return done
 
 
 @contextmanager

@@ -1,5 +1,6 @@
-/* What _stretches.py needs and Python cannot say: eight bytes at once, a mask of cuts, the bytes of
-   a str. tests/kernel_words.py is the same in Python. */
+/* What _stretches.py and _pieces.py have in common, and what Python cannot say: eight bytes at once,
+   the slots of a table, a mask of cuts, the bytes of a str. tests/kernel_words.py is the same in
+   Python. */
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,6 +29,99 @@ static inline unsigned long long word_at(const unsigned char *p, ptrdiff_t i)
 static inline unsigned char *utf8_of(PyObject *text, Py_ssize_t *size)
 {
     return (unsigned char *)PyUnicode_AsUTF8AndSize(text, size);
+}
+
+typedef unsigned long long word;
+
+/* The first n of eight bytes, 0 <= n <= 8, without a branch. */
+static inline word part_at(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
+{
+    word few = (word)n;
+    word kept = (((word)1 << (8 * (few & 7))) - 1) | (0 - (few >> 3));
+    return word_at(p, i) & kept;
+}
+
+/* Bytes 0 to 7, and 8 to 15, of a key of n bytes. */
+static inline word low_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
+{
+    return part_at(p, i, n < 8 ? n : 8);
+}
+static inline word high_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n)
+{
+    return part_at(p, i + 8, n < 8 ? 0 : n < 16 ? n - 8 : 8);
+}
+
+static inline word mixed(word h, word more)
+{
+    h = (h ^ more) * 0x9E3779B97F4A7C15u;
+    return h ^ (h >> 32);
+}
+
+/* Of a key of n bytes at i, which begins with the words k0 and k1; `size` is n, and what else tells
+   keys apart. */
+static inline word hash_of(const unsigned char *p, ptrdiff_t i, ptrdiff_t n, word size, word k0,
+                           word k1, const word *seeds)
+{
+    word h = mixed(seeds[0], k0);
+    for (ptrdiff_t done = 16; done < n; done += 8)
+        h = mixed(h, part_at(p, i + done, n - done < 8 ? n - done : 8));
+    h = (h + (k1 ^ seeds[1]) + size) * 0xD6E8FEB86659FD93u;
+    return (h >> 32) & seeds[2];
+}
+
+/* Whether n bytes at both places are equal; 8 bytes behind either may be read. */
+static inline int same_bytes(const unsigned char *p, ptrdiff_t i, const unsigned char *q,
+                             ptrdiff_t j, ptrdiff_t n)
+{
+    for (ptrdiff_t done = 0; done < n; done += 8) {
+        ptrdiff_t few = n - done < 8 ? n - done : 8;
+        if (part_at(p, i + done, few) != part_at(q, j + done, few))
+            return 0;
+    }
+    return 1;
+}
+
+enum {
+    PROBES = 32,   /* slots in a row that are looked at */
+    PIECE = 0x8000 /* added to the length of a key that is a piece, not a stretch; none is as long */
+};
+
+/* Where among `slots` a key stands; -1 if it does not. `last`: the number of the last slot. */
+static inline ptrdiff_t find_slot(const word *slots, word last, const unsigned char *keys, word h,
+                                  word k0, word k1, const unsigned char *p, ptrdiff_t i,
+                                  ptrdiff_t n, word size)
+{
+    word slot = h & last;
+    if (n >= PIECE)
+        return -1;
+    for (int tried = 0; tried < PROBES; tried++) {
+        const word *e = slots + 4 * slot;
+        int alike = e[0] == k0 && e[1] == k1 && (e[3] & 0xFFFF) == size;
+        if (alike && (n <= 16 || same_bytes(p, i, keys, (ptrdiff_t)(e[3] >> 32), n)))
+            return (ptrdiff_t)(4 * slot);
+        if (e[3] == 0)
+            return -1;
+        slot = (slot + 1) & last;
+    }
+    return -1;
+}
+
+static inline ptrdiff_t free_slot(const word *slots, word last, word h)
+{
+    word slot = h & last;
+    for (int tried = 0; tried < PROBES; tried++) {
+        if (slots[4 * slot + 3] == 0)
+            return (ptrdiff_t)(4 * slot);
+        slot = (slot + 1) & last;
+    }
+    return -1;
+}
+
+/* Of two ids that may be merged. */
+static inline word pair_hash(word pair)
+{
+    pair *= 0x9E3779B97F4A7C15u;
+    return pair ^ (pair >> 29);
 }
 
 static inline void fetch(const unsigned long long *words, ptrdiff_t i) { FETCH(words + i); }

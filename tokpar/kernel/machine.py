@@ -1,0 +1,79 @@
+"""The machine of a row of Splits as arrays: what finds the pre-tokens of a segment (theorem 51)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.cuts.inert import inert_for
+from tokpar.facts.automaton import Automaton
+from tokpar.facts.decided import splits_of
+from tokpar.facts.expression import UnsupportedPatternError
+from tokpar.facts.splits import machines_of
+from tokpar.facts.tried import require_engine
+from tokpar.types import Facts
+
+HIT, DEAD = 1 << 31, 1 << 30  # as in `_pieces`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Machine:
+    """See `_pieces`. `symbol_of`: uint8, for each code point; `symbols` for those that a normalizer
+    may change: nothing is known of a segment with one of them."""
+
+    symbol_of: NDArray[np.uint8]
+    symbols: int
+    moves: NDArray[np.uint32]
+    begins: NDArray[np.int64]
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.symbol_of, self.symbols, self.moves, self.begins
+
+
+def machine_for(facts: Facts) -> Machine | str:
+    """The machine of these facts, kept with them; or why there is none."""
+    return facts.derived(_machine)
+
+
+def _machine(facts: Facts) -> Machine | str:
+    if facts.scheme != "regex" or not facts.byte_level or facts.prefix_space:
+        return "its pre-tokenizer is no row of Splits before bytes"
+    guard = inert_for(facts)
+    if guard.refusal is not None:
+        return guard.refusal
+    splits = splits_of(facts)
+    try:
+        alphabet, stages = machines_of(splits)
+        for split, stage in zip(splits, stages, strict=True):
+            require_engine(split.pattern, split.engine, stage, alphabet.examples)
+    except UnsupportedPatternError as error:
+        return str(error)
+    symbol_of = alphabet.symbol_of
+    if facts.normalizers:
+        symbol_of = symbol_of.copy()
+        symbol_of[128:] = alphabet.size
+        changed = [code for code in range(128) if not guard.inert(chr(code))]
+        symbol_of[changed] = alphabet.size
+    return _tabled(symbol_of, alphabet.size, stages)
+
+
+def _tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:
+    width, begins, tables = size + 1, [0], []
+    for stage in stages:
+        target = np.zeros((len(stage.target), width), dtype=np.uint32)
+        target[:, :size] = begins[-1] + np.array(stage.target, dtype=np.uint32) * width
+        dead = ~np.array(stage.live)[np.array(stage.target)]
+        target[:, :size] += DEAD * dead.astype(np.uint32)
+        target += HIT * np.array(stage.hit).astype(np.uint32)
+        tables.append(target.ravel())
+        begins.append(begins[-1] + target.size)
+    return Machine(
+        np.ascontiguousarray(symbol_of),
+        size,
+        np.concatenate(tables),
+        np.array(begins[:-1], dtype=np.int64),
+    )

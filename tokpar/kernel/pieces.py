@@ -1,0 +1,188 @@
+"""New segments to ids without the engine: by their pre-tokens (theorem 51), each from the table of
+a memory or by the file's own merges (theorem 52); and what compares that with the engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar import kernel
+from tokpar.errors import EngineError, OptionError
+from tokpar.kernel.generation import Generation
+from tokpar.kernel.joined import Fresh, Stretches
+from tokpar.kernel.machine import Machine, machine_for
+from tokpar.kernel.merges import Merges, merges_of, model_of
+from tokpar.kernels import IdArray, offsets_of
+from tokpar.pure.vocabulary import byte_alphabet
+from tokpar.types import Facts
+
+SAMPLED = 4096
+"""One in so many new pieces is encoded by the engine, too."""
+ALL_BITS = (1 << 32) - 1
+COMPARED = 2000
+"""Tokens, and as many drawn pieces, that are compared with the engine's when tables are made."""
+LONGEST = 1 << 20
+"""Bytes of a segment that is encoded here: one that is longer needs too much room."""
+_LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
+
+Tokenize = Callable[[bytes], IdArray]
+"""The engine's model on one piece: its bytes to its ids."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """The ids of some stretches, `stops` -1 of those that are left to the engine; a table of what
+    pieces were new; how many pieces there were, and how many were new."""
+
+    fresh: Fresh
+    table: Generation
+    pieces: int
+    new: int
+
+
+class Pieces:
+    """Encodes segments in which no added token is. `tokenize` is asked for some of the new pieces:
+    of all whose hash has none of the bits of `mask`."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        merges: Merges,
+        tokenize: Tokenize,
+        mask: int = SAMPLED - 1,
+        functions: Any = kernel.PIECES,
+    ) -> None:
+        self._machine, self._merges = machine, merges
+        self._tokenize, self._mask, self._functions = tokenize, mask, functions
+
+    def solve(
+        self, new: Stretches, generations: Sequence[Generation], seeds: NDArray[np.uint64]
+    ) -> Solved:
+        """Raises EngineError where the engine has other ids for a piece that it is asked about."""
+        size, count = int(new.lengths.sum()), len(new.lengths)
+        longest = int(new.lengths.max(initial=0))
+        own = self._own(size)
+        room = longest + self._functions.BATCH + 1
+        out = np.empty(size + 2, dtype=np.uint32)
+        firsts, stops = np.zeros((2, count), dtype=np.int64)
+        asked, counts = np.empty(4 * 64, dtype=np.int64), np.zeros(3, dtype=np.int64)
+        if self._mask == 0:
+            asked = np.empty(4 * size, dtype=np.int64)
+        tables = [array for each in generations for array in each.arrays]
+        written = self._functions.encode(
+            new.data,
+            new.starts,
+            new.lengths,
+            *self._machine.arrays,
+            self._merges.table,
+            self._merges.byte_ids,
+            *self._tokens(seeds),
+            *tables,
+            *own.arrays,
+            own.used,
+            seeds,
+            np.empty(10 * room, dtype=np.uint64),
+            out,
+            firsts,
+            stops,
+            asked,
+            self._mask,
+            counts,
+        )
+        sampled, pieces, unknown = counts.tolist()
+        for at, n, first, many in asked[: 4 * sampled].reshape(-1, 4).tolist():
+            self._compare(new.data[at : at + n].tobytes(), out[first : first + many])
+        return Solved(Fresh(out[:written], firsts, stops), own, pieces, unknown)
+
+    def ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
+        """The ids of these pieces, each as it is: as a whole if it is such a token, else by the
+        merges. Any bytes; none empty."""
+        lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+        data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
+        out, stops = np.empty(len(data), dtype=np.uint32), np.empty_like(lengths)
+        work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
+        told = self._merges.table, self._merges.byte_ids, self._functions.SHORT
+        starts = offsets_of(lengths)[:-1]
+        self._functions.merge_pieces(data, starts, lengths, *told, work, out, stops)
+        rows = np.split(out[: stops[-1]], stops[:-1]) if len(pieces) else []
+        whole = self._merges.tokens
+        return [
+            np.array([whole[piece]], dtype=np.uint32) if piece in whole else row
+            for piece, row in zip(pieces, rows, strict=True)
+        ]
+
+    def difference(self, tokens: Sequence[bytes], seed: int) -> bytes | None:
+        """A piece of which the engine has other ids, or None: of `tokens`, and of drawn pieces that
+        are made of them."""
+        draw = random.Random(seed)
+        some = draw.sample(tokens, min(COMPARED, len(tokens)))
+        some += [b"".join(draw.choices(tokens, k=draw.randrange(1, 5))) for _ in range(COMPARED)]
+        some += [draw.choice(tokens)[: draw.randrange(1, 9)] for _ in range(COMPARED // 4)]
+        for piece, own in zip(some, self.ids(some), strict=True):
+            if not np.array_equal(own, self._tokenize(piece)):
+                return piece
+        return None
+
+    def _compare(self, piece: bytes, own: IdArray) -> None:
+        theirs = self._tokenize(piece)
+        if not np.array_equal(theirs, own):
+            raise EngineError(
+                f"the engine has ids {theirs.tolist()[:20]} for the piece {piece[:200]!r}, where "
+                f"the merges of its file give {own.tolist()[:20]}: tokpar does not use them for "
+                "this tokenizer any more; please report this"
+            )
+
+    def _own(self, size: int) -> Generation:
+        """A table for what is new among so many bytes."""
+        slots = min(_MOST_OWN, max(_LEAST_OWN, 1 << (size // 2).bit_length()))
+        return Generation.empty(slots)
+
+    def _tokens(self, seeds: NDArray[np.uint64]) -> tuple[Any, Any]:
+        """The table of tokens, made for these seeds."""
+        if not self._merges.tokens:
+            return _NO_TOKENS
+        known = self.__dict__.get("_tables")
+        if known is None or known[0] is not seeds:
+            known = self.__dict__["_tables"] = seeds, self._made(seeds)
+        return known[1]
+
+    def _made(self, seeds: NDArray[np.uint64]) -> tuple[Any, Any]:
+        tokens = self._merges.tokens
+        lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+        slots = np.zeros(4 << (2 * len(tokens)).bit_length(), dtype=np.uint64)
+        keys = np.zeros(int(lengths.sum()) + 16, dtype=np.uint8)
+        data = np.frombuffer(b"".join(tokens) + bytes(16), dtype=np.uint8)
+        ids = np.fromiter(tokens.values(), dtype=np.uint32, count=len(tokens))
+        if self._functions.put_tokens(data, lengths, ids, slots, keys, seeds) < len(tokens):
+            raise OptionError("a vocabulary whose tokens find no place in a table")
+        return slots, keys
+
+
+_NO_TOKENS = np.zeros(4, dtype=np.uint64), np.zeros(16, dtype=np.uint8)
+
+
+def pieces_for(facts: Facts, state: Callable[[], bytes], tokenize: Tokenize) -> Pieces | None:
+    """What encodes new segments of a tokenizer, if that is possible. `state`: gives the part
+    "model" of its file as JSON; `tokenize`: its model."""
+    if kernel.PIECES is None or facts.model != "BPE":
+        return None
+    machine = machine_for(facts)
+    if isinstance(machine, str):
+        return None
+    model = model_of(state())
+    merges = merges_of(model)
+    if isinstance(merges, str):
+        return None
+    pieces = Pieces(machine, merges, tokenize)
+    alphabet = byte_alphabet()
+    tokens = [
+        bytes(map(alphabet.__getitem__, token))
+        for token in model["vocab"]
+        if token and alphabet.keys() >= set(token)
+    ]
+    return pieces if pieces.difference(tokens, len(tokens)) is None else None
