@@ -176,6 +176,12 @@ def no_shared_caches() -> None:
         module._alive.clear()
 
 
+@pytest.fixture(autouse=True)
+def pieces_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New segments are encoded without the engine from the first on, where that is possible."""
+    monkeypatch.setattr("tokpar.kernel.memory.MAKE_AFTER", 0)
+
+
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""

@@ -8,7 +8,7 @@ from typing import Any
 compiled = False
 int = None  # noqa: A001  # the package's own name
 uint = longlong = ulonglong = uchar = bint = Py_ssize_t = None
-p_uchar = p_uint = p_longlong = p_ulonglong = None
+p_int = p_uchar = p_uint = p_longlong = p_ulonglong = None
 
 
 def declare(kind: object, value: Any) -> Any:

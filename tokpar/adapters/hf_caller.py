@@ -6,7 +6,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -39,7 +39,8 @@ _WORDS = 40
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
     from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
-    `memory_bytes`: for what is remembered of its texts."""
+    `memory_bytes`: for what is remembered of its texts. `written`: the bytes
+    of the file, or None."""
 
     own: Any
     wrapper: Any = None
@@ -48,6 +49,7 @@ class Caller:
     truncation: bool = True
     padding: bool = True
     memory_bytes: int = MEMORY_BYTES
+    written: Any = field(default=None, repr=False, compare=False)
 
     def ids(self, text: str) -> list[int]:
         """What the caller would get for one text."""
@@ -135,7 +137,8 @@ def caller_of(source: object) -> Caller | None:
     if path is not None:
         data = path.read_bytes()
         with refusing(path):
-            return Caller(Tokenizer.from_str(data.decode("utf-8")), fixed=True)
+            own = Tokenizer.from_str(data.decode("utf-8"))
+            return Caller(own, fixed=True, written=data)
     backend = getattr(source, "backend_tokenizer", None)
     return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
 

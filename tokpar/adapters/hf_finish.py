@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import Divided
@@ -170,8 +171,9 @@ class FinishingAdapter(ABC):
         own = partial(self.encode_many, spans=False)
         return self._memory.encode(texts, own, workers, self.made_pieces)
 
-    def made_pieces(self) -> Pieces | None:
-        """What encodes new segments without the engine; None where nothing does."""
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+        """What encodes new segments without the engine, for a table of these seeds; None where
+        nothing does."""
         return None
 
     @property

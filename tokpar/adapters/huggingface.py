@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
 import numpy as np
+import tokenizers
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
@@ -34,6 +36,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
+from tokpar.kernel.merges import part_of_object
 from tokpar.kernel.pieces import Pieces, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
@@ -268,10 +271,14 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
 
-    def made_pieces(self) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
         """None outside the gate of theorem 52, and where the engine is seen to have other ids."""
-        model = self._chunks.model
-        return pieces_for(self.facts, model.__getstate__, partial(_tokenized, model))
+        model, written = self._chunks.model, self.caller.written
+        state = None if written is None else part_of_object(written, "model")
+        if state is None:
+            state = model.__getstate__()
+        engine = f"tokenizers {tokenizers.__version__}"
+        return pieces_for(self.facts, state, partial(_tokenized, model), seeds, engine)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:

@@ -33,4 +33,6 @@ STRETCHES = _chosen("_stretches")
 """The functions of `_stretches`, compiled; or None."""
 PIECES = _chosen("_pieces")
 """The functions of `_pieces`, compiled; or None."""
+READER = _chosen("_reader")
+"""The functions of `_reader`, compiled; or None."""
 NAME = "none" if STRETCHES is None else "compiled"

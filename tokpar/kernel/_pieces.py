@@ -438,10 +438,9 @@ def encode(
     out[firsts[k] : stops[k]]; stops[k] is -1 for one that has a character without a symbol, or
     takes too many steps. Returns how many ids were written.
 
-    `tokens`: a table of the tokens that are one id as whole pieces (`ignore_merges`); with one free
-    slot and nothing else where none is. `newer`, `older`: tables of pieces; new
-    ones are put into `own` as long as it has room. `work`: 10 words for each byte of the longest
-    segment, and 10 for each of a batch of pieces. `out`: two places more than there are bytes.
+    `tokens`: a table of the tokens that are one id as whole pieces. `newer`, `older`: tables of
+    pieces; new ones are put into `own` as long as it has room. `work`: 10 words for each byte of
+    the longest segment, and 10 for each of a batch of pieces. `out`: two places more than bytes.
     Of new pieces those whose hash has none of the bits of `mask` go to `asked`: first byte, bytes,
     first id, ids, as long as there is room; `counts` is how many of those, how many pieces there
     were, and how many of these were new."""
@@ -790,9 +789,9 @@ def merge_pieces(
     out: cython.uint[::1],
     stops: cython.longlong[::1],
 ) -> None:
-    """The ids of pieces, any bytes, by the merges alone; where those of each end among `out` goes
-    to `stops`. `short`: bytes up to which all merges are looked at, SHORT at most. `work`: 7 words
-    for each byte of the longest."""
+    """The ids of pieces, any bytes, by the merges alone (D of theorem 32); where those of each end
+    among `out` goes to `stops`. `short`: bytes up to which all merges are looked at, SHORT at most.
+    `work`: 7 words for each byte of the longest."""
     total: cython.Py_ssize_t = starts.shape[0]
     last: cython.ulonglong = merges.shape[0] // 2 - 1
     k: cython.Py_ssize_t
@@ -836,7 +835,8 @@ def put_tokens(
     seeds: cython.ulonglong[::1],
 ) -> int:
     """Tokens, one behind the other in `data`, and the id of each, into a table of zeros, as pieces;
-    how many found a place: fewer than there are if one is too long or `slots` too small."""
+    how many found a place: fewer than there are if two are the same, one is too long, or `slots`
+    too small."""
     total: cython.Py_ssize_t = token_ids.shape[0]
     last: cython.ulonglong = slots.shape[0] // 4 - 1
     used: cython.longlong[3] = [0, 0, 0]
@@ -864,6 +864,35 @@ def put_tokens(
                 k1: cython.ulonglong = high_of(p, at, n)
                 size: cython.ulonglong = _PIECE + n
                 h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
-                _kept(s, last, q, key_room, g, 0, used, h, k0, k1, size, p, at, n, g, k, 1)
+                if find_slot(s, last, q, h, k0, k1, p, at, n, size) < 0:
+                    _kept(s, last, q, key_room, g, 0, used, h, k0, k1, size, p, at, n, g, k, 1)
             at += n
     return used[0]
+
+
+def token_id(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    n: cython.Py_ssize_t,
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """The id of the token of the first `n` bytes of `data`, of which there are 16 more; -1 if there
+    is none."""
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    sd: cython.p_ulonglong
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
+    else:
+        p, s, q, sd = data, slots, keys, seeds
+    k0: cython.ulonglong = low_of(p, 0, n)
+    k1: cython.ulonglong = high_of(p, 0, n)
+    size: cython.ulonglong = _PIECE + n
+    h: cython.ulonglong = hash_of(p, 0, n, size, k0, k1, sd)
+    e: cython.Py_ssize_t = find_slot(s, slots.shape[0] // 4 - 1, q, h, k0, k1, p, 0, n, size)
+    if e < 0:
+        return -1
+    return s[e + 2] & _LOW

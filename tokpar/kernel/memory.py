@@ -56,11 +56,13 @@ MEMORY_BYTES = 64 << 20
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
 LEAST_NEW = 1 << 15  # new bytes that a thread encodes
+MAKE_AFTER = 1 << 16  # bytes of new stretches
 DOOR = 1 << 18
 SHORT = 1 << 14
 """Bytes of a text that has too few words to tell whether these come again."""
 _LONGEST = 1 << 16
 """Code points of a text that may be one stretch: such a long one is not met again."""
+MakePieces = Callable[[NDArray[np.uint64]], Pieces | None]
 _OPEN = np.zeros(1, dtype=np.uint8)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
@@ -81,7 +83,7 @@ class _Call:
     much is new; `new`: in new stretches; `budget`: how many may be."""
 
     encode_many: EncodeMany
-    pieces: Pieces | None
+    make_pieces: MakePieces
     workers: int
     terms: Terms
     budget: int
@@ -159,17 +161,16 @@ class StretchMemory:
         texts: Sequence[str],
         encode_many: EncodeMany,
         workers: int,
-        pieces: Callable[[], Pieces | None] = lambda: None,
+        make_pieces: MakePieces = lambda seeds: None,
     ) -> Divided:
         """The ids of texts, each cut at every certified space, and which were; empty rows for the
         others: those in which an added token may be, or too much is new, and all of a wave of which
-        one stretch fails. `pieces`: makes what encodes new stretches without `encode_many`; asked
-        once."""
+        one stretch fails. `make_pieces`: of what encodes new stretches without `encode_many`, for
+        a table of these seeds; called once."""
         first, largest = self.waves
         wave = largest if self.seen.looked >= largest else first
-        call = _Call(
-            encode_many, self._known_pieces(pieces), workers, self._terms, self.seen.budget, wave
-        )
+        budget = self.seen.budget
+        call = _Call(encode_many, make_pieces, workers, self._terms, budget, wave)
         guard = self._forbidding
         if guard.between_spaces:  # each is looked for in stretches, when these are new
             return self._divided(texts, call)
@@ -179,11 +180,12 @@ class StretchMemory:
         lengths[may], divided[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), divided
 
-    def _known_pieces(self, make: Callable[[], Pieces | None]) -> Pieces | None:
-        if not self._asked:
+    def _known_pieces(self, make: MakePieces) -> Pieces | None:
+        """None also while little was new: making them takes as long as some 100 KB of it."""
+        if not self._asked and self.seen.new >= MAKE_AFTER:
             with _making:
                 if not self._asked:
-                    self._pieces, self._asked = make(), True
+                    self._pieces, self._asked = make(self.seeds), True
         return self._pieces
 
     def _divided(self, texts: Sequence[str], call: _Call) -> tuple[Rows, NDArray[np.bool_]]:
@@ -270,10 +272,11 @@ class StretchMemory:
         alone = new.holding(self._guard, self._functions) & ~held
         left, ids = ~held, []
         known = 0
-        if call.pieces is not None and not (alone | held).all():
+        pieces = self._known_pieces(call.make_pieces)
+        if pieces is not None and not (alone | held).all():
             which = np.flatnonzero(~(alone | held))
             met = np.bincount(rows[2], minlength=len(held))
-            for fresh in self._by_pieces(new, which, met, call.pieces, call.workers):
+            for fresh in self._by_pieces(new, which, met, pieces, call.workers):
                 part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
                 firsts[part], stops[part] = fresh.firsts + known, fresh.stops + known
                 left[part] = fresh.stops < 0
@@ -314,7 +317,7 @@ class StretchMemory:
 
         def solve(part: Stretches) -> Solved:
             with self._reading() as generations:
-                return pieces.solve(part, generations, self.seeds)
+                return pieces.solve(part, generations)
 
         try:
             solved = in_threads([partial(solve, part) for part in own], workers)

@@ -3,95 +3,189 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.kernels import IdArray
+from tokpar import kernel
+from tokpar.kernels import IdArray, IntArray, offsets_of
 from tokpar.pure.vocabulary import byte_alphabet
 
 MOST_IDS = 1 << 31
+LONGEST_TOKEN = (1 << 15) - 1  # bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Those tokens of a model that are written in the byte alphabet: their bytes one behind the
+    other, and 16 more; how many each has; their ids."""
+
+    data: NDArray[np.uint8]
+    lengths: IntArray
+    ids: IdArray
+
+    def bytes_of(self, numbers: Iterable[int]) -> list[bytes]:
+        """Of some tokens."""
+        starts = offsets_of(self.lengths)
+        return [self.data[starts[k] : starts[k + 1]].tobytes() for k in numbers]
+
+    def part(self, which: NDArray[np.bool_]) -> Tokens:
+        """Some of them."""
+        own = np.append(np.repeat(which, self.lengths), np.ones(16, dtype=np.bool_))
+        return Tokens(self.data[own], self.lengths[which], self.ids[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merges:
-    """See `_pieces`. `table`: pairs; `byte_ids`: uint32, (256,); `tokens`: the UTF-8-like bytes of
-    each token that is looked up as a whole piece, and its id, empty where none is."""
+    """See `_pieces`. `table`: pairs; `byte_ids`: uint32, (256,); `tokens`: all; `whole`: which of
+    them are one id as whole pieces, because all are (`ignore_merges`), or because the merges make
+    them."""
 
     table: NDArray[np.uint64]
     byte_ids: IdArray
-    tokens: Mapping[bytes, int]
+    tokens: Tokens
+    whole: NDArray[np.bool_]
 
 
-def merges_of(model: Mapping[str, Any]) -> Merges | str:
-    """The merges that the part "model" of a `tokenizer.json` has; or why ids cannot be told from
-    them: the conditions are those of theorem 32 (proofs/theorem-32.md)."""
-    refusal = _refusal(model)
-    if refusal is not None:
-        return refusal
-    vocab, pairs = model["vocab"], model["merges"]
-    if pairs and isinstance(pairs[0], str):
-        pairs = [pair.split(" ") for pair in pairs]
-    ids = _ids(vocab, pairs)
-    if isinstance(ids, str):
-        return ids
-    alphabet = byte_alphabet()
-    byte_ids = np.zeros(256, dtype=np.uint32)
-    for letter, byte in alphabet.items():
-        byte_ids[byte] = vocab[letter]
-    latin = str.maketrans({letter: chr(byte) for letter, byte in alphabet.items()})
-    letters, tokens = frozenset(alphabet), {}
-    if model.get("ignore_merges"):
-        tokens = {
-            token.translate(latin).encode("latin-1"): i
-            for token, i in vocab.items()
-            if letters.issuperset(token)
-        }
-    return Merges(pair_table(*ids), byte_ids, tokens)
+class GateError(Exception):
+    """Why ids cannot be told from the merges of a file: the conditions are those of theorem 32."""
 
 
-def _refusal(model: Mapping[str, Any]) -> str | None:
-    vocab = model.get("vocab")
-    if model.get("type", "BPE") != "BPE" or not isinstance(vocab, dict) or "merges" not in model:
-        return "its model is no BPE"
-    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
-        if model.get(name):
-            return f"its BPE has {name} {model[name]!r}"
-    if len(set(vocab.values())) < len(vocab):
-        return "two of its tokens have one id"
-    if not all(0 <= i < MOST_IDS for i in vocab.values()):
-        return "it has ids that are too great"
-    missing = next((letter for letter in byte_alphabet() if letter not in vocab), None)
-    return missing and f"the byte {missing!r} is no token of it"
+def merges_of(state: bytes, functions: Any = kernel) -> Merges:
+    """The merges that `state` has, the part "model" of a `tokenizer.json`. Raises GateError."""
+    text = np.frombuffer(state + bytes(16), dtype=np.uint8)
+    parts = _parts(state, functions.READER)
+    for name in ("vocab", "merges"):
+        if name not in parts:
+            raise GateError(f"its model has no {name}")
+    settings = {name: json.loads(state[i:j]) for name, (i, j) in parts.items() if j - i < 1000}
+    _require(settings)
+    tokens = _tokens(text, *parts["vocab"], functions.READER)
+    seeds = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
+    slots, keys = token_table(tokens, seeds, functions.PIECES)
+    start, stop = parts["merges"]
+    found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
+    scratch = np.zeros(stop - start + 16, dtype=np.uint8)
+    told = _byte_of(), slots, keys, seeds, scratch
+    merges = functions.READER.read_merges(text, start, stop, *told, *found)
+    if merges < 0:
+        raise GateError("it has a merge of what is no token")
+    table = np.zeros(2 << max(4, (2 * merges).bit_length()), dtype=np.uint64)
+    functions.PIECES.put_merges(*found[:, :merges], table)
+    byte_ids = _byte_ids(tokens)
+    whole = np.ones(len(tokens.ids), dtype=np.bool_)
+    if not settings.get("ignore_merges"):
+        whole = _made(tokens, table, byte_ids, functions.PIECES)
+    return Merges(table, byte_ids, tokens, whole)
 
 
-def _ids(vocab: Mapping[str, int], pairs: Any) -> tuple[IdArray, IdArray, IdArray] | str:
-    """Of each merge the ids of its two tokens, and of both together."""
-    count, get = len(pairs), vocab.__getitem__
+def token_table(
+    tokens: Tokens, seeds: NDArray[np.uint64], pieces: Any
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """A table of tokens, as pieces."""
+    told = tokens.data, tokens.lengths, tokens.ids
+    for more in (0, 1, 2):  # places that are taken may lie too close together
+        slots = np.zeros(4 << more + max(4, (2 * len(tokens.ids)).bit_length()), dtype=np.uint64)
+        keys = np.zeros(int(tokens.lengths.sum()) + 16, dtype=np.uint8)
+        if pieces.put_tokens(*told, slots, keys, seeds) == len(tokens.ids):
+            return slots, keys
+    raise GateError("its tokens find no place in a table")
+
+
+def _made(
+    tokens: Tokens, table: NDArray[np.uint64], byte_ids: IdArray, pieces: Any
+) -> NDArray[np.bool_]:
+    """Which tokens the merges make of their bytes."""
+    starts, lengths = offsets_of(tokens.lengths)[:-1], tokens.lengths
+    work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
+    out, stops = np.empty(len(tokens.data), dtype=np.uint32), np.empty_like(lengths)
+    told = table, byte_ids, pieces.SHORT
+    pieces.merge_pieces(tokens.data, starts, lengths, *told, work, out, stops)
+    one: NDArray[np.bool_] = np.diff(stops, prepend=0) == 1
+    one[one] = out[stops[one] - 1] == tokens.ids[one]
+    return one
+
+
+def part_of_object(written: bytes, name: str, reader: Any = kernel.READER) -> bytes | None:
+    """The JSON of the value of a name of an object; None if there is none, or no kernel."""
+    if reader is None:
+        return None
     try:
-        left = np.fromiter((get(one) for one, _ in pairs), dtype=np.uint32, count=count)
-        right = np.fromiter((get(other) for _, other in pairs), dtype=np.uint32, count=count)
-        both = np.fromiter((get(one + other) for one, other in pairs), dtype=np.uint32, count=count)
-    except (KeyError, ValueError, TypeError):
-        return "it has a merge of what is no token"
-    return left, right, both
+        start, stop = _parts(written, reader)[name]
+    except (GateError, KeyError, ValueError):
+        return None
+    return written[start:stop]
 
 
-def pair_table(left: IdArray, right: IdArray, both: IdArray) -> NDArray[np.uint64]:
-    """The open-addressed table of `_pieces`: of equal pairs the last counts, as in the engine."""
-    from tokpar import kernel
+def _parts(state: bytes, reader: Any) -> Mapping[str, tuple[int, int]]:
+    """[start, stop) of the value of each name of an object. GateError if a name comes twice."""
+    text = np.frombuffer(state, dtype=np.uint8)
+    parts: dict[str, tuple[int, int]] = {}
+    at = state.find(b"{") + 1
+    while at > 0:
+        quote = state.find(b'"', at)
+        if quote < 0:
+            break
+        end = reader.value_end(text, quote)
+        start = state.find(b":", end) + 1
+        while state[start : start + 1].isspace():
+            start += 1
+        stop = reader.value_end(text, start) if end > 0 < start else -1
+        if stop < 0:
+            raise GateError("its model is not written as JSON")
+        name = json.loads(state[quote:end])
+        if name in parts:
+            raise GateError(f"its file has {name!r} twice")
+        parts[name] = start, stop
+        at = stop + 1 if state[stop : stop + 1] == b"," else state.find(b",", stop) + 1
+    return parts
 
-    size = 1 << max(4, (2 * len(left)).bit_length())
-    table = np.zeros(2 * size, dtype=np.uint64)
-    assert kernel.PIECES is not None
-    kernel.PIECES.put_merges(left, right, both, table)
-    return table
+
+def _require(settings: Mapping[str, Any]) -> None:
+    if settings.get("type", "BPE") != "BPE":
+        raise GateError("its model is no BPE")
+    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
+        if settings.get(name):
+            raise GateError(f"its BPE has {name} {settings[name]!r}")
 
 
-def model_of(state: bytes | str) -> Mapping[str, Any]:
-    """The part "model" of a `tokenizer.json`, as the library writes it."""
-    model: Mapping[str, Any] = json.loads(state)
-    return model
+def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Tokens:
+    room = (stop - start) // 5 + 1
+    lengths, ids = np.empty((2, room), dtype=np.int64)
+    data = np.zeros(stop - start + 16, dtype=np.uint8)
+    count = reader.read_vocabulary(text, start, stop, _byte_of(), data, lengths, ids)
+    if count < 0:
+        raise GateError("its vocabulary is not written as JSON")
+    ids, lengths = ids[:count], lengths[:count]
+    if len(np.unique(ids)) < count:
+        raise GateError("two of its tokens have one id")
+    if ids.max(initial=0) >= MOST_IDS:
+        raise GateError("it has ids that are too great")
+    if lengths.max(initial=0) > LONGEST_TOKEN:
+        raise GateError("it has a token of more than 32,767 bytes")
+    own = lengths > 0  # an empty one is made by no merge, and is no piece
+    used = int(lengths[own].sum()) + 16
+    return Tokens(data[:used], lengths[own], ids[own].astype(np.uint32))
+
+
+def _byte_ids(tokens: Tokens) -> IdArray:
+    """The id of each byte. GateError if one has none."""
+    alone = np.flatnonzero(tokens.lengths == 1)
+    places = offsets_of(tokens.lengths)[alone]
+    found = np.full(256, -1, dtype=np.int64)
+    found[tokens.data[places]] = tokens.ids[alone]
+    if found.min() < 0:
+        raise GateError(f"the byte {int(np.argmin(found))} is no token of it")
+    return found.astype(np.uint32)
+
+
+def _byte_of() -> NDArray[np.int32]:
+    """The byte that each character of the alphabet stands for, -1 for others."""
+    alphabet = byte_alphabet()
+    found = np.full(max(map(ord, alphabet)) + 1, -1, dtype=np.int32)
+    for letter, byte in alphabet.items():
+        found[ord(letter)] = byte
+    return found

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import EngineError
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Fresh, Stretches
+from tokpar.kernel.kept_tables import key_of, read, write
 from tokpar.kernel.machine import Machine, machine_for
-from tokpar.kernel.merges import Merges, merges_of, model_of
+from tokpar.kernel.merges import GateError, Merges, merges_of, token_table
 from tokpar.kernels import IdArray, offsets_of
-from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import Facts
 
 SAMPLED = 4096
@@ -54,15 +54,16 @@ class Pieces:
         machine: Machine,
         merges: Merges,
         tokenize: Tokenize,
+        seeds: NDArray[np.uint64],
         mask: int = SAMPLED - 1,
         functions: Any = kernel.PIECES,
     ) -> None:
-        self._machine, self._merges = machine, merges
+        self._machine, self._merges, self._seeds = machine, merges, seeds
         self._tokenize, self._mask, self._functions = tokenize, mask, functions
+        whole = merges.tokens if merges.whole.all() else merges.tokens.part(merges.whole)
+        self._slots, self._keys = token_table(whole, seeds, functions)
 
-    def solve(
-        self, new: Stretches, generations: Sequence[Generation], seeds: NDArray[np.uint64]
-    ) -> Solved:
+    def solve(self, new: Stretches, generations: Sequence[Generation]) -> Solved:
         """Raises EngineError where the engine has other ids for a piece that it is asked about."""
         size, count = int(new.lengths.sum()), len(new.lengths)
         longest = int(new.lengths.max(initial=0))
@@ -81,11 +82,12 @@ class Pieces:
             *self._machine.arrays,
             self._merges.table,
             self._merges.byte_ids,
-            *self._tokens(seeds),
+            self._slots,
+            self._keys,
             *tables,
             *own.arrays,
             own.used,
-            seeds,
+            self._seeds,
             np.empty(10 * room, dtype=np.uint64),
             out,
             firsts,
@@ -100,8 +102,7 @@ class Pieces:
         return Solved(Fresh(out[:written], firsts, stops), own, pieces, unknown)
 
     def ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
-        """The ids of these pieces, each as it is: as a whole if it is such a token, else by the
-        merges. Any bytes; none empty."""
+        """The ids of these pieces, each as it is, by the merges alone. Any bytes; none empty."""
         lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
         data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
         out, stops = np.empty(len(data), dtype=np.uint32), np.empty_like(lengths)
@@ -109,24 +110,32 @@ class Pieces:
         told = self._merges.table, self._merges.byte_ids, self._functions.SHORT
         starts = offsets_of(lengths)[:-1]
         self._functions.merge_pieces(data, starts, lengths, *told, work, out, stops)
-        rows = np.split(out[: stops[-1]], stops[:-1]) if len(pieces) else []
-        whole = self._merges.tokens
-        return [
-            np.array([whole[piece]], dtype=np.uint32) if piece in whole else row
-            for piece, row in zip(pieces, rows, strict=True)
-        ]
+        return np.split(out[: stops[-1]], stops[:-1]) if len(pieces) else []
 
-    def difference(self, tokens: Sequence[bytes], seed: int) -> bytes | None:
-        """A piece of which the engine has other ids, or None: of `tokens`, and of drawn pieces that
-        are made of them."""
-        draw = random.Random(seed)
-        some = draw.sample(tokens, min(COMPARED, len(tokens)))
-        some += [b"".join(draw.choices(tokens, k=draw.randrange(1, 5))) for _ in range(COMPARED)]
-        some += [draw.choice(tokens)[: draw.randrange(1, 9)] for _ in range(COMPARED // 4)]
-        for piece, own in zip(some, self.ids(some), strict=True):
+    def difference(self, seed: int) -> bytes | None:
+        """A piece of which the engine has other ids, or None: of the tokens, and of drawn pieces
+        that are made of them."""
+        draw, tokens = random.Random(seed), self._merges.tokens
+        count = len(tokens.ids)
+        numbers = draw.sample(range(count), min(COMPARED, count))
+        some = tokens.bytes_of(numbers)
+        expected = [*self._whole(some)]
+        drawn = [b"".join(draw.choices(some, k=draw.randrange(2, 5))) for _ in range(COMPARED)]
+        expected += self._whole(drawn)
+        for piece, own in zip(some + drawn, expected, strict=True):
             if not np.array_equal(own, self._tokenize(piece)):
                 return piece
         return None
+
+    def _whole(self, pieces: Sequence[bytes]) -> list[IdArray]:
+        """The ids of these pieces, of tokens that are one id as whole pieces this one."""
+        tokens = self._slots, self._keys, self._seeds
+        found = []
+        for piece, row in zip(pieces, self.ids(pieces), strict=True):
+            data = np.frombuffer(piece + bytes(16), dtype=np.uint8)
+            one = self._functions.token_id(data, len(piece), *tokens)
+            found.append(row if one < 0 else np.array([one], dtype=np.uint32))
+        return found
 
     def _compare(self, piece: bytes, own: IdArray) -> None:
         theirs = self._tokenize(piece)
@@ -142,47 +151,28 @@ class Pieces:
         slots = min(_MOST_OWN, max(_LEAST_OWN, 1 << (size // 2).bit_length()))
         return Generation.empty(slots)
 
-    def _tokens(self, seeds: NDArray[np.uint64]) -> tuple[Any, Any]:
-        """The table of tokens, made for these seeds."""
-        if not self._merges.tokens:
-            return _NO_TOKENS
-        known = self.__dict__.get("_tables")
-        if known is None or known[0] is not seeds:
-            known = self.__dict__["_tables"] = seeds, self._made(seeds)
-        return known[1]
 
-    def _made(self, seeds: NDArray[np.uint64]) -> tuple[Any, Any]:
-        tokens = self._merges.tokens
-        lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-        slots = np.zeros(4 << (2 * len(tokens)).bit_length(), dtype=np.uint64)
-        keys = np.zeros(int(lengths.sum()) + 16, dtype=np.uint8)
-        data = np.frombuffer(b"".join(tokens) + bytes(16), dtype=np.uint8)
-        ids = np.fromiter(tokens.values(), dtype=np.uint32, count=len(tokens))
-        if self._functions.put_tokens(data, lengths, ids, slots, keys, seeds) < len(tokens):
-            raise OptionError("a vocabulary whose tokens find no place in a table")
-        return slots, keys
-
-
-_NO_TOKENS = np.zeros(4, dtype=np.uint64), np.zeros(16, dtype=np.uint8)
-
-
-def pieces_for(facts: Facts, state: Callable[[], bytes], tokenize: Tokenize) -> Pieces | None:
-    """What encodes new segments of a tokenizer, if that is possible. `state`: gives the part
-    "model" of its file as JSON; `tokenize`: its model."""
+def pieces_for(
+    facts: Facts, state: bytes, tokenize: Tokenize, seeds: NDArray[np.uint64], engine: str
+) -> Pieces | None:
+    """What encodes new segments of a tokenizer, if that is possible. `state`: the part "model" of
+    its file, JSON; `tokenize`: its model; `seeds`: of the table that is asked; `engine`: its name
+    and version."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
-    machine = machine_for(facts)
-    if isinstance(machine, str):
+    key = key_of(facts, state, engine)
+    try:
+        kept = read(key)
+        if kept is not None:
+            return Pieces(*kept, tokenize, seeds)
+        machine = machine_for(facts)
+        if isinstance(machine, str):
+            return None
+        merges = merges_of(state)
+        pieces = Pieces(machine, merges, tokenize, seeds)
+    except GateError:
         return None
-    model = model_of(state())
-    merges = merges_of(model)
-    if isinstance(merges, str):
+    if pieces.difference(len(merges.tokens.ids)) is not None:
         return None
-    pieces = Pieces(machine, merges, tokenize)
-    alphabet = byte_alphabet()
-    tokens = [
-        bytes(map(alphabet.__getitem__, token))
-        for token in model["vocab"]
-        if token and alphabet.keys() >= set(token)
-    ]
-    return pieces if pieces.difference(tokens, len(tokens)) is None else None
+    write(key, machine, merges)
+    return pieces
