@@ -185,7 +185,8 @@ def pieces_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""
-    monkeypatch.setattr("tokpar.adapters.huggingface.pieces_for", lambda *given: None)
+    for adapters in ("huggingface", "tiktoken"):
+        monkeypatch.setattr(f"tokpar.adapters.{adapters}.pieces_for", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.memory import memory_for
-from tokpar.kernel.merges import part_of_object
+from tokpar.kernel.merges import merges_of, part_of_object
 from tokpar.kernel.pieces import Pieces, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
@@ -278,7 +278,8 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if state is None:
             state = model.__getstate__()
         engine = f"tokenizers {tokenizers.__version__}"
-        return pieces_for(self.facts, state, partial(_tokenized, model), seeds, engine)
+        make, tokenize = partial(merges_of, state), partial(_tokenized, model)
+        return pieces_for(self.facts, state, make, tokenize, seeds, engine)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:

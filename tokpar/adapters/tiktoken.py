@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import tiktoken
+from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
@@ -30,6 +31,8 @@ from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
+from tokpar.kernel.merges import ranks_of
+from tokpar.kernel.pieces import Pieces, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -198,7 +201,14 @@ class TiktokenTokenizer(EncodingAdapter):
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._memory is not None
-        return self._memory.encode(texts, self._each, workers)
+        return self._memory.encode(texts, self._each, workers, self._made_pieces)
+
+    def _made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+        ranks = self.encoding._mergeable_ranks
+        tokenize = partial(_tokenized, self.encoding)
+        state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
+        engine = f"tiktoken {tiktoken.__version__}"
+        return pieces_for(self.facts, state, partial(ranks_of, ranks), tokenize, seeds, engine)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -335,6 +345,11 @@ class TiktokenTokenizer(EncodingAdapter):
         ranks = self.encoding._mergeable_ranks
         ids = np.fromiter(ranks.values(), np.int64, len(ranks))
         return ids, np.fromiter(map(len, ranks), np.int64, len(ranks))
+
+
+def _tokenized(encoding: tiktoken.Encoding, piece: bytes) -> IdArray:
+    """The ids that the engine has for one pre-token."""
+    return np.array(encoding._encode_single_piece(piece), dtype=np.uint32)
 
 
 def _names(setting: str, value: Specials, everything: Collection[str]) -> frozenset[str]:

@@ -888,11 +888,86 @@ def token_id(
         s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
     else:
         p, s, q, sd = data, slots, keys, seeds
-    k0: cython.ulonglong = low_of(p, 0, n)
-    k1: cython.ulonglong = high_of(p, 0, n)
+    return _token(p, 0, n, s, slots.shape[0] // 4 - 1, q, sd)
+
+
+def put_ranks(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    lengths: cython.longlong[::1],
+    token_ids: cython.uint[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+    merges: cython.ulonglong[::1],
+) -> int:
+    """Each way to make a token of two tokens to `merges`, a table of zeros; the rank of a merge is
+    the id of what it makes, as tiktoken has it. `slots`, `keys`: all tokens, as `put_tokens` puts
+    them. Returns how many there are, -1 if they take more than half of the table."""
+    total: cython.Py_ssize_t = token_ids.shape[0]
+    t_last: cython.ulonglong = slots.shape[0] // 4 - 1
+    last: cython.ulonglong = merges.shape[0] // 2 - 1
+    most: cython.Py_ssize_t = merges.shape[0] // 4
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    at: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    sd: cython.p_ulonglong
+    if total == 0:
+        return 0
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, sd = cython.address(slots[0]), cython.address(keys[0]), cython.address(seeds[0])
+    else:
+        p, s, q, sd = data, slots, keys, seeds
+    with cython.nogil:
+        for k in range(total):
+            n: cython.Py_ssize_t = lengths[k]
+            for i in range(1, n):
+                left: cython.longlong = _token(p, at, i, s, t_last, q, sd)
+                if left < 0:
+                    continue
+                right: cython.longlong = _token(p, at + i, n - i, s, t_last, q, sd)
+                if right < 0:
+                    continue
+                if count == most:
+                    count = -1
+                    break
+                key: cython.ulonglong = (
+                    (cython.cast(cython.ulonglong, left) << 32)
+                    | cython.cast(cython.ulonglong, right)
+                ) + 1
+                slot: cython.ulonglong = pair_hash(key) & last
+                while merges[2 * slot] != 0:
+                    slot = (slot + 1) & last
+                whole: cython.ulonglong = token_ids[k]
+                merges[2 * slot] = key
+                merges[2 * slot + 1] = whole << 32 | whole
+                count += 1
+            if count < 0:
+                break
+            at += n
+    return count
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _token(
+    p: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    slots: cython.p_ulonglong,
+    last: cython.ulonglong,
+    keys: cython.p_uchar,
+    seeds: cython.p_ulonglong,
+) -> cython.longlong:
+    k0: cython.ulonglong = low_of(p, at, n)
+    k1: cython.ulonglong = high_of(p, at, n)
     size: cython.ulonglong = _PIECE + n
-    h: cython.ulonglong = hash_of(p, 0, n, size, k0, k1, sd)
-    e: cython.Py_ssize_t = find_slot(s, slots.shape[0] // 4 - 1, q, h, k0, k1, p, 0, n, size)
-    if e < 0:
-        return -1
-    return s[e + 2] & _LOW
+    h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, seeds)
+    e: cython.Py_ssize_t = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
+    return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)

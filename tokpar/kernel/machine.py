@@ -52,13 +52,17 @@ def _machine(facts: Facts) -> Machine | str:
             require_engine(split.pattern, split.engine, stage, alphabet.examples)
     except UnsupportedPatternError as error:
         return str(error)
+    if facts.engine == "fancy-regex" and not all(map(_covers, stages)):
+        return "tiktoken drops what its pattern does not match"
     symbol_of = alphabet.symbol_of
-    if facts.normalizers:
-        symbol_of = symbol_of.copy()
-        symbol_of[128:] = alphabet.size
-        changed = [code for code in range(128) if not guard.inert(chr(code))]
-        symbol_of[changed] = alphabet.size
+    if guard.chars is not None:
+        symbol_of = np.where(guard.chars.has, symbol_of, np.uint8(alphabet.size))
     return _tabled(symbol_of, alphabet.size, stages)
+
+
+def _covers(stage: Automaton) -> bool:
+    """Whether a match begins at every place of every text."""
+    return not any(stage.avoid[behind] for behind in stage.target[0])
 
 
 def _tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:

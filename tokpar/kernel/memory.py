@@ -37,7 +37,7 @@ from tokpar.kernel.pace import (
     Seen,
     Terms,
 )
-from tokpar.kernel.pieces import Pieces, Solved
+from tokpar.kernel.pieces import LONGEST, Pieces, Solved
 from tokpar.kernel.texts import lengths_of, utf8_rows
 from tokpar.kernel.waves import Looked, Room, beside_of, in_threads, next_cut, part_of
 from tokpar.kernels import (
@@ -273,8 +273,9 @@ class StretchMemory:
         left, ids = ~held, []
         known = 0
         pieces = self._known_pieces(call.make_pieces)
-        if pieces is not None and not (alone | held).all():
-            which = np.flatnonzero(~(alone | held))
+        others = alone | held | (new.lengths > LONGEST)
+        if pieces is not None and not others.all():
+            which = np.flatnonzero(~others)
             met = np.bincount(rows[2], minlength=len(held))
             for fresh in self._by_pieces(new, which, met, pieces, call.workers):
                 part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]

@@ -16,6 +16,7 @@ from tokpar.pure.vocabulary import byte_alphabet
 
 MOST_IDS = 1 << 31
 LONGEST_TOKEN = (1 << 15) - 1  # bytes
+_SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,12 +65,11 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     settings = {name: json.loads(state[i:j]) for name, (i, j) in parts.items() if j - i < 1000}
     _require(settings)
     tokens = _tokens(text, *parts["vocab"], functions.READER)
-    seeds = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
-    slots, keys = token_table(tokens, seeds, functions.PIECES)
+    slots, keys = token_table(tokens, _SEEDS, functions.PIECES)
     start, stop = parts["merges"]
     found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
     scratch = np.zeros(stop - start + 16, dtype=np.uint8)
-    told = _byte_of(), slots, keys, seeds, scratch
+    told = _byte_of(), slots, keys, _SEEDS, scratch
     merges = functions.READER.read_merges(text, start, stop, *told, *found)
     if merges < 0:
         raise GateError("it has a merge of what is no token")
@@ -80,6 +80,23 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     if not settings.get("ignore_merges"):
         whole = _made(tokens, table, byte_ids, functions.PIECES)
     return Merges(table, byte_ids, tokens, whole)
+
+
+def ranks_of(ranks: Mapping[bytes, int], functions: Any = kernel) -> Merges:
+    """The merges of a tiktoken encoding: two neighbours whose bytes together are a token become it,
+    the least rank first; a piece that is a token stays whole. Raises GateError."""
+    lengths = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
+    ids = np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks))
+    _require_ids(ids, lengths)
+    data = np.frombuffer(b"".join(ranks) + bytes(16), dtype=np.uint8)
+    tokens = Tokens(data, lengths, ids.astype(np.uint32))
+    slots, keys = token_table(tokens, _SEEDS, functions.PIECES)
+    told = data, lengths, tokens.ids, slots, keys, _SEEDS
+    size = 1 << max(4, (4 * len(ids)).bit_length())
+    table = np.zeros(2 * size, dtype=np.uint64)
+    while functions.PIECES.put_ranks(*told, table) < 0:
+        table = np.zeros(2 * len(table), dtype=np.uint64)
+    return Merges(table, _byte_ids(tokens), tokens, np.ones(len(ids), dtype=np.bool_))
 
 
 def token_table(
@@ -160,15 +177,19 @@ def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Toke
     if count < 0:
         raise GateError("its vocabulary is not written as JSON")
     ids, lengths = ids[:count], lengths[:count]
-    if len(np.unique(ids)) < count:
-        raise GateError("two of its tokens have one id")
-    if ids.max(initial=0) >= MOST_IDS:
-        raise GateError("it has ids that are too great")
-    if lengths.max(initial=0) > LONGEST_TOKEN:
-        raise GateError("it has a token of more than 32,767 bytes")
+    _require_ids(ids, lengths)
     own = lengths > 0  # an empty one is made by no merge, and is no piece
     used = int(lengths[own].sum()) + 16
     return Tokens(data[:used], lengths[own], ids[own].astype(np.uint32))
+
+
+def _require_ids(ids: IntArray, lengths: IntArray) -> None:
+    if len(np.unique(ids)) < len(ids):
+        raise GateError("two of its tokens have one id")
+    if ids.min(initial=0) < 0 or ids.max(initial=0) >= MOST_IDS:
+        raise GateError("it has ids that are too great")
+    if lengths.max(initial=0) > LONGEST_TOKEN:
+        raise GateError("it has a token of more than 32,767 bytes")
 
 
 def _byte_ids(tokens: Tokens) -> IdArray:

@@ -17,7 +17,7 @@ from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Fresh, Stretches
 from tokpar.kernel.kept_tables import key_of, read, write
 from tokpar.kernel.machine import Machine, machine_for
-from tokpar.kernel.merges import GateError, Merges, merges_of, token_table
+from tokpar.kernel.merges import GateError, Merges, token_table
 from tokpar.kernels import IdArray, offsets_of
 from tokpar.types import Facts
 
@@ -26,8 +26,8 @@ SAMPLED = 4096
 ALL_BITS = (1 << 32) - 1
 COMPARED = 2000
 """Tokens, and as many drawn pieces, that are compared with the engine's when tables are made."""
-LONGEST = 1 << 20
-"""Bytes of a segment that is encoded here: one that is longer needs too much room."""
+LONGEST = 1 << 18
+"""Bytes of a segment that is encoded here, 80 bytes of room for each."""
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 
 Tokenize = Callable[[bytes], IdArray]
@@ -153,11 +153,16 @@ class Pieces:
 
 
 def pieces_for(
-    facts: Facts, state: bytes, tokenize: Tokenize, seeds: NDArray[np.uint64], engine: str
+    facts: Facts,
+    state: bytes,
+    make: Callable[[], Merges],
+    tokenize: Tokenize,
+    seeds: NDArray[np.uint64],
+    engine: str,
 ) -> Pieces | None:
-    """What encodes new segments of a tokenizer, if that is possible. `state`: the part "model" of
-    its file, JSON; `tokenize`: its model; `seeds`: of the table that is asked; `engine`: its name
-    and version."""
+    """What encodes new segments of a tokenizer, if that is possible. `state`: bytes that tell its
+    model from all others; `make`: its merges, may raise GateError; `tokenize`: its model; `seeds`:
+    of the table that is asked; `engine`: its name and version."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
     key = key_of(facts, state, engine)
@@ -168,7 +173,7 @@ def pieces_for(
         machine = machine_for(facts)
         if isinstance(machine, str):
             return None
-        merges = merges_of(state)
+        merges = make()
         pieces = Pieces(machine, merges, tokenize, seeds)
     except GateError:
         return None
