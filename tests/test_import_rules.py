@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"pure", "facts", "cuts", "certificate", "kernel"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"mending", "results"}),
-    frozenset({"job"}),
+    frozenset({"job", "short_texts"}),
     frozenset({"pipeline", "streaming"}),
     frozenset({"hooks", "builtins", "registry"}),
     frozenset({"combining", "loading"}),

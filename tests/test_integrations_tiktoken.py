@@ -351,19 +351,19 @@ def test_short_texts_of_a_batch_go_through_the_cache() -> None:
     encoder = tokpar.Encoder(own)
     view = encoder.as_tiktoken()
     rows = [f"{LONG[:200]} {k}" for k in range(30)]
-    for calls in (30, 60):
+    for calls in (30, 60, 90):
         assert view.encode_batch(rows) == own.encode_batch(rows)
         assert view.tokpar_calls == calls
     counters = view._tokpar.adapter_for(frozenset()).counters
     if counters:  # there is a compiled kernel
-        assert counters["stretches"] >= 2 * counters["missed"] > 0
+        assert counters["stretches"] > counters["missed"] > 0
         assert counters["straight"] == 0
         encoder.encode_batch(rows)  # has the same cache
         adapter = encoder.tokenizer
         assert isinstance(adapter, TiktokenTokenizer)
         assert adapter.counters["missed"] == counters["missed"]
     assert view.encode_batch(rows[:2]) == own.encode_batch(rows[:2])
-    assert view.tokpar_calls == 60
+    assert view.tokpar_calls == 90
     assert view.encode_batch([]) == view.encode_ordinary_batch([]) == []
 
 

@@ -16,7 +16,15 @@ from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
-from tokpar.interfaces import Decodes, EncodesWhole, Executor, HasSpec, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    Decodes,
+    EncodesWhole,
+    Executor,
+    HasSpec,
+    KnowsTexts,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.kernels import IdArray
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
@@ -28,6 +36,11 @@ from tokpar.types import Facts
 
 if TYPE_CHECKING:
     import tiktoken
+
+    from tokpar.short_texts import ShortTexts
+
+CACHE_AFTER = 1 << 14
+"""Code points of short texts from which on the cache is asked for them."""
 
 
 class Encoder:
@@ -69,6 +82,9 @@ class Encoder:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._short = serial_report(parts.name, never or TOO_SHORT, own)
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
+        self._cached = isinstance(own, KnowsTexts) and executor in ("auto", "memo")
+        self._short_texts: ShortTexts | None = None
+        self._short_chars = 0
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
@@ -82,9 +98,24 @@ class Encoder:
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
         if self._own_call is not None and len(text) < self._smallest_split:
+            found = self._from_cache(text)
+            if found is not None:
+                return found
             # the caller's own object, so that nothing need be refreshed: microseconds count here
             return by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_one(text, self.tokenizer)
+
+    def _from_cache(self, text: str) -> Encoding | None:
+        """A short text whose segments are known; from some text on, as asking costs a little."""
+        self._short_chars += len(text)
+        if self._short_chars < CACHE_AFTER or not self._cached:
+            return None
+        short = self._short_texts
+        if short is None or short.tokenizer is not self._tokenizer:
+            from tokpar.short_texts import ShortTexts  # importing tokpar does without it
+
+            short = self._short_texts = ShortTexts(self._tokenizer, self._short)
+        return short.encode(text)
 
     def encode_batch(self, texts: Iterable[str]) -> Batch:
         """The ids of texts, padded as the tokenizer's own batch call pads them."""

@@ -192,6 +192,15 @@ class Remembers(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class KnowsTexts(Protocol, metaclass=Ability):
+    """Answers short texts from its memory sooner than its own call would."""
+
+    def known(self, text: str) -> IdArray | None:
+        """The ids of `encode(text)`; None where the memory does not know them all, or the caller
+        has changed the tokenizer. Such a text is divided as `remembered` divides it."""
+
+
+@runtime_checkable
 class Contends(Protocol, metaclass=Ability):
     """Its threads wait for each other in some texts, and gain nothing there."""
 

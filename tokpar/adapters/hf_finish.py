@@ -171,6 +171,12 @@ class FinishingAdapter(ABC):
         own = partial(self.encode_many, spans=False)
         return self._memory.encode(texts, own, workers, self.made_pieces)
 
+    def known(self, text: str) -> IdArray | None:
+        """The ids of a short text, where the memory knows all of it; else None."""
+        if self._memory is None:
+            return None
+        return self._memory.known(text, partial(self.encode_many, spans=False), self.made_pieces)
+
     def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
         """What encodes new segments without the engine, for a table of these seeds; None where
         nothing does."""

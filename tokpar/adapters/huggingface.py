@@ -44,6 +44,8 @@ from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
+MOST_ADDED = 64
+"""Added tokens with which looking for a change takes less than encoding a short text."""
 
 
 def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
@@ -270,6 +272,16 @@ class HuggingFaceTokenizer(FinishingAdapter):
     @cached_property
     def _trimmings(self) -> dict[bool, Trimming]:
         return {}
+
+    def known(self, text: str) -> IdArray | None:
+        """As of a text of a tokenizer that nobody changes, or of which that is seen at once."""
+        if not self.caller.fixed and (self._many_added or self.refreshed() is not self):
+            return None
+        return super().known(text)
+
+    @cached_property
+    def _many_added(self) -> bool:
+        return len(self.facts.added_tokens) > MOST_ADDED
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
         """None outside the gate of theorem 52, and where the engine is seen to have other ids."""

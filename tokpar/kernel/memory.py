@@ -57,6 +57,7 @@ LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
 LEAST_NEW = 1 << 15  # new bytes that a thread encodes
 MAKE_AFTER = 1 << 16  # bytes of new stretches
+LONGEST_KNOWN = 1 << 14  # code points of what is a short text
 DOOR = 1 << 18
 SHORT = 1 << 14
 """Bytes of a text that has too few words to tell whether these come again."""
@@ -179,6 +180,30 @@ class StretchMemory:
         lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], divided[may] = np.diff(rows.offsets), flags
         return Rows(rows.ids, offsets_of(lengths)), divided
+
+    def known(self, text: str, encode_many: EncodeMany, make_pieces: MakePieces) -> IdArray | None:
+        """The ids of a short text, if all of its stretches are known, or most of the new ones can
+        be encoded without the engine; else None."""
+        if self._asked and self._pieces is None:
+            return None  # looking up what is not known takes a tenth of what the engine takes
+        guard = self._forbidding
+        if len(text) > LONGEST_KNOWN or not (
+            guard.between_spaces or guard.absent(text, 0, len(text))
+        ):
+            return None
+        try:
+            data, rows = utf8_rows([text], len(text), self._functions)
+        except UnicodeEncodeError:
+            return None
+        with self._reading() as generations:
+            looked = self._part(data, rows, generations)
+        if looked is None or not len(looked.misses):
+            return None if looked is None else looked.ids
+        if self._known_pieces(make_pieces) is None:
+            self.seen = replace(self.seen, new=self.seen.new + len(text))
+            return None
+        found, divided = self.encode([text], encode_many, 1, make_pieces)
+        return found[0] if divided[0] else None
 
     def _known_pieces(self, make: MakePieces) -> Pieces | None:
         """None also while little was new: making them takes as long as some 100 KB of it."""

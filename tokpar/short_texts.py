@@ -1,0 +1,44 @@
+"""Short texts from the cache of segments, where the usual way would cost more than the engine."""
+
+from __future__ import annotations
+
+import time
+
+from tokpar.encoding import Encoding
+from tokpar.interfaces import Finishes, KnowsTexts, TokenizerAdapter
+from tokpar.kernels import frozen_ids
+from tokpar.mending import seams_of_wholes
+from tokpar.results import divided_report
+from tokpar.spans import Origin, alone
+from tokpar.types import Report
+
+
+class ShortTexts:
+    """Encodings of texts all of whose segments a tokenizer knows. `tokenizer`: knows texts, may be
+    cut at every space."""
+
+    def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
+        from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
+
+        licence = licence_of_rows(tokenizer) if isinstance(tokenizer, KnowsTexts) else None
+        self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
+        self.tokenizer = tokenizer
+        self._report = divided_report(report)
+
+    def encode(self, text: str) -> Encoding | None:
+        """None for a text that the tokenizer does not know, or not all of it."""
+        tokenizer = self.tokenizer
+        if self._seams_of is None or not isinstance(tokenizer, KnowsTexts):
+            return None
+        start = time.perf_counter()
+        ids = tokenizer.known(text)
+        if ids is None:
+            return None
+        final = alone(tokenizer, ids, text) if isinstance(tokenizer, Finishes) else ids
+        seconds = {"tokenize": time.perf_counter() - start}
+        like = self._report
+        report = Report(
+            like.strategy, like.plan, like.why, "memo", seconds=seconds, agreement=like.agreement
+        )
+        origin = Origin(text, tokenizer, ids)
+        return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
