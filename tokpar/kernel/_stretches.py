@@ -350,11 +350,9 @@ def put(
             k0: cython.ulonglong = low_of(p, at, n)
             k1: cython.ulonglong = high_of(p, at, n)
             h: cython.ulonglong = hash_of(p, at, n, n, k0, k1, s)
-            if doors > 1 and met[k] < 2:
-                mark: cython.uchar = cython.cast(cython.uchar, (h >> 24) & 0xFF) | 1
-                if door[(h * 7) & (doors - 1)] != mark:
-                    door[(h * 7) & (doors - 1)] = mark
-                    continue
+            if doors > 1 and met[k] < 2 and door[h & (doors - 1)] == 0:
+                door[h & (doors - 1)] = 1
+                continue
             if (
                 8 * (used[0] + 1) > 5 * (slots.shape[0] // 4)
                 or (n > 16 and used[1] + n + 8 > keys.shape[0])

@@ -106,11 +106,13 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What belongs to one process. `door`: which stretches were met once, by their hashes."""
+    """What belongs to one process. `door`: which stretches were met once, by their hashes; `kept`:
+    how often something was put in."""
 
     newer: Generation
     older: Generation
     door: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(DOOR, dtype=np.uint8))
+    kept: int = 0
     pid: int = field(default_factory=os.getpid)
     lock: threading.Lock = field(default_factory=threading.Lock)
     readers: int = 0
@@ -455,6 +457,9 @@ class StretchMemory:
             if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
                 newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
             door = _OPEN if pieces is None else state.door
+            state.kept += 1
+            if state.kept % 64 == 0 and np.count_nonzero(state.door) > DOOR // 2:
+                state.door[:] = 0
             tools = self._functions, self.seeds
 
             def all_put(put: Callable[[Generation, int], int], total: int) -> None:
