@@ -7,7 +7,8 @@ given memoryviews.
 
 Machines are one array `moves`: a state is the place of its row there; in it, for each symbol and
 behind these for the end of the text, the next state, plus `HIT` where a match ends before the
-symbol, plus `DEAD` where no match can end any more. `starts_of` has the first state of each Split.
+symbol, plus `DEAD` where no match can end any more. `begins` has the first state of each Split,
+`idle` 256 bytes for each: 1 for an ASCII character with which none of its matches begins.
 `symbol_of` has a symbol for each code point, and `symbols`, which is none, for those that no piece
 may have.
 
@@ -43,7 +44,6 @@ _DEAD = cython.declare(cython.uint, 1 << 30)
 _STATE = cython.declare(cython.uint, (1 << 30) - 1)
 _PIECE = cython.declare(cython.ulonglong, 1 << 15)
 _BATCH = cython.declare(cython.Py_ssize_t, 256)
-_GROUP = cython.declare(cython.Py_ssize_t, 64)
 _SHORT = cython.declare(cython.Py_ssize_t, 40)
 _MOST = cython.declare(cython.Py_ssize_t, 512)
 _NONE = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
@@ -81,6 +81,7 @@ def _pieces(
     symbols: cython.uint,
     moves: cython.p_uint,
     begins: cython.p_longlong,
+    idle: cython.p_uchar,
     stage: cython.Py_ssize_t,
     stages: cython.Py_ssize_t,
     ends: cython.p_longlong,
@@ -97,6 +98,9 @@ def _pieces(
     gap: cython.Py_ssize_t = start
     i: cython.Py_ssize_t = start
     while i < stop:
+        if idle[256 * stage + p[i]]:
+            i += 1
+            continue
         x: cython.uint = cython.cast(cython.uint, begins[stage])
         at: cython.Py_ssize_t = i
         hit: cython.Py_ssize_t = -1
@@ -131,7 +135,19 @@ def _pieces(
             continue
         if i > gap:
             count = _pieces(
-                p, gap, i, symbol_of, symbols, moves, begins, stage + 1, stages, ends, count, left
+                p,
+                gap,
+                i,
+                symbol_of,
+                symbols,
+                moves,
+                begins,
+                idle,
+                stage + 1,
+                stages,
+                ends,
+                count,
+                left,
             )
             if count < 0:
                 return -1
@@ -140,14 +156,38 @@ def _pieces(
             count += 1
         else:
             count = _pieces(
-                p, i, hit, symbol_of, symbols, moves, begins, stage + 1, stages, ends, count, left
+                p,
+                i,
+                hit,
+                symbol_of,
+                symbols,
+                moves,
+                begins,
+                idle,
+                stage + 1,
+                stages,
+                ends,
+                count,
+                left,
             )
             if count < 0:
                 return -1
         i = gap = hit
     if stop > gap:
         count = _pieces(
-            p, gap, stop, symbol_of, symbols, moves, begins, stage + 1, stages, ends, count, left
+            p,
+            gap,
+            stop,
+            symbol_of,
+            symbols,
+            moves,
+            begins,
+            idle,
+            stage + 1,
+            stages,
+            ends,
+            count,
+            left,
         )
     return count
 
@@ -411,6 +451,7 @@ def encode(
     symbols: cython.uint,
     moves: cython.uint[::1],
     begins: cython.longlong[::1],
+    idle: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     merges: cython.ulonglong[::1],
     byte_ids: cython.uint[::1],
     tokens_slots: cython.ulonglong[::1],
@@ -439,8 +480,8 @@ def encode(
     takes too many steps. Returns how many ids were written.
 
     `tokens`: a table of the tokens that are one id as whole pieces. `newer`, `older`: tables of
-    pieces; new ones are put into `own` as long as it has room. `work`: 10 words for each byte of
-    the longest segment, and 10 for each of a batch of pieces. `out`: two places more than bytes.
+    pieces; new ones are put into `own` as long as it has room. `work`: 9 words for each byte of
+    the longest segment, and 9 for each of a batch of pieces. `out`: two places more than bytes.
     Of new pieces those whose hash has none of the bits of `mask` go to `asked`: first byte, bytes,
     first id, ids, as long as there is room; `counts` is how many of those, how many pieces there
     were, and how many of these were new."""
@@ -454,11 +495,12 @@ def encode(
             longest = lengths[k]
     if (
         min(lengths.shape[0], firsts.shape[0], stops.shape[0]) < total
-        or work.shape[0] < 10 * (longest + BATCH + 1)
+        or work.shape[0] < 9 * (longest + BATCH + 1)
         or out.shape[0] < bytes_ + 2
         or counts.shape[0] < 3
         or symbol_of.shape[0] < 0x110000
         or byte_ids.shape[0] < 256
+        or idle.shape[0] < 256 * begins.shape[0]
     ):
         raise ValueError("arrays too short")
     room: cython.Py_ssize_t = longest + BATCH + 1
@@ -478,6 +520,7 @@ def encode(
     sym: cython.p_uchar
     mv: cython.p_uint
     bg: cython.p_longlong
+    idl: cython.p_uchar
     mg: cython.p_ulonglong
     bi: cython.p_uint
     ts: cython.p_ulonglong
@@ -495,13 +538,13 @@ def encode(
     sd: cython.p_ulonglong
     to: cython.p_uint
     ends: cython.p_longlong
-    places: cython.p_longlong
     hashes: cython.p_ulonglong
     rest: cython.p_ulonglong
     if cython.compiled:
         p = cython.cast(cython.p_uchar, cython.address(data[0]))
         sym = cython.cast(cython.p_uchar, cython.address(symbol_of[0]))
         mv, bg = cython.address(moves[0]), cython.address(begins[0])
+        idl = cython.cast(cython.p_uchar, cython.address(idle[0]))
         mg, bi = cython.address(merges[0]), cython.address(byte_ids[0])
         ts, tk = cython.address(tokens_slots[0]), cython.address(tokens_keys[0])
         ns, nk, ni = (
@@ -525,15 +568,14 @@ def encode(
             cython.address(out[0]),
         )
         ends = cython.cast(cython.p_longlong, cython.address(work[0]))
-        places = cython.cast(cython.p_longlong, cython.address(work[room]))
-        hashes, rest = cython.address(work[2 * room]), cython.address(work[3 * room])
+        hashes, rest = cython.address(work[room]), cython.address(work[2 * room])
     else:
         p, sym, mv, bg, mg, bi = data, symbol_of, moves, begins, merges, byte_ids
+        idl = idle
         ts, tk, ns, nk, ni = tokens_slots, tokens_keys, newer_slots, newer_keys, newer_ids
         os, ok, oi, ws, wk, wi = older_slots, older_keys, older_ids, own_slots, own_keys, own_ids
         wu, sd, to = own_used, seeds, out
-        ends, places = work[:room], work[room : 2 * room]
-        hashes, rest = work[2 * room : 3 * room], work[3 * room :]
+        ends, hashes, rest = work[:room], work[room : 2 * room], work[2 * room :]
     written: cython.Py_ssize_t = 0
     sampled: cython.Py_ssize_t = 0
     seen: cython.longlong = 0
@@ -558,6 +600,7 @@ def encode(
                     symbols,
                     mv,
                     bg,
+                    idl,
                     0,
                     stages,
                     ends,
@@ -570,85 +613,84 @@ def encode(
                 k += 1
             seen += count
             piece: cython.Py_ssize_t = 0
+            at: cython.Py_ssize_t
+            # all hashes and first slots, then all comparisons: the processor fetches ahead
+            for j in range(lo, k):
+                at = starts[j]
+                while piece < stops[j]:
+                    n: cython.Py_ssize_t = ends[piece] - at
+                    k0: cython.ulonglong = low_of(p, at, n)
+                    k1: cython.ulonglong = high_of(p, at, n)
+                    size: cython.ulonglong = _PIECE + n
+                    h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
+                    hashes[piece] = h
+                    fetch(ns, 4 * (h & n_last))
+                    fetch(ws, 4 * (h & w_last))
+                    at = ends[piece]
+                    piece += 1
+            piece = 0
             for j in range(lo, k):
                 firsts[j] = written
-                upto: cython.Py_ssize_t = stops[j]
-                at: cython.Py_ssize_t = starts[j]
-                while piece < upto:
-                    behind: cython.Py_ssize_t = piece + _GROUP if piece + _GROUP < upto else upto
-                    i: cython.Py_ssize_t
-                    begin: cython.Py_ssize_t = at
-                    for i in range(piece, behind):
-                        n: cython.Py_ssize_t = ends[i] - at
-                        k0: cython.ulonglong = low_of(p, at, n)
-                        k1: cython.ulonglong = high_of(p, at, n)
-                        size: cython.ulonglong = _PIECE + n
-                        h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
-                        hashes[i] = h
-                        places[i] = at
-                        fetch(ns, 4 * (h & n_last))
-                        fetch(ws, 4 * (h & w_last))
-                        at = ends[i]
-                    at = begin
-                    for i in range(piece, behind):
-                        n = ends[i] - at
-                        k0 = low_of(p, at, n)
-                        k1 = high_of(p, at, n)
-                        size = _PIECE + n
-                        h = hashes[i]
-                        many: cython.Py_ssize_t = -1
-                        e: cython.Py_ssize_t = find_slot(ns, n_last, nk, h, k0, k1, p, at, n, size)
+                at = starts[j]
+                while piece < stops[j]:
+                    n = ends[piece] - at
+                    k0 = low_of(p, at, n)
+                    k1 = high_of(p, at, n)
+                    size = _PIECE + n
+                    h = hashes[piece]
+                    many: cython.Py_ssize_t = -1
+                    e: cython.Py_ssize_t = find_slot(ns, n_last, nk, h, k0, k1, p, at, n, size)
+                    if e >= 0:
+                        many = _taken(ns, ni, e, to, written)
+                    else:
+                        e = find_slot(ws, w_last, wk, h, k0, k1, p, at, n, size)
                         if e >= 0:
-                            many = _taken(ns, ni, e, to, written)
+                            many = _taken(ws, wi, e, to, written)
                         else:
-                            e = find_slot(ws, w_last, wk, h, k0, k1, p, at, n, size)
+                            e = find_slot(os, o_last, ok, h, k0, k1, p, at, n, size)
                             if e >= 0:
-                                many = _taken(ws, wi, e, to, written)
-                            else:
-                                e = find_slot(os, o_last, ok, h, k0, k1, p, at, n, size)
-                                if e >= 0:
-                                    many = _taken(os, oi, e, to, written)
-                        if many < 0:
-                            e = find_slot(ts, t_last, tk, h, k0, k1, p, at, n, size)
-                            if e >= 0:
-                                to[written] = ts[e + 2] & _LOW
-                                many = 1
-                        if many < 0:
-                            new += 1
-                            if n <= _SHORT:
-                                many = _merge_short(p, at, n, mg, m_last, bi, to, written)
-                            else:
-                                many = _merge_long(p, at, n, mg, m_last, bi, to, written, rest)
-                            if h & mask == 0 and sampled < most_asked:
-                                asked[4 * sampled] = at
-                                asked[4 * sampled + 1] = n
-                                asked[4 * sampled + 2] = written
-                                asked[4 * sampled + 3] = many
-                                sampled += 1
-                        if e < 0 and n <= _MOST and many <= _MOST:
-                            _kept(
-                                ws,
-                                w_last,
-                                wk,
-                                key_room,
-                                wi,
-                                id_room,
-                                wu,
-                                h,
-                                k0,
-                                k1,
-                                size,
-                                p,
-                                at,
-                                n,
-                                to,
-                                written,
-                                many,
-                            )
-                        written += many
-                        at = ends[i]
-                    piece = behind
-                if upto >= 0:
+                                many = _taken(os, oi, e, to, written)
+                    if many < 0:
+                        e = find_slot(ts, t_last, tk, h, k0, k1, p, at, n, size)
+                        if e >= 0:
+                            to[written] = ts[e + 2] & _LOW
+                            many = 1
+                    if many < 0:
+                        new += 1
+                        if n <= _SHORT:
+                            many = _merge_short(p, at, n, mg, m_last, bi, to, written)
+                        else:
+                            many = _merge_long(p, at, n, mg, m_last, bi, to, written, rest)
+                        if h & mask == 0 and sampled < most_asked:
+                            asked[4 * sampled] = at
+                            asked[4 * sampled + 1] = n
+                            asked[4 * sampled + 2] = written
+                            asked[4 * sampled + 3] = many
+                            sampled += 1
+                    if e < 0 and n <= _MOST and many <= _MOST:
+                        _kept(
+                            ws,
+                            w_last,
+                            wk,
+                            key_room,
+                            wi,
+                            id_room,
+                            wu,
+                            h,
+                            k0,
+                            k1,
+                            size,
+                            p,
+                            at,
+                            n,
+                            to,
+                            written,
+                            many,
+                        )
+                    written += many
+                    at = ends[piece]
+                    piece += 1
+                if stops[j] >= 0:
                     stops[j] = written
     counts[0], counts[1], counts[2] = sampled, seen, new
     return written

@@ -20,7 +20,7 @@ from tokpar.kernel.merges import Merges, Tokens
 from tokpar.types import Facts
 
 KIND = "pieces"
-_FORMAT = "1"
+_FORMAT = "2"
 LEAST_KEPT = 1 << 16
 """Bytes of a model from which on its tables are kept."""
 _ARRAYS = {
@@ -28,6 +28,7 @@ _ARRAYS = {
     "symbols": np.int64,
     "moves": np.uint32,
     "begins": np.int64,
+    "idle": np.uint8,
     "table": np.uint64,
     "byte_ids": np.uint32,
     "data": np.uint8,
@@ -63,8 +64,9 @@ def read(key: str | None) -> tuple[Machine, Merges] | None:
     if {name: array.dtype for name, array in found.items()} != _ARRAYS:
         return None
     own = (found[name] for name in _ARRAYS)
-    symbol_of, symbols, moves, begins, table, byte_ids, data, lengths, ids, whole = own
-    machine = Machine(symbol_of, int(symbols), moves, begins)
+    symbol_of, symbols, moves, begins, idle, *rest = own
+    table, byte_ids, data, lengths, ids, whole = rest
+    machine = Machine(symbol_of, int(symbols), moves, begins, idle)
     return machine, Merges(table, byte_ids, Tokens(data, lengths, ids), whole)
 
 

@@ -28,10 +28,11 @@ class Machine:
     symbols: int
     moves: NDArray[np.uint32]
     begins: NDArray[np.int64]
+    idle: NDArray[np.uint8]
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        return self.symbol_of, self.symbols, self.moves, self.begins
+        return self.symbol_of, self.symbols, self.moves, self.begins, self.idle
 
 
 def machine_for(facts: Facts) -> Machine | str:
@@ -66,7 +67,7 @@ def _covers(stage: Automaton) -> bool:
 
 
 def _tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:
-    width, begins, tables = size + 1, [0], []
+    width, begins, tables, idle = size + 1, [0], [], []
     for stage in stages:
         target = np.zeros((len(stage.target), width), dtype=np.uint32)
         target[:, :size] = begins[-1] + np.array(stage.target, dtype=np.uint32) * width
@@ -74,10 +75,14 @@ def _tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ..
         target[:, :size] += DEAD * dead.astype(np.uint32)
         target += HIT * np.array(stage.hit).astype(np.uint32)
         tables.append(target.ravel())
+        unused = np.zeros(256, dtype=np.uint8)
+        unused[:128] = np.append(dead[0], False)[symbol_of[:128]]
+        idle.append(unused)
         begins.append(begins[-1] + target.size)
     return Machine(
         np.ascontiguousarray(symbol_of),
         size,
         np.concatenate(tables),
         np.array(begins[:-1], dtype=np.int64),
+        np.concatenate(idle),
     )

@@ -88,7 +88,7 @@ class Pieces:
             *own.arrays,
             own.used,
             self._seeds,
-            np.empty(10 * room, dtype=np.uint64),
+            np.empty(9 * room, dtype=np.uint64),
             out,
             firsts,
             stops,
