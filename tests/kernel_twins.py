@@ -29,9 +29,11 @@ class Plain:
         found = getattr(self._module, name)
         if not callable(found):
             return found
-        return lambda *given: found(
-            *(memoryview(each) if isinstance(each, np.ndarray) else each for each in given)
-        )
+        return lambda *given: found(*map(_viewed, given))
+
+
+def _viewed(each: Any) -> Any:
+    return memoryview(each) if isinstance(each, np.ndarray) else each
 
 
 @cache

@@ -58,10 +58,10 @@ def _machine(facts: Facts) -> Machine | str:
         symbol_of[128:] = alphabet.size
         changed = [code for code in range(128) if not guard.inert(chr(code))]
         symbol_of[changed] = alphabet.size
-    return _tabled(symbol_of, alphabet.size, stages)
+    return tabled(symbol_of, alphabet.size, stages)
 
 
-def _tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:
+def tabled(symbol_of: NDArray[np.uint8], size: int, stages: tuple[Automaton, ...]) -> Machine:
     width, begins, tables = size + 1, [0], []
     for stage in stages:
         target = np.zeros((len(stage.target), width), dtype=np.uint32)
