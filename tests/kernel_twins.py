@@ -33,7 +33,8 @@ class Plain:
 
 
 def _viewed(each: Any) -> Any:
-    return memoryview(each) if isinstance(each, np.ndarray) else each
+    array: Any = each
+    return memoryview(array) if isinstance(each, np.ndarray) else each
 
 
 @cache
