@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -25,8 +21,8 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests import kernel_words, not_cython
 from tests.conftest import needs_kernel
+from tests.kernel_twins import TWINS, twin
 from tests.test_lossless import NAMES, named, own_call
 from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
@@ -44,51 +40,9 @@ from tokpar.types import AddedToken, Facts, Rows, Seam
 
 pytestmark = pytest.mark.ids
 
-SOURCE = Path(kernel.__file__).parent / "_stretches.py"
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
 ALL = 2**64 - 1
 OF_HUGGING_FACE = [name for name in NAMES if isinstance(named(name), Tokenizer)]
-
-
-class Plain:
-    """The functions of the source, uncompiled, which wants memoryviews."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self.BLOCK: int = module.BLOCK
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        function = getattr(self._module, name)
-        return lambda *given: function(
-            *(memoryview(each) if isinstance(each, np.ndarray) else each for each in given)
-        )
-
-
-@cache
-def plain() -> Plain:
-    spec = importlib.util.spec_from_file_location("tokpar_stretches_plain", SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with patch.dict(sys.modules, {"cython": not_cython}):
-        spec.loader.exec_module(module)
-    assert not module.COMPILED
-    for name, function in vars(kernel_words).items():
-        if callable(function) and name in vars(module):
-            setattr(module, name, function)
-    return Plain(module)
-
-
-def twin(name: str) -> Any:
-    if name == "plain":
-        return plain()
-    if kernel.STRETCHES is None:
-        pytest.skip("the kernel is not compiled here")
-    assert kernel.STRETCHES.COMPILED
-    return kernel.STRETCHES
-
-
-TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
 
 
 def seeds(counting: int = ALL) -> Any:

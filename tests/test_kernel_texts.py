@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import needs_kernel
-from tests.test_kernel import twin
+from tests.kernel_twins import twin
 from tokpar import kernel
 from tokpar.errors import OptionError
 from tokpar.kernel.texts import PAD, lengths_of, utf8_rows

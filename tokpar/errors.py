@@ -41,6 +41,11 @@ class WorkerError(EngineError):
     """A worker process died, or could not build the tokenizer."""
 
 
+class MismatchError(EngineError):
+    """The engine has other ids for a pre-token than the merges of its own file give: the message
+    names both. From then on this tokenizer's engine encodes everything."""
+
+
 class LossyError(TokparError, ValueError):
     """An approximate strategy asked for without ``allow_approximate=True``."""
 

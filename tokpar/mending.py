@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tokpar.encoding import Encoding
-from tokpar.errors import EngineError, WorkerError
+from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import (
     Divided,
     Divides,
@@ -177,7 +177,7 @@ class Work:
             return False
         except EngineError as error:
             apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
-            if isinstance(error, WorkerError) or (apart and not spans):
+            if isinstance(error, (MismatchError, WorkerError)) or (apart and not spans):
                 raise placed(error, fresh) from error.__cause__ or error
             self.why = str(placed(error, fresh))
             return False

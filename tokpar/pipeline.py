@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tokpar.encoding import Batch, Encoding
-from tokpar.errors import EngineError, WorkerError
+from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
 from tokpar.kernels import SpanArray
@@ -51,7 +51,7 @@ def encode_batch(
         parts = encoded(job)
         for row in job.works:
             job.rows[row] = _by_itself(job, row)
-    except WorkerError:
+    except (MismatchError, WorkerError):
         raise
     except EngineError:  # encoding them one by one tells which one it is, and where
         parts, job.divided = [Rows.of([])] * (len(texts) + 1), None

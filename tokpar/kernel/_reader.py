@@ -23,6 +23,7 @@ COMPILED = cython.compiled
 
 _LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 _PIECE = cython.declare(cython.ulonglong, 1 << 15)
+_COMMENT = cython.declare(cython.ulonglong, 0x6E6F697372657623)  # "#version"
 
 
 @cython.cfunc
@@ -216,6 +217,16 @@ def _id(
     return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_comment(to: cython.p_uchar, n: cython.Py_ssize_t) -> cython.bint:
+    """Whether n bytes begin with "#version": the engine passes over such a merge, if it is written
+    "a b"."""
+    return n >= 8 and low_of(to, 0, 8) == _COMMENT
+
+
 def read_merges(
     text: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
     start: cython.Py_ssize_t,
@@ -231,8 +242,8 @@ def read_merges(
 ) -> int:
     """The merges of the array at [start, stop), each "a b" or ["a", "b"], by the ids of a table of
     tokens (`_pieces.put_tokens`). Those of tokens that are not of the alphabet are left out: no
-    text comes to them. Returns how many there are, -1 if one cannot be read, or is of what is no
-    token. `scratch`: as long as the array, and 16 more."""
+    text comes to them. Returns how many there are, -1 if one cannot be read, is of what is no
+    token, or looks like a comment. `scratch`: as long as the array, and 16 more."""
     p: cython.p_uchar
     to: cython.p_uchar
     q: cython.p_uchar
@@ -286,7 +297,7 @@ def read_merges(
                     break
                 fine = fine and size[0] >= 0
                 at = _behind_white(p, at, stop) + 1
-            elif space[0] < 0:
+            elif space[0] < 0 or (fine and _is_comment(to, space[0])):
                 at = -1
                 break
             at = _behind_white(p, at, stop)

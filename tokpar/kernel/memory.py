@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tokpar import kernel
 from tokpar.cuts.added import AddedTokenGuard
-from tokpar.errors import EngineError, OptionError
+from tokpar.errors import MismatchError, OptionError
 from tokpar.facts.spaces import SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
@@ -300,9 +300,8 @@ class StretchMemory:
         left, ids = ~held, []
         known = 0
         pieces = self._known_pieces(call.make_pieces)
-        others = alone | held | (new.lengths > LONGEST)
-        if pieces is not None and not others.all():
-            which = np.flatnonzero(~others)
+        which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
+        if pieces is not None and len(which):
             met = np.bincount(rows[2], minlength=len(held))
             for fresh in self._by_pieces(new, which, met, pieces, call.workers):
                 part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
@@ -349,11 +348,12 @@ class StretchMemory:
 
         try:
             solved = in_threads([partial(solve, part) for part in own], workers)
-        except EngineError:
-            self._pieces = None
+        except MismatchError:
+            self._pieces = self._state = None  # what was learnt by them is not believed either
             raise
         for part, times, found in zip(own, shares, solved, strict=True):
-            self._keep(part, found.fresh, found.table, times)
+            if self._pieces is pieces:
+                self._keep(part, found.fresh, found.table, times)
             self.seen = self.seen.solved(found.pieces, found.new)
         return [found.fresh for found in solved]
 

@@ -62,7 +62,11 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     for name in ("vocab", "merges"):
         if name not in parts:
             raise GateError(f"its model has no {name}")
-    settings = {name: json.loads(state[i:j]) for name, (i, j) in parts.items() if j - i < 1000}
+    settings = {
+        name: json.loads(state[i:j])
+        for name, (i, j) in parts.items()
+        if name not in ("vocab", "merges")
+    }
     _require(settings)
     tokens = _tokens(text, *parts["vocab"], functions.READER)
     slots, keys = token_table(tokens, _SEEDS, functions.PIECES)
@@ -72,7 +76,7 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     told = _byte_of(), slots, keys, _SEEDS, scratch
     merges = functions.READER.read_merges(text, start, stop, *told, *found)
     if merges < 0:
-        raise GateError("it has a merge of what is no token")
+        raise GateError("it has a merge of what is no token, or one that looks like a comment")
     table = np.zeros(2 << max(4, (2 * merges).bit_length()), dtype=np.uint64)
     functions.PIECES.put_merges(*found[:, :merges], table)
     byte_ids = _byte_ids(tokens)

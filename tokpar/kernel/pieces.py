@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel
-from tokpar.errors import EngineError
+from tokpar.errors import MismatchError
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Fresh, Stretches
 from tokpar.kernel.kept_tables import key_of, read, write
@@ -64,7 +64,7 @@ class Pieces:
         self._slots, self._keys = token_table(whole, seeds, functions)
 
     def solve(self, new: Stretches, generations: Sequence[Generation]) -> Solved:
-        """Raises EngineError where the engine has other ids for a piece that it is asked about."""
+        """Raises MismatchError where the engine has other ids for a piece that it encodes, too."""
         size, count = int(new.lengths.sum()), len(new.lengths)
         longest = int(new.lengths.max(initial=0))
         own = self._own(size)
@@ -140,7 +140,7 @@ class Pieces:
     def _compare(self, piece: bytes, own: IdArray) -> None:
         theirs = self._tokenize(piece)
         if not np.array_equal(theirs, own):
-            raise EngineError(
+            raise MismatchError(
                 f"the engine has ids {theirs.tolist()[:20]} for the piece {piece[:200]!r}, where "
                 f"the merges of its file give {own.tolist()[:20]}: tokpar does not use them for "
                 "this tokenizer any more; please report this"
