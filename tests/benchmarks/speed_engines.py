@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,38 @@ ENGINES: dict[str, Callable[[Any, str], Own]] = {
     "tokie": _tokie,
 }
 """By package: its tokenizer of a tokenizer.json."""
+PEERS = {
+    "fastokens": "encode_batch_flat",
+    "gigatoken": "encode_batch",
+    "tokie": "encode_batch_flat",
+}
+"""By package: its fastest call for many texts, and for one long text."""
+
+
+def peers(subject: Subject) -> dict[str, Callable[[], Own]]:
+    """The other engines that take this vocabulary."""
+    found = {}
+    for engine, own in _peers(subject):
+        try:
+            own()
+        except BaseException as error:  # a panic is no Exception
+            if isinstance(error, PASSING):
+                raise
+            why = " ".join(str(error).split())[:100]
+            print(f"{subject.name}: {engine} is left out, {why}", file=sys.stderr)
+            continue
+        found[engine] = own
+    return found
+
+
+def _peers(subject: Subject) -> Iterator[tuple[str, Callable[[], Own]]]:
+    path = str(subject.file)
+    for engine, own in ENGINES.items():
+        if not find_spec(engine):
+            continue
+        package: Any = import_module(engine)
+        if subject.engine == "Hugging Face":
+            yield engine, partial(own, package, path)
+        elif subject.engine == "tiktoken" and engine == "gigatoken":
+            read = package.Tokenizer.from_tiktoken  # by the file's name it knows the pattern
+            yield engine, lambda read=read: of_gigatoken(read(path))  # type: ignore[misc]
