@@ -176,8 +176,10 @@ def without_cutting(path: Path, directory: Path) -> Path:
 
 
 def _fastokens(package: Any, path: str) -> Own:
-    own = package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8"))
+    return _of_fastokens(package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8")))
 
+
+def _of_fastokens(own: Any) -> Own:
     def flat(texts: list[str]) -> tuple[IdArray, Any]:
         ids, offsets = own.encode_batch_flat(texts)
         return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.uint64)
@@ -243,10 +245,12 @@ PEERS = {
 """By package: its fastest call for many texts, and for one long text."""
 
 
-def peers(subject: Subject) -> dict[str, Callable[[], Own]]:
-    """The other engines that take this vocabulary."""
+def peers(
+    subject: Subject, engines: Sequence[str] = tuple(ENGINES)
+) -> dict[str, Callable[[], Own]]:
+    """The other engines that are installed and take this vocabulary, of those named."""
     found = {}
-    for engine, own in _peers(subject):
+    for engine, own in _peers(subject, engines):
         try:
             own()
         except BaseException as error:  # a panic is no Exception
@@ -259,10 +263,10 @@ def peers(subject: Subject) -> dict[str, Callable[[], Own]]:
     return found
 
 
-def _peers(subject: Subject) -> Iterator[tuple[str, Callable[[], Own]]]:
+def _peers(subject: Subject, engines: Sequence[str]) -> Iterator[tuple[str, Callable[[], Own]]]:
     path = str(subject.file)
     for engine, own in ENGINES.items():
-        if not find_spec(engine):
+        if engine not in engines or not find_spec(engine):
             continue
         package: Any = import_module(engine)
         if subject.engine == "Hugging Face":
@@ -270,3 +274,12 @@ def _peers(subject: Subject) -> Iterator[tuple[str, Callable[[], Own]]]:
         elif subject.engine == "tiktoken" and engine == "gigatoken":
             read = package.Tokenizer.from_tiktoken  # by the file's name it knows the pattern
             yield engine, lambda read=read: of_gigatoken(read(path))  # type: ignore[misc]
+        elif subject.engine == "tiktoken" and engine == "fastokens":
+            yield engine, partial(_ranks_of_fastokens, package, path)
+
+
+def _ranks_of_fastokens(package: Any, path: str) -> Own:
+    known: Any = tokpar.load(path)
+    pattern, special = known.encoding._pat_str, dict(known.encoding._special_tokens)
+    read = package.Tokenizer.from_tiktoken
+    return _of_fastokens(read(path, pattern=pattern, special_tokens=special))
