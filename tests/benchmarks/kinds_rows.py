@@ -189,7 +189,9 @@ def mixed(
     English documents one after the other. Raises DifferError."""
     text = Text("mixed traffic", [each for pair in pairs for each in pair])
     name, own = own_call(subject, text)
-    row = Row(subject.name, f"{len(pairs)} pairs of documents", name, text.bytes)
+    row = Row(
+        subject.name, f"{len(pairs)} English and {len(pairs)} Chinese documents", name, text.bytes
+    )
     judge = Judge(row, special_ids(subject))
     expected = [[ids.copy() for ids in own.rows(own.call([each]))] for each in text.texts]
 
