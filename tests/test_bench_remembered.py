@@ -13,8 +13,9 @@ import pytest
 
 import tokpar
 from tests.benchmarks import remembered, remembered_sides
+from tests.benchmarks.parity import DifferError
 from tests.benchmarks.remembered_bytes import held, memory_bytes
-from tests.benchmarks.remembered_rows import DifferError, Sides, measured, quartiles
+from tests.benchmarks.remembered_rows import Sides, measured, quartiles
 from tests.benchmarks.remembered_sides import STATES, Text
 from tests.benchmarks.speed_engines import Many, Own, Subject, library_subjects
 

@@ -43,12 +43,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.machine import provenance
+from tests.benchmarks.parity import DifferError
 from tests.benchmarks.remembered_bytes import held
-from tests.benchmarks.remembered_rows import DifferError, Sides, measured, threads
-from tests.benchmarks.remembered_sides import STATES, Text, every_subject, peers
+from tests.benchmarks.remembered_rows import Sides, measured, threads
+from tests.benchmarks.remembered_sides import STATES, Text, every_subject
 from tests.benchmarks.remembered_tables import Found, line, markdown
 from tests.benchmarks.speed import minified
-from tests.benchmarks.speed_engines import Subject
+from tests.benchmarks.speed_engines import Subject, peers
 from tests.benchmarks.texts import (
     documents,
     in_base64,

@@ -9,11 +9,9 @@ from functools import cache, partial
 from statistics import median, quantiles
 from typing import Any
 
-import numpy as np
-
 import tokpar
+from tests.benchmarks.parity import DifferError, same_ids, special_ids
 from tests.benchmarks.remembered_sides import (
-    PEERS,
     Side,
     State,
     Text,
@@ -24,7 +22,7 @@ from tests.benchmarks.remembered_sides import (
     straight,
     takes_memory,
 )
-from tests.benchmarks.speed_engines import Many, Own, Subject
+from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject
 from tests.benchmarks.turns import timed
 from tokpar.executors.serial import PASSING
 from tokpar.kernels import IdArray
@@ -35,10 +33,6 @@ NEVER_REPEAT = ("base64", "minified JSON")
 Quartiles = tuple[float, float, float]
 """Median, lower, upper."""
 Prepared = Callable[[], tuple[Callable[[], Any], Many]]
-
-
-class DifferError(Exception):
-    """Ids are not those of the engine's own call: nothing else matters then."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,8 @@ class _Turns:
             return self._without(name, f"{type(error).__name__}: {error}")
         if self.expected is None:
             self.expected = [ids.copy() for ids in rows]
-        specials = self.specials if name in PEERS else self.specials[:0]
-        if not _same(self.expected, rows, specials):
+        special = self.specials if name in PEERS else None
+        if not same_ids(self.expected, rows, special):
             if name in PEERS:
                 return self._without(name, "other ids")
             raise DifferError(f"{self.name}: the ids of {name} differ from those of {self.own[0]}")
@@ -157,7 +151,7 @@ def measured(subject: Subject, sides: Sides, text: Text, state: State, turns: in
     every = [*sides.own, *sides.others, sides.ours]
     calls = {side.name: _preparing(side, text, state) for side in every}
     label = f"{subject.name}, {text.kind}, {state}"
-    taken = _Turns(label, [side.name for side in sides.own], _specials(subject))
+    taken = _Turns(label, [side.name for side in sides.own], special_ids(subject))
     for _ in range(turns):
         taken.turn(calls)
     assert taken.last is not None
@@ -208,28 +202,6 @@ def _preparing(side: Side, text: Text, state: State) -> Prepared:
     """A new object each time, or one that is kept where it has seen the text."""
     prepare = partial(prepared, side, text, state)
     return cache(prepare) if state == "seen" else prepare
-
-
-def _specials(subject: Subject) -> IdArray:
-    """What the own call puts around a text, which other engines leave out."""
-    return next(iter(subject.own().one.values()))("")
-
-
-def _same(expected: Sequence[IdArray], rows: Sequence[IdArray], specials: IdArray) -> bool:
-    """Whether the rows are those expected, or, all of them, but for what is put around each."""
-    if len(expected) != len(rows):
-        return False
-    if all(map(np.array_equal, expected, rows)):
-        return True
-    return any(
-        all(map(partial(_is_around, specials[:k], specials[k:]), expected, rows))
-        for k in range(len(specials) + 1)
-        if len(specials)
-    )
-
-
-def _is_around(before: IdArray, after: IdArray, expected: IdArray, ids: IdArray) -> bool:
-    return np.array_equal(expected, np.concatenate([before, ids, after]))
 
 
 def _checked(label: str, subject: Subject, text: Text, result: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +16,15 @@ import numpy as np
 
 import tokpar
 from tests.benchmarks.speed_engines import (
-    ENGINES,
+    PEERS,
     Many,
     Own,
     Subject,
     huggingface_subject,
     is_wanted,
     library_subjects,
-    of_gigatoken,
 )
 from tokpar.errors import OptionError
-from tokpar.executors.serial import PASSING
 from tokpar.kernels import IdArray
 
 State = Literal["cold", "warm", "seen"]
@@ -41,11 +38,6 @@ SENTENCEPIECE = {
     "Gemma": "gemma__small.json",
 }
 MODELS = ("unigram_6000", "bpe_6000")
-PEERS = {
-    "fastokens": "encode_batch_flat",
-    "gigatoken": "encode_batch",
-    "tokie": "encode_batch_flat",
-}
 
 
 @dataclass(frozen=True)
@@ -148,40 +140,11 @@ def takes_memory(subject: Subject) -> bool:
     return True
 
 
-def peers(subject: Subject) -> dict[str, Callable[[], Own]]:
-    """The other engines that take this vocabulary."""
-    found = {}
-    for engine, own in _peers(subject):
-        try:
-            own()
-        except BaseException as error:  # a panic is no Exception
-            if isinstance(error, PASSING):
-                raise
-            why = " ".join(str(error).split())[:100]
-            print(f"{subject.name}: {engine} is left out, {why}", file=sys.stderr)
-            continue
-        found[engine] = own
-    return found
-
-
 def peer_sides(peers: Mapping[str, Callable[[], Own]], together: bool) -> list[Side]:
     """The best calls of other engines."""
     return [
         Side(engine, partial(_call, own, PEERS[engine], together)) for engine, own in peers.items()
     ]
-
-
-def _peers(subject: Subject) -> Iterator[tuple[str, Callable[[], Own]]]:
-    path = str(subject.file)
-    for engine, own in ENGINES.items():
-        if not find_spec(engine):
-            continue
-        package: Any = import_module(engine)
-        if subject.engine == "Hugging Face":
-            yield engine, partial(own, package, path)
-        elif subject.engine == "tiktoken" and engine == "gigatoken":
-            read = package.Tokenizer.from_tiktoken  # by the file's name it knows the pattern
-            yield engine, lambda read=read: of_gigatoken(read(path))  # type: ignore[misc]
 
 
 def _call(own: Callable[[], Own], name: str, together: bool) -> Many:

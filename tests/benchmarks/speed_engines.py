@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -175,8 +176,10 @@ def without_cutting(path: Path, directory: Path) -> Path:
 
 
 def _fastokens(package: Any, path: str) -> Own:
-    own = package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8"))
+    return _of_fastokens(package.Tokenizer.from_json_str(Path(path).read_text(encoding="utf-8")))
 
+
+def _of_fastokens(own: Any) -> Own:
     def flat(texts: list[str]) -> tuple[IdArray, Any]:
         ids, offsets = own.encode_batch_flat(texts)
         return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.uint64)
@@ -234,3 +237,49 @@ ENGINES: dict[str, Callable[[Any, str], Own]] = {
     "tokie": _tokie,
 }
 """By package: its tokenizer of a tokenizer.json."""
+PEERS = {
+    "fastokens": "encode_batch_flat",
+    "gigatoken": "encode_batch",
+    "tokie": "encode_batch_flat",
+}
+"""By package: its fastest call for many texts, and for one long text."""
+
+
+def peers(
+    subject: Subject, engines: Sequence[str] = tuple(ENGINES)
+) -> dict[str, Callable[[], Own]]:
+    """The other engines that are installed and take this vocabulary, of those named."""
+    found = {}
+    for engine, own in _peers(subject, engines):
+        try:
+            own()
+        except BaseException as error:  # a panic is no Exception
+            if isinstance(error, PASSING):
+                raise
+            why = " ".join(str(error).split())[:100]
+            print(f"{subject.name}: {engine} is left out, {why}", file=sys.stderr)
+            continue
+        found[engine] = own
+    return found
+
+
+def _peers(subject: Subject, engines: Sequence[str]) -> Iterator[tuple[str, Callable[[], Own]]]:
+    path = str(subject.file)
+    for engine, own in ENGINES.items():
+        if engine not in engines or not find_spec(engine):
+            continue
+        package: Any = import_module(engine)
+        if subject.engine == "Hugging Face":
+            yield engine, partial(own, package, path)
+        elif subject.engine == "tiktoken" and engine == "gigatoken":
+            read = package.Tokenizer.from_tiktoken  # by the file's name it knows the pattern
+            yield engine, lambda read=read: of_gigatoken(read(path))  # type: ignore[misc]
+        elif subject.engine == "tiktoken" and engine == "fastokens":
+            yield engine, partial(_ranks_of_fastokens, package, path)
+
+
+def _ranks_of_fastokens(package: Any, path: str) -> Own:
+    known: Any = tokpar.load(path)
+    pattern, special = known.encoding._pat_str, dict(known.encoding._special_tokens)
+    read = package.Tokenizer.from_tiktoken
+    return _of_fastokens(read(path, pattern=pattern, special_tokens=special))
