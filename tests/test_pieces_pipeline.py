@@ -298,7 +298,10 @@ def test_one_in_some_pieces_is_compared_while_texts_are_encoded() -> None:
 
 
 @pytest.mark.parametrize("lies", ["tokens", "other pieces", "none"])
-def test_tables_are_compared_with_the_engine_when_they_are_made(lies: str) -> None:
+def test_tables_are_compared_with_the_engine_when_they_are_made(
+    lies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     honest = pieces._tokenize
