@@ -173,6 +173,16 @@ def test_a_certificate_that_does_not_hold_stops_the_run(
         measured(subject, {}, TEXT, 1, lambda: None)
 
 
+def test_a_new_object_whose_cache_is_not_empty_is_refused(subject: Subject) -> None:
+    alive = kinds_rows.ours(subject, False)
+    alive.call(["the quick brown fox " * 1000])
+    if tokpar.kernel.STRETCHES is not None:
+        with pytest.raises(RuntimeError, match="the cache of a new object has seen text"):
+            kinds_rows.ours(subject, False)
+    del alive
+    kinds_rows.ours(subject, False)
+
+
 def test_the_table_says_where_another_engine_has_other_ids(subject: Subject) -> None:
     def table(change: Callable[[Any], Any]) -> tuple[Row, str]:
         row = measured(subject, other_engine(subject, change), TEXT, 2, lambda: None)

@@ -30,7 +30,8 @@ tokens around a text; where their ids differ otherwise, the table says "other id
 
 Mixed traffic: English documents of 20 KB that an object knows, with a Chinese document that it does
 not know after each: the time of the English ones over their time without the Chinese. Loading:
-seconds, with tokpar and by the library itself.
+seconds by the tokenizer's own library, and with tokpar, which calls that library; each in a process
+of its own.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tests.benchmarks.kinds_rows import Row, Step, loading, measured, mixed, subject_of
+from tests.benchmarks.kinds_loading import loading
+from tests.benchmarks.kinds_rows import Row, Step, measured, mixed, subject_of
 from tests.benchmarks.kinds_tables import line, markdown
 from tests.benchmarks.kinds_texts import MIXED, ROWS, Sources
 from tests.benchmarks.machine import provenance
@@ -70,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, file in enumerate(args.tokenizer):
             folder = Path(directory, str(number))
             folder.mkdir()
-            subject = subject_of(file, folder)
+            subject = subject_of(file.resolve(), folder)
             for name, job in _jobs(subject, sources, args):
                 bar.set_description(f"{subject.name}, {name}")
                 try:
