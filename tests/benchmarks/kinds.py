@@ -21,8 +21,8 @@ seen          third and fourth call of the same object with the same text
 Each turn makes new objects of tokpar and of every other engine, and every second turn goes through
 them in reverse. Figures are the median of the turns (least-most). MB are millions of bytes of
 UTF-8. All sides return their ids in arrays; tokpar's `encode` and `encode_batch` give the
-certificate, too. Before its first turn tokpar has encoded once with each tokenizer, because it
-keeps tables on disk.
+certificate, too. tokpar keeps tables of a vocabulary on disk: an object that is then thrown away
+encodes each text before the first turn.
 
 All ids are compared. If those of tokpar are not those of the own call, or a certificate does not
 hold, the run stops with exit code 1 and prints no table. Other engines may leave out the special
