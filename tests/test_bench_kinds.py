@@ -23,7 +23,7 @@ from tests.benchmarks.speed_engines import Many, Own, Subject
 VOCAB = Path(__file__).parent / "vocab"
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"
-SOURCES = Sources(ENGLISH * 300, CHINESE * 300, "import this\n" * 900, 8_000)
+SOURCES = Sources(ENGLISH * 600, CHINESE * 300, "import this\n" * 900, 8_000)
 TEXT = Text("English", [ENGLISH * 100])
 
 
@@ -81,7 +81,7 @@ def ours_with_one_other_id(at: int) -> Callable[[Subject, bool], Many]:
 def test_a_run_prints_every_row_and_column(
     files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert kinds.main(files) == 0
+    assert kinds.main([*files, "--turns", "1"]) == 0
     printed = capsys.readouterr()
     speeds, ratios, others = printed.out.split("\n\n")[1:4]
     assert "| own call | tokpar first | tokpar second half | tokpar seen |" in speeds
@@ -149,6 +149,20 @@ def test_the_second_half_is_compared(subject: Subject, monkeypatch: pytest.Monke
     assert made == 2
 
 
+def test_tokpar_may_not_leave_out_special_tokens(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = kinds_rows.ours
+
+    def ours(subject: Subject, is_batch: bool) -> Many:
+        many = right(subject, is_batch)
+        return Many(many.call, lambda result: [ids[1:-1] for ids in many.rows(result)])
+
+    monkeypatch.setattr(kinds_rows, "ours", ours)
+    with pytest.raises(DifferError):
+        measured(subject, {}, TEXT, 1, lambda: None)
+
+
 def test_documents_of_mixed_traffic_are_compared_with_both_languages(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +185,16 @@ def test_a_certificate_that_does_not_hold_stops_the_run(
     monkeypatch.setattr(tokpar, "check", lambda e, text, adapter: right(e, text[1:], adapter))
     with pytest.raises(DifferError, match="bert_part, Hugging Face, English"):
         measured(subject, {}, TEXT, 1, lambda: None)
+
+
+def test_a_new_object_whose_cache_is_not_empty_is_refused(subject: Subject) -> None:
+    alive = kinds_rows.ours(subject, False)
+    alive.call(["the quick brown fox " * 1000])
+    if tokpar.kernel.STRETCHES is not None:
+        with pytest.raises(RuntimeError, match="the cache of a new object has seen text"):
+            kinds_rows.ours(subject, False)
+    del alive
+    kinds_rows.ours(subject, False)
 
 
 def test_the_table_says_where_another_engine_has_other_ids(subject: Subject) -> None:

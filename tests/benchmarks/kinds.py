@@ -21,8 +21,8 @@ seen          third and fourth call of the same object with the same text
 Each turn makes new objects of tokpar and of every other engine, and every second turn goes through
 them in reverse. Figures are the median of the turns (least-most). MB are millions of bytes of
 UTF-8. All sides return their ids in arrays; tokpar's `encode` and `encode_batch` give the
-certificate, too. Before its first turn tokpar has encoded once with each tokenizer, because it
-keeps tables on disk.
+certificate, too. tokpar keeps tables of a vocabulary on disk: an object that is then thrown away
+encodes each text before the first turn.
 
 All ids are compared. If those of tokpar are not those of the own call, or a certificate does not
 hold, the run stops with exit code 1 and prints no table. Other engines may leave out the special
@@ -30,7 +30,8 @@ tokens around a text; where their ids differ otherwise, the table says "other id
 
 Mixed traffic: English documents of 20 KB that an object knows, with a Chinese document that it does
 not know after each: the time of the English ones over their time without the Chinese. Loading:
-seconds, with tokpar and by the library itself.
+seconds by the tokenizer's own library, and with tokpar, which calls that library; each in a process
+of its own.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tests.benchmarks.kinds_rows import Row, Step, loading, measured, mixed, subject_of
+from tests.benchmarks.kinds_loading import loading
+from tests.benchmarks.kinds_rows import Row, Step, measured, mixed, subject_of
 from tests.benchmarks.kinds_tables import line, markdown
 from tests.benchmarks.kinds_texts import MIXED, ROWS, Sources
 from tests.benchmarks.machine import provenance
@@ -70,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, file in enumerate(args.tokenizer):
             folder = Path(directory, str(number))
             folder.mkdir()
-            subject = subject_of(file, folder)
+            subject = subject_of(file.resolve(), folder)
             for name, job in _jobs(subject, sources, args):
                 bar.set_description(f"{subject.name}, {name}")
                 try:

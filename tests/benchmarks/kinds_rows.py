@@ -31,7 +31,7 @@ Step = Callable[[], object]
 @dataclass
 class Row:
     """One tokenizer on one text. `values`: of each engine and state one value for each turn, in
-    MB/s, or for mixed traffic and loading as their function says. `different`: engines whose ids
+    MB/s, or for mixed traffic and loading as their functions say. `different`: engines whose ids
     are not those of the own call. `left_out`: why an engine has no values."""
 
     subject: str
@@ -108,8 +108,13 @@ def _tiktoken_subject(name: str, file: Path) -> Subject:
 
 
 def ours(subject: Subject, is_batch: bool) -> Many:
-    """The call of a new Encoder with a new tokenizer, whose cache is empty."""
+    """The call of a new Encoder with a new tokenizer. RuntimeError if the cache is not empty: two
+    tokenizers of one fingerprint share a cache as long as both live."""
     encoder = tokpar.Encoder(subject.load())
+    counters = {**getattr(encoder.tokenizer, "counters", {})}
+    counters.pop("budget", None)
+    if any(counters.values()):
+        raise RuntimeError(f"{subject.name}: the cache of a new object has seen text: {counters}")
     if is_batch:
         return Many(encoder.encode_batch, lambda batch: [row.ids for row in batch])
     return Many(
@@ -213,20 +218,6 @@ def mixed(
     calls = {OWN: lambda: own, **new_calls(subject, peers, text)}
     sides = [(engine, partial(turn, engine, new)) for engine, new in calls.items()]
     _take_turns(row, sides, turns, step)
-    return row
-
-
-def loading(subject: Subject, turns: int, step: Step) -> Row:
-    """Seconds until a tokenizer of the file can be called: by its own library, and with tokpar,
-    which calls the library itself."""
-    row = Row(subject.name, "loading")
-    sides = {OWN: subject.own, OURS: lambda: tokpar.Encoder(subject.load())}
-
-    def turn(engine: str) -> None:
-        gc.collect()
-        row.add(engine, FIRST, timed(sides[engine])[0])
-
-    _take_turns(row, [(engine, partial(turn, engine)) for engine in sides], turns, step)
     return row
 
 
