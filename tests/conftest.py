@@ -187,6 +187,7 @@ def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""
     for adapters in ("huggingface", "tiktoken"):
         monkeypatch.setattr(f"tokpar.adapters.{adapters}.pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.adapters.huggingface.engine_pieces_for", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def edges_by_kernel(
     functions.encode(
         *(new.data, new.starts, new.lengths, *machine.arrays, merges.table, merges.byte_ids),
         *(none.slots, none.keys, *none.arrays, *none.arrays, *own.arrays, own.used, SEEDS),
-        *(work, np.zeros(size + 2, dtype=np.uint32), firsts, stops, asked_, 0, counts),
+        *(work, np.zeros(size + 2, dtype=np.uint32), firsts, stops, asked_, 0, True, counts),
     )
     ends = {int(at + n) for at, n, _, _ in asked_[: 4 * counts[0]].reshape(-1, 4)}
     assert len(ends) == counts[0] == counts[1] == counts[2]

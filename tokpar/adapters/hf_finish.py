@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import Divided
 from tokpar.kernel.memory import StretchMemory
-from tokpar.kernel.pieces import Pieces
+from tokpar.kernel.pieces import SolvesSegments
 from tokpar.kernels import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
@@ -177,7 +177,7 @@ class FinishingAdapter(ABC):
             return None
         return self._memory.known(text, partial(self.encode_many, spans=False), self.made_pieces)
 
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
         """What encodes new segments without the engine, for a table of these seeds; None where
         nothing does."""
         return None

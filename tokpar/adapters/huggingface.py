@@ -35,9 +35,10 @@ from tokpar.adapters.settings import (
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
+from tokpar.kernel.engine_pieces import engine_pieces_for
 from tokpar.kernel.memory import memory_for
 from tokpar.kernel.merges import merges_of, part_of_object
-from tokpar.kernel.pieces import Pieces, pieces_for
+from tokpar.kernel.pieces import SolvesSegments, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import Piece, Rows
@@ -283,8 +284,10 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def _many_added(self) -> bool:
         return len(self.facts.added_tokens) > MOST_ADDED
 
-    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
         """None outside the gate of theorem 52, and where the engine is seen to have other ids."""
+        if self.facts.model != "BPE":
+            return engine_pieces_for(self.facts, seeds)
         model, written = self._chunks.model, self.caller.written
         state = None if written is None else part_of_object(written, "model")
         if state is None:

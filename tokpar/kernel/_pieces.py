@@ -473,6 +473,7 @@ def encode(
     stops: cython.longlong[::1],
     asked: cython.longlong[::1],
     mask: cython.ulonglong,
+    merging: cython.bint,
     counts: cython.longlong[::1],
 ) -> int:
     """The ids of segment k of `data`, `lengths[k]` bytes from `starts[k]` on, to
@@ -483,8 +484,9 @@ def encode(
     pieces; new ones are put into `own` as long as it has room. `work`: 9 words for each byte of
     the longest segment, and 9 for each of a batch of pieces. `out`: two places more than bytes.
     Of new pieces those whose hash has none of the bits of `mask` go to `asked`: first byte, bytes,
-    first id, ids, as long as there is room; `counts` is how many of those, how many pieces there
-    were, and how many of these were new."""
+    first id, ids, as long as there is room. Without `merging` no piece is merged: all new ones go
+    there, 0 ids, and stops[k] is -2 where there is one, -1 where there is no more room; `counts`
+    is how many of those, how many pieces there were, and how many of these were new."""
     total: cython.Py_ssize_t = starts.shape[0]
     longest: cython.Py_ssize_t = 0
     bytes_: cython.Py_ssize_t = 0
@@ -631,6 +633,8 @@ def encode(
             piece = 0
             for j in range(lo, k):
                 firsts[j] = written
+                lacks: cython.int = 0
+                short: cython.bint = False
                 at = starts[j]
                 while piece < stops[j]:
                     n = ends[piece] - at
@@ -655,6 +659,20 @@ def encode(
                         if e >= 0:
                             to[written] = ts[e + 2] & _LOW
                             many = 1
+                    if many < 0 and not merging:
+                        new += 1
+                        lacks = -2
+                        if sampled < most_asked:
+                            asked[4 * sampled] = at
+                            asked[4 * sampled + 1] = n
+                            asked[4 * sampled + 2] = written
+                            asked[4 * sampled + 3] = 0
+                            sampled += 1
+                        else:
+                            short = True
+                        at = ends[piece]
+                        piece += 1
+                        continue
                     if many < 0:
                         new += 1
                         if n <= _SHORT:
@@ -691,7 +709,7 @@ def encode(
                     at = ends[piece]
                     piece += 1
                 if stops[j] >= 0:
-                    stops[j] = written
+                    stops[j] = written if lacks == 0 else (-1 if short else -2)
     counts[0], counts[1], counts[2] = sampled, seen, new
     return written
 
@@ -1013,3 +1031,60 @@ def _token(
     h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, seeds)
     e: cython.Py_ssize_t = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
     return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)
+
+
+def put_pieces(
+    data: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    starts: cython.longlong[::1],
+    lengths: cython.longlong[::1],
+    given: cython.uint[::1],
+    firsts: cython.longlong[::1],
+    stops: cython.longlong[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    ids: cython.uint[::1],
+    used: cython.longlong[::1],
+    seeds: cython.ulonglong[::1],
+) -> int:
+    """Different pieces, those of 512 bytes at most and with no more ids than bytes, and their ids
+    into a table that has none of them; how many of all are done with: fewer where it is full."""
+    total: cython.Py_ssize_t = lengths.shape[0]
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    k: cython.Py_ssize_t
+    p: cython.p_uchar
+    s: cython.p_ulonglong
+    q: cython.p_uchar
+    u: cython.p_uint
+    g: cython.p_uint
+    w: cython.p_longlong
+    sd: cython.p_ulonglong
+    if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:
+        raise ValueError("arrays too short")
+    if total == 0 or given.shape[0] == 0:
+        return 0
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(data[0]))
+        s, q, u = cython.address(slots[0]), cython.address(keys[0]), cython.address(ids[0])
+        g, w, sd = cython.address(given[0]), cython.address(used[0]), cython.address(seeds[0])
+    else:
+        p, s, q, u, g, w, sd = data, slots, keys, ids, given, used, seeds
+    key_room: cython.Py_ssize_t = keys.shape[0]
+    id_room: cython.Py_ssize_t = ids.shape[0]
+    done: cython.Py_ssize_t = total
+    with cython.nogil:
+        for k in range(total):
+            at: cython.Py_ssize_t = starts[k]
+            n: cython.Py_ssize_t = lengths[k]
+            many: cython.Py_ssize_t = stops[k] - firsts[k]
+            if n > _MOST or many > n or many < 0:
+                continue
+            k0: cython.ulonglong = low_of(p, at, n)
+            k1: cython.ulonglong = high_of(p, at, n)
+            size: cython.ulonglong = _PIECE + n
+            h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, sd)
+            if not _kept(
+                s, last, q, key_room, u, id_room, w, h, k0, k1, size, p, at, n, g, firsts[k], many
+            ):
+                done = k
+                break
+    return done

@@ -37,7 +37,7 @@ from tokpar.kernel.pace import (
     Seen,
     Terms,
 )
-from tokpar.kernel.pieces import LONGEST, Pieces, Solved
+from tokpar.kernel.pieces import LONGEST, Solved, SolvesSegments
 from tokpar.kernel.texts import lengths_of, utf8_rows
 from tokpar.kernel.waves import Looked, Room, beside_of, in_threads, next_cut, part_of
 from tokpar.kernels import (
@@ -63,7 +63,7 @@ SHORT = 1 << 14
 """Bytes of a text that has too few words to tell whether these come again."""
 _LONGEST = 1 << 16
 """Code points of a text that may be one stretch: such a long one is not met again."""
-MakePieces = Callable[[NDArray[np.uint64]], Pieces | None]
+MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _OPEN = np.zeros(1, dtype=np.uint8)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
@@ -156,7 +156,7 @@ class StretchMemory:
         self._rooms: list[Room] = []
         self.waves = FIRST_WAVE, LARGEST_WAVE
         self.seen = Seen()
-        self._pieces: Pieces | None = None
+        self._pieces: SolvesSegments | None = None
         self._asked = False
 
     def encode(
@@ -207,7 +207,7 @@ class StretchMemory:
         found, divided = self.encode([text], encode_many, 1, make_pieces)
         return found[0] if divided[0] else None
 
-    def _known_pieces(self, make: MakePieces) -> Pieces | None:
+    def _known_pieces(self, make: MakePieces) -> SolvesSegments | None:
         """None also while little was new: making them takes as long as some 100 KB of it."""
         if not self._asked and self.seen.new >= MAKE_AFTER:
             with _making:
@@ -303,7 +303,7 @@ class StretchMemory:
         which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
         if pieces is not None and len(which):
             met = np.bincount(rows[2], minlength=len(held))
-            for fresh in self._by_pieces(new, which, met, pieces, call.workers):
+            for fresh in self._by_pieces(new, which, met, pieces, call):
                 part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
                 firsts[part], stops[part] = fresh.firsts + known, fresh.stops + known
                 left[part] = fresh.stops < 0
@@ -332,22 +332,22 @@ class StretchMemory:
         return Fresh(concatenate_ids(ids), firsts, stops)
 
     def _by_pieces(
-        self, new: Stretches, which: IntArray, met: IntArray, pieces: Pieces, workers: int
+        self, new: Stretches, which: IntArray, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> list[Fresh]:
         """The ids of some stretches, in order, in several parts; those that come again are kept.
         `met`: how often each of all is in this wave."""
         sizes = np.cumsum(new.lengths[which])
-        parts = max(1, min(workers, int(sizes[-1]) // LEAST_NEW))
+        parts = max(1, min(call.workers, int(sizes[-1]) // LEAST_NEW))
         inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
         numbers = [part for part in np.split(which, inner) if len(part)]
         own, shares = [new.part(part) for part in numbers], [met[part] for part in numbers]
 
         def solve(part: Stretches) -> Solved:
             with self._reading() as generations:
-                return pieces.solve(part, generations)
+                return pieces.solve(part, generations, call.encode_many)
 
         try:
-            solved = in_threads([partial(solve, part) for part in own], workers)
+            solved = in_threads([partial(solve, part) for part in own], call.workers)
         except MismatchError:
             self._pieces = self._state = None  # what was learnt by them is not believed either
             raise

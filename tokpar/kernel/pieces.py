@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokpar import kernel
 from tokpar.errors import MismatchError
 from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Fresh, Stretches
+from tokpar.kernel.joined import EncodeMany, Fresh, Stretches
 from tokpar.kernel.kept_tables import key_of, read, write
 from tokpar.kernel.machine import Machine, machine_for
 from tokpar.kernel.merges import GateError, Merges, token_table
@@ -45,6 +45,15 @@ class Solved:
     new: int
 
 
+class SolvesSegments(Protocol):
+    """Encodes new segments by their pre-tokens."""
+
+    def solve(
+        self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
+    ) -> Solved:
+        """`generations`: tables of pieces; `encode_many`: the engine's batch call."""
+
+
 class Pieces:
     """Encodes segments in which no added token is. `tokenize` is asked for some of the new pieces:
     of all whose hash has none of the bits of `mask`."""
@@ -63,7 +72,9 @@ class Pieces:
         whole = merges.tokens if merges.whole.all() else merges.tokens.part(merges.whole)
         self._slots, self._keys = token_table(whole, seeds, functions)
 
-    def solve(self, new: Stretches, generations: Sequence[Generation]) -> Solved:
+    def solve(
+        self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
+    ) -> Solved:
         """Raises MismatchError where the engine has other ids for a piece that it encodes, too."""
         size, count = int(new.lengths.sum()), len(new.lengths)
         longest = int(new.lengths.max(initial=0))
@@ -94,6 +105,7 @@ class Pieces:
             stops,
             asked,
             self._mask,
+            True,
             counts,
         )
         sampled, pieces, unknown = counts.tolist()
