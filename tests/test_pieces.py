@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from tests.conftest import at_most, drawn
+from tests.kernel_edges import SEEDS, edges_by_kernel, segments
 from tests.kernel_twins import TWINS, twin
 from tests.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain_bpe, vocabularies
 from tests.patterns_drawn import CATEGORIES, words
@@ -25,15 +26,12 @@ from tests.windows_brute import ask, asked, edges_of
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.splits import SplitStage, machines_of
 from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Stretches
 from tokpar.kernel.machine import Machine, tabled
 from tokpar.kernel.merges import Merges
 from tokpar.kernel.pieces import Pieces
-from tokpar.kernels import offsets_of
 
 pytestmark = pytest.mark.ids
 
-SEEDS = np.array([12345678901234567, 98765432109876543, 2**64 - 1], dtype=np.uint64)
 BYTES = plain_bpe()
 WHOLE = [SplitStage(r"[\s\S]+", "oniguruma")]
 
@@ -47,39 +45,6 @@ def machine_of(splits: Sequence[SplitStage], atoms: str | None = None) -> Machin
         assume(False)
         raise
     return tabled(alphabet.symbol_of, alphabet.size, stages)
-
-
-def segments(some: Sequence[str]) -> Stretches:
-    data = np.frombuffer("".join(some).encode() + bytes(16), dtype=np.uint8)
-    places = offsets_of(len(each.encode()) for each in some)
-    kinds = np.zeros(len(some), dtype=np.uint8)
-    return Stretches(data, places[:-1].copy(), np.diff(places), kinds)
-
-
-def edges_by_kernel(
-    functions: Any, machine: Machine, some: Sequence[str]
-) -> list[list[int] | None]:
-    """Where the pieces of each text begin and end, in code points; None for a text that is left to
-    the engine. A table without room keeps no piece, so that all are told as new ones."""
-    new, none = segments(some), Generation.empty(1)
-    size, longest = int(new.lengths.sum()), int(new.lengths.max(initial=0))
-    asked_, counts = np.zeros(4 * size + 4, dtype=np.int64), np.zeros(3, dtype=np.int64)
-    firsts, stops = np.zeros((2, len(some)), dtype=np.int64)
-    work = np.zeros(10 * (longest + functions.BATCH + 1), dtype=np.uint64)
-    merges, own = BYTES.by_kernel("plain"), Generation.empty(1)
-    functions.encode(
-        *(new.data, new.starts, new.lengths, *machine.arrays, merges.table, merges.byte_ids),
-        *(none.slots, none.keys, *none.arrays, *none.arrays, *own.arrays, own.used, SEEDS),
-        *(work, np.zeros(size + 2, dtype=np.uint32), firsts, stops, asked_, 0, True, counts),
-    )
-    ends = {int(at + n) for at, n, _, _ in asked_[: 4 * counts[0]].reshape(-1, 4)}
-    assert len(ends) == counts[0] == counts[1] == counts[2]
-    found: list[list[int] | None] = []
-    for text, start, stop in zip(some, new.starts.tolist(), stops.tolist(), strict=True):
-        places = offsets_of(len(char.encode()) for char in text).tolist()
-        edges = [0, *(k for k, at in enumerate(places) if k and start + at in ends)]
-        found.append(None if stop < 0 else edges)
-    return found
 
 
 def places_of(bits: int) -> list[int]:

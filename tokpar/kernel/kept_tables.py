@@ -44,7 +44,8 @@ def key_of(facts: Facts, state: bytes, engine: str) -> str | None:
     if len(state) < LEAST_KEPT:
         return None
     added = [token.content for token in facts.added_tokens if token.normalized]
-    stages = repr((facts.engine, facts.patterns, facts.normalizers, added))
+    kinds = facts.scheme, facts.byte_level, facts.prefix_space
+    stages = repr((facts.engine, facts.patterns, facts.normalizers, added, kinds))
     return digest([_FORMAT, engine, stages, hashlib.sha256(state).digest()])
 
 

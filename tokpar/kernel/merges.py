@@ -58,7 +58,7 @@ class GateError(Exception):
 def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     """The merges that `state` has, the part "model" of a `tokenizer.json`. Raises GateError."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
-    parts = _parts(state, functions.READER)
+    parts = parts_of(state, functions.READER)
     for name in ("vocab", "merges"):
         if name not in parts:
             raise GateError(f"its model has no {name}")
@@ -73,7 +73,7 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
     start, stop = parts["merges"]
     found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
     scratch = np.zeros(stop - start + 16, dtype=np.uint8)
-    told = _byte_of(), slots, keys, _SEEDS, scratch
+    told = byte_of(), slots, keys, _SEEDS, scratch
     merges = functions.READER.read_merges(text, start, stop, *told, *found)
     if merges < 0:
         raise GateError("it has a merge of what is no token, or one that looks like a comment")
@@ -135,13 +135,13 @@ def part_of_object(written: bytes, name: str, reader: Any = kernel.READER) -> by
     if reader is None:
         return None
     try:
-        start, stop = _parts(written, reader)[name]
+        start, stop = parts_of(written, reader)[name]
     except (GateError, KeyError, ValueError):
         return None
     return written[start:stop]
 
 
-def _parts(state: bytes, reader: Any) -> Mapping[str, tuple[int, int]]:
+def parts_of(state: bytes, reader: Any) -> Mapping[str, tuple[int, int]]:
     """[start, stop) of the value of each name of an object. GateError if a name comes twice."""
     text = np.frombuffer(state, dtype=np.uint8)
     parts: dict[str, tuple[int, int]] = {}
@@ -177,7 +177,7 @@ def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Toke
     room = (stop - start) // 5 + 1
     lengths, ids = np.empty((2, room), dtype=np.int64)
     data = np.zeros(stop - start + 16, dtype=np.uint8)
-    count = reader.read_vocabulary(text, start, stop, _byte_of(), data, lengths, ids)
+    count = reader.read_vocabulary(text, start, stop, byte_of(), data, lengths, ids)
     if count < 0:
         raise GateError("its vocabulary is not written as JSON")
     ids, lengths = ids[:count], lengths[:count]
@@ -207,7 +207,7 @@ def _byte_ids(tokens: Tokens) -> IdArray:
     return found.astype(np.uint32)
 
 
-def _byte_of() -> NDArray[np.int32]:
+def byte_of() -> NDArray[np.int32]:
     """The byte that each character of the alphabet stands for, -1 for others."""
     alphabet = byte_alphabet()
     found = np.full(max(map(ord, alphabet)) + 1, -1, dtype=np.int32)

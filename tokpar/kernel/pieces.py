@@ -73,9 +73,13 @@ class Pieces:
         self._slots, self._keys = token_table(whole, seeds, functions)
 
     def solve(
-        self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
+        self,
+        new: Stretches,
+        generations: Sequence[Generation],
+        encode_many: EncodeMany | None = None,
     ) -> Solved:
-        """Raises MismatchError where the engine has other ids for a piece that it encodes, too."""
+        """Raises MismatchError where the engine has other ids for a piece that it encodes, too;
+        its batch call is not needed."""
         size, count = int(new.lengths.sum()), len(new.lengths)
         longest = int(new.lengths.max(initial=0))
         own = self._own(size)

@@ -1,0 +1,198 @@
+"""Tables of merges on disk: found again, and believed only if they are whole and one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, pre_tokenizers
+
+import tokpar
+from tests.conftest import needs_kernel
+from tests.merges_drawn import DrawnBPE, plain_bpe
+from tests.tokenizers_drawn import VOCAB
+from tokpar.kernel.kept_tables import KIND, LEAST_KEPT, forget, key_of, read, write
+from tokpar.kernel.pieces import Pieces
+from tokpar.types import AddedToken, Facts, NormalizerStage
+
+pytestmark = [pytest.mark.ids, needs_kernel]
+
+SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
+TEXT = "some words, and 12 words more. " * 200
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
+    return tmp_path / KIND
+
+
+def large() -> Tokenizer:
+    return Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
+
+
+def made(tokenizer: Tokenizer) -> Pieces:
+    adapter: Any = tokpar.load(tokenizer)
+    pieces: Pieces | None = adapter.made_pieces(SEEDS)
+    assert pieces is not None
+    return pieces
+
+
+def arrays(pieces: Pieces) -> list[list[int]]:
+    machine, merges = pieces._machine, pieces._merges
+    tokens = merges.tokens
+    every = *machine.arrays, merges.table, merges.byte_ids, tokens.data, tokens.lengths, tokens.ids
+    return [np.asarray(each).tolist() for each in (*every, merges.whole)]
+
+
+def kept_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.npz")
+    return path
+
+
+def test_tables_are_made_once_and_found_again(folder: Path) -> None:
+    first = made(large())
+    assert kept_file(folder).stat().st_size > 10_000
+    with (
+        patch("tokpar.kernel.pieces.machine_for", side_effect=AssertionError),
+        patch("tokpar.kernel.pieces.merges_of", side_effect=AssertionError),
+    ):
+        again = made(large())
+    assert arrays(again) == arrays(first)
+    tokenizer = large()
+    with tokpar.Encoder(tokenizer) as encoder:
+        for _ in range(2):
+            found = encoder.encode_batch([TEXT] * 3)
+            assert [row.ids.tolist() for row in found] == [tokenizer.encode(TEXT).ids] * 3
+
+
+def resealed(content: bytes, key: str, change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """What another program may have written under this name."""
+    found = dict(np.load(io.BytesIO(content[32:])))
+    change(found)
+    target = io.BytesIO()
+    np.savez(target, **found)
+    return hashlib.sha256(key.encode() + target.getvalue()).digest() + target.getvalue()
+
+
+SPOILT: dict[str, Callable[[bytes, str], bytes]] = {
+    "empty": lambda content, key: b"",
+    "short": lambda content, key: content[:20],
+    "half": lambda content, key: content[: len(content) // 2],
+    "no seal": lambda content, key: content[32:],
+    "one bit": lambda content, key: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
+    "the seal": lambda content, key: bytes([content[0] ^ 1]) + content[1:],
+    "longer": lambda content, key: content + b"\0",
+    "text": lambda content, key: b"something else" * 900,
+    "another key": lambda content, key: resealed(content, key[::-1], lambda found: None),
+    "an array less": lambda content, key: resealed(content, key, lambda f: f.pop("whole")),
+    "an array more": lambda content, key: resealed(content, key, lambda f: f.update(x=f["ids"])),
+    "another type": lambda content, key: resealed(
+        content, key, lambda f: f.update(ids=f["ids"].astype(np.int64))
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_file_that_is_not_whole_and_its_own_is_ignored(how: str, folder: Path) -> None:
+    first = made(large())
+    path = kept_file(folder)
+    content = path.read_bytes()
+    path.write_bytes(SPOILT[how](content, path.stem))
+    assert read(path.stem) is None
+    assert arrays(made(large())) == arrays(first)
+    assert path.read_bytes()[32:] == content[32:] or read(path.stem) is not None
+
+
+def test_a_folder_that_cannot_be_read_or_written_is_no_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.parent.joinpath(KIND).write_text("no folder")
+    assert arrays(made(large()))
+    monkeypatch.setenv("TOKPAR_CACHE", "")
+    assert arrays(made(large()))
+    forget("nothing")
+
+
+def test_what_is_forgotten_is_made_again(folder: Path) -> None:
+    first = made(large())
+    forget(kept_file(folder).stem)
+    assert list(folder.glob("*")) == []
+    assert arrays(made(large())) == arrays(first)
+    assert kept_file(folder)
+
+
+def config_of(drawn: DrawnBPE) -> str:
+    split = {"type": "Split", "pattern": {"Regex": r"\s+|\S+"}, "behavior": "Isolated"}
+    bytes_ = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "use_regex": False,
+        "trim_offsets": False,
+    }
+    row = {"type": "Sequence", "pretokenizers": [split | {"invert": False}, bytes_]}
+    return json.dumps({"pre_tokenizer": row, "model": drawn.config})
+
+
+KINDS: list[dict[str, Any]] = [
+    {"scheme": "regex"},
+    {"byte_level": True},
+    {"prefix_space": True},
+    {"normalizers": (NormalizerStage("NFC"),)},
+    {"added_tokens": (AddedToken("x", 9999, normalized=True),)},
+]
+
+
+def test_each_model_and_each_row_of_splits_has_its_own_tables(folder: Path) -> None:
+    """A merge in another place, an id, `ignore_merges`, a pattern, the version: another key."""
+    merges = [(chr(97 + k), chr(97 + j)) for k in range(26) for j in range(26)] * 8
+    some = plain_bpe(merges)
+    assert len(some.state) > LEAST_KEPT
+    facts = Facts(engine="oniguruma", model="BPE", patterns=(r"\s+|\S+",))
+    states = [
+        some.state,
+        replace(some, merges=[*merges[1:], merges[0]]).state,
+        replace(some, ignore_merges=True).state,
+        replace(some, vocab=some.vocab | {"xyz": 9999}).state,  # type: ignore[operator]
+    ]
+    keys = [key_of(facts, state, "engine 1") for state in states]
+    keys.append(key_of(facts, states[0], "engine 2"))
+    keys.append(key_of(replace(facts, patterns=(r"\s|\S+",)), states[0], "engine 1"))
+    keys.append(key_of(replace(facts, engine="regex"), states[0], "engine 1"))
+    keys += [key_of(replace(facts, **one), states[0], "engine 1") for one in KINDS]
+    assert len(set(keys)) == len(keys)
+    assert None not in keys
+    assert key_of(facts, plain_bpe().state, "engine 1") is None
+
+
+def test_a_tokenizer_that_is_changed_does_not_find_the_tables_of_before(folder: Path) -> None:
+    merges = [(chr(97 + k), chr(97 + j)) for k in range(26) for j in range(26)] * 8
+    tokenizer = Tokenizer.from_str(config_of(plain_bpe(merges)))
+    gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    text = "thequickbrownfox jumps over\n12 lazy  dogs" * 200
+    with tokpar.Encoder(tokenizer) as encoder:
+        changes: list[Callable[[], None]] = [
+            lambda: None,
+            lambda: setattr(tokenizer, "model", plain_bpe(merges[::-1]).engine),
+            lambda: setattr(tokenizer, "pre_tokenizer", gpt2),
+        ]
+        for change in changes:
+            change()
+            for _ in range(2):
+                assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
+
+
+def test_nothing_is_kept_without_a_key(folder: Path) -> None:
+    pieces = made(large())
+    forget(kept_file(folder).stem)
+    write(None, pieces._machine, pieces._merges)
+    assert read(None) is None
+    assert list(folder.glob("*")) == []
