@@ -63,7 +63,7 @@ def test_tables_are_made_once_and_found_again(folder: Path) -> None:
     assert kept_file(folder).stat().st_size > 10_000
     with (
         patch("tokpar.kernel.pieces.machine_for", side_effect=AssertionError),
-        patch("tokpar.kernel.pieces.merges_of", side_effect=AssertionError),
+        patch("tokpar.adapters.huggingface.merges_of", side_effect=AssertionError),
     ):
         again = made(large())
     assert arrays(again) == arrays(first)
