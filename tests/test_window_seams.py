@@ -10,13 +10,19 @@ import random
 from collections import Counter
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken as NativeToken
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import below_one, drawn
+from tests.tokenizers_drawn import DATA
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stored import from_bytes, to_bytes
@@ -179,6 +185,30 @@ def searched(finding: CutFinder, text: str) -> list[int]:
 
 def edges(finding: CutFinder, text: str) -> set[int]:
     return {p for p in range(1, len(text)) if finding.edges.certify(text, p) is not None}
+
+
+VOCAB = Path(__file__).parent / "vocab"
+BESIDE = ["a", "Ab", " ", "  ", "\n", "\r\n", "12345", "'s", ".", "中", "é", "<x>", "<", "x>", "\t"]
+
+
+@pytest.mark.parametrize(
+    "file", [DATA / "default.json", VOCAB / "deepseek_part.json"], ids=lambda file: file.stem
+)
+@given(data=st.data())
+def test_all_places_beside_added_tokens_are_those_that_are_certified(
+    file: Path, data: st.DataObject
+) -> None:
+    """At once by arrays between the tokens, one by one near them."""
+    tokenizer = Tokenizer.from_file(str(file))
+    flags = data.draw(st.sampled_from([{}, {"single_word": True}, {"lstrip": True}]))
+    tokenizer.add_tokens([NativeToken("<x>", normalized=False, **flags)])
+    facts = facts_of(load(tokenizer))
+    finding = finder_for(facts)
+    some = st.lists(st.sampled_from(BESIDE), max_size=40).map("".join)
+    text = "<x>".join(data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4)))
+    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
+    if finding.refusal_for(text) is None:
+        assert finding.places(text).tolist() == expected
 
 
 # ------------------------------------------------------------- every cut found is lossless

@@ -59,6 +59,17 @@ class _Group:
         """Code points before the first mark of a content."""
         return tuple(sorted({content.index(self.mark) for content in self.contents}))
 
+    def starts(self, text: str) -> Iterator[int]:
+        """Where contents begin in a text; not in order."""
+        at = text.find(self.mark)
+        while at >= 0:
+            yield from (
+                at - k
+                for k in self._before
+                if k <= at and self._some.match(text, at - k) is not None
+            )
+            at = text.find(self.mark, at + 1)
+
     def lacks(self, text: str, first: int, last: int) -> bool:
         """None stands in [first, last). All is searched from where marks are no longer rare, or
         from the first on where contents begin with it: the regex looks for one character then."""
@@ -139,6 +150,20 @@ class AddedTokenGuard:
             start, stop = first, last
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
         return self._none(text, first, last)
+
+    def near(self, text: str) -> list[tuple[int, int]] | None:
+        """[start, stop) of what lies so near to an occurrence of a token that this matters to a cut
+        there, ascending and apart; None where tokens strip, which may reach as far as they like."""
+        if self._strips:
+            return None
+        found: list[tuple[int, int]] = []
+        starts = sorted(set(chain.from_iterable(group.starts(text) for group in self._groups)))
+        for at in starts:
+            start, stop = max(0, at - self.reach), min(len(text), at + 2 * self.reach)
+            if found and start <= found[-1][1]:
+                start, _ = found.pop()
+            found.append((start, stop))
+        return found
 
     @cached_property
     def at_spaces(self) -> AddedTokenGuard:

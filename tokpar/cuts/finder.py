@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -145,21 +145,47 @@ class CutFinder:
 
     def places(self, text: str, told: Callable[[int], object] = lambda done: None) -> IntArray:
         """Where all certified cuts of the text are, code points, ascending: at once by arrays where
-        windows read the text as it is, else asked one by one, and `told` how many were."""
+        windows read the text as it is and no added token is near, else asked one by one, and `told`
+        how many were."""
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
         changed = bool(self.facts.normalizers) or self.facts.prefix_space
-        if self.windows is not None and not changed and self.added.absent(text, 0, len(text)):
-            from tokpar.cuts.every import every_window  # finding a few does without
+        near = None if self.windows is None or changed else self.added.near(text)
+        if near is None:
+            return self._asked(text, 1, len(text), told)
+        found, done = [], 0
+        for start, stop in (*near, (len(text), len(text))):
+            found += [self._between(text, done, start, told), self._asked(text, start, stop, told)]
+            done = stop
+        return np.concatenate(found)
 
-            return every_window(self.windows.finder, text, self.windows.ahead)
+    def _asked(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
+        """The certified cuts in [start, stop), but at 0, each place asked about."""
         found = []
-        for p in range(1, len(text)):
+        for p in range(max(1, start), stop):
             if self.certify(text, p) is not None:
                 found.append(p)
             if p % _TOLD == 0:
                 told(_TOLD)
         return np.array(found, np.int64)
+
+    def _between(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
+        """The certified cuts in [start, stop), to which no added token is near, by windows that
+        begin at the first of them (theorem 44), or with the text."""
+        from tokpar.cuts.every import every_window  # finding a few does without
+
+        assert self.windows is not None
+        ahead = self.windows.ahead
+        first = start
+        while 0 < first < stop and self.certify(text, first) is None:
+            first += 1
+        rest, last = first, stop if stop == len(text) else max(first, stop - ahead)
+        if first > 0:  # what certifies the first may reach so far
+            rest = min(first + ahead + 1, last)
+        part = every_window(self.windows.finder, text[first:stop], ahead) + first
+        part = part[np.searchsorted(part, rest) : np.searchsorted(part, last)]
+        asked = partial(self._asked, text, told=told)
+        return np.concatenate([asked(first, rest), part, asked(last, stop)])
 
     def find(
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
