@@ -167,11 +167,6 @@ def test_each_model_and_each_row_of_splits_has_its_own_tables(folder: Path) -> N
     keys.append(key_of(facts, states[0], "engine 2"))
     keys.append(key_of(replace(facts, patterns=(r"\s|\S+",)), states[0], "engine 1"))
     keys.append(key_of(replace(facts, engine="regex"), states[0], "engine 1"))
-    keys.append(
-        key_of(replace(facts, normalizers=(NormalizerStage("NFC"),)), states[0], "engine 1")
-    )
-    added = (AddedToken("x", 9999, normalized=True),)
-    keys.append(key_of(replace(facts, added_tokens=added), states[0], "engine 1"))
     keys += [key_of(replace(facts, **one), states[0], "engine 1") for one in KINDS]
     assert len(set(keys)) == len(keys)
     assert None not in keys
@@ -187,10 +182,9 @@ def test_a_tokenizer_that_is_changed_does_not_find_the_tables_of_before(folder: 
         changes: list[Callable[[], None]] = [
             lambda: None,
             lambda: setattr(tokenizer, "model", plain_bpe(merges[::-1]).engine),
-            lambda: setattr(
-                tokenizer, "pre_tokenizer", pre_tokenizers.ByteLevel(add_prefix_space=False)
-            ),
-        ):
+            lambda: setattr(tokenizer, "pre_tokenizer", gpt2),
+        ]
+        for change in changes:
             change()
             for _ in range(2):
                 assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
