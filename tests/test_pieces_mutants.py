@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.conftest import needs_kernel
@@ -212,8 +212,8 @@ def test_a_piece_that_is_kept_over_an_added_token_is_seen(
         monkeypatch.setattr(
             Stretches, "holding", lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_)
         )
-    tokenizer, text = deepseek(), "the foxes and oxen " * 40
-    tokenizer.add_tokens(["oxe"])
+    tokenizer, text = deepseek(), "the foxes and oxen " * 400
+    tokenizer.add_tokens([AddedToken("oxe", normalized=False)])
     with tokpar.Encoder(tokenizer) as encoder:
         found = encoder.encode_batch([text] * 3)
     equal = [row.ids.tolist() for row in found] == [tokenizer.encode(text).ids] * 3
