@@ -27,7 +27,7 @@ NO_TOKEN = -1
 
 
 def greedy(drawn: DrawnBPE, piece: bytes) -> list[int]:
-    """D of theorem 32: the merges of the file by ids, nothing else of the file."""
+    """Greedy merging: the merges of the file by ids, nothing else of the file."""
     ranks = {
         (drawn.vocab[left], drawn.vocab[right]): (rank, drawn.vocab[left + right])
         for rank, (left, right) in enumerate(drawn.merges)

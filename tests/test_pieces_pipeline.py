@@ -92,7 +92,9 @@ def test_odd_texts_have_the_serial_ids(name: str, normalizer: str | None) -> Non
     tokenizer = Tokenizer.from_file(str(path))
     if normalizer is not None:
         tokenizer.normalizer = getattr(normalizers, normalizer)()
-    tokenizer.add_tokens([NativeToken("<x>", normalized=False), NativeToken("ox", normalized=True)])
+    if name == "default":  # of the other one, no copy has the ids of added tokens
+        tokens = [("<x>", False), ("ox", normalizer in ("Lowercase", "NFD"))]
+        tokenizer.add_tokens([NativeToken(text, normalized=flag) for text, flag in tokens])
     rows = [
         ENGLISH,
         "word " + "a" * 30_000 + " word",
@@ -111,7 +113,9 @@ def test_odd_texts_have_the_serial_ids(name: str, normalizer: str | None) -> Non
     with tokpar.Encoder(adapter, workers=2) as encoder:
         for some in (rows, rows[::-1], rows):
             same_ids(encoder, tokenizer, some)
-    assert adapter._memory is None or adapter._memory.seen.pieces > 0 or normalizer is not None
+    pieces = 0 if adapter._memory is None else adapter._memory.seen.pieces
+    # nothing is looked up where added tokens are searched in the normalized text
+    assert (pieces > 0) == (normalizer is None or (name, normalizer) == ("default", "NFC"))
 
 
 def test_an_added_token_is_never_inside_of_a_piece() -> None:

@@ -51,7 +51,7 @@ INSIDE = {
     "3.1": "lopt-theorem-3.1.md",
 }
 STATEMENTS = [
-    *map(str, [*range(1, 25), *range(26, 31), *range(39, 46), 50, 53]),
+    *map(str, [*range(1, 25), *range(26, 31), *range(39, 46), 50, 51, 52, 53]),
     "5'",
     "4.8",
     "6.1",

@@ -223,7 +223,7 @@ def _merge_short(
     to: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """The ids of the piece of `n` bytes at `at` to `out` from `to` on; how many: the merge of the
-    least rank, the leftmost of these, again and again (theorem 1.1's D). `n` up to SHORT."""
+    least rank, the leftmost of these, again and again (definition 1). `n` up to SHORT."""
     ways: cython.ulonglong[40]
     i: cython.Py_ssize_t
     best: cython.Py_ssize_t
@@ -849,7 +849,7 @@ def merge_pieces(
     out: cython.uint[::1],
     stops: cython.longlong[::1],
 ) -> None:
-    """The ids of pieces, any bytes, by the merges alone (D of theorem 32); where those of each end
+    """The ids of pieces, any bytes, by the merges alone (definition 1); where those of each end
     among `out` goes to `stops`. `short`: bytes up to which all merges are looked at, SHORT at most.
     `work`: 7 words for each byte of the longest."""
     total: cython.Py_ssize_t = starts.shape[0]

@@ -1,4 +1,4 @@
-"""The merges of a byte-level BPE as flat tables, inside the gate of theorem 32."""
+"""The merges of a byte-level BPE as flat tables, inside the gate of theorem 52."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Merges:
 
 
 class GateError(Exception):
-    """Why ids cannot be told from the merges of a file: the conditions are those of theorem 32."""
+    """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
 
 
 def merges_of(state: bytes, functions: Any = kernel) -> Merges:

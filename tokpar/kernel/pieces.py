@@ -135,15 +135,15 @@ class Pieces:
         count = len(tokens.ids)
         numbers = draw.sample(range(count), min(COMPARED, count))
         some = tokens.bytes_of(numbers)
-        expected = [*self._whole(some)]
+        expected = [*self.whole_ids(some)]
         drawn = [b"".join(draw.choices(some, k=draw.randrange(2, 5))) for _ in range(COMPARED)]
-        expected += self._whole(drawn)
+        expected += self.whole_ids(drawn)
         for piece, own in zip(some + drawn, expected, strict=True):
             if not np.array_equal(own, self._tokenize(piece)):
                 return piece
         return None
 
-    def _whole(self, pieces: Sequence[bytes]) -> list[IdArray]:
+    def whole_ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
         """The ids of these pieces, of tokens that are one id as whole pieces this one."""
         tokens = self._slots, self._keys, self._seeds
         found = []
