@@ -3,6 +3,7 @@ what is counted, and what happens when the engine is seen to have other ids."""
 
 from __future__ import annotations
 
+import importlib
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -19,12 +20,14 @@ from tokenizers import Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import needs_kernel
+from tests.test_adapter_tiktoken import encoding
 from tests.test_kernel import ALL, small_memory
 from tests.test_lossless import named, own_call
 from tests.tokenizers_drawn import DATA, VOCAB, build, byte_level_specs, contents, texts_with
 from tokpar import kernel
-from tokpar.errors import MismatchError
+from tokpar.errors import MismatchError, OptionError
 from tokpar.kernel import memory
+from tokpar.kernel.engine_pieces import EnginePieces
 from tokpar.kernel.pieces import Pieces
 from tokpar.kernels import IdArray
 from tokpar.types import Facts
@@ -330,5 +333,41 @@ def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
     for name in ("bert_part", "llama_style", "metaspace_unigram"):
         adapter: Any = tokpar.load(Tokenizer.from_file(str(VOCAB / f"{name}.json")))
         assert machine_for(adapter.facts) == "its pre-tokenizer is no row of Splits before bytes"
-        assert adapter.made_pieces(np.array([1, 2, 3], dtype=np.uint64)) is None
+        made = adapter.made_pieces(np.array([1, 2, 3], dtype=np.uint64))
+        assert isinstance(made, EnginePieces) if name == "bert_part" else made is None
     assert isinstance(machine_for(Facts(engine="e", model="BPE")), str)
+
+
+@pytest.mark.parametrize("kind", ["file", "object", "tiktoken"])
+def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str) -> None:
+    source: Any = {"file": str(DATA / "default.json"), "object": default()}.get(kind)
+    source = encoding() if source is None else source
+    text = " ".join(f"w{k}q{k * 7919}" for k in range(4000))
+    asked: list[bytes] = []
+    name = "tiktoken" if kind == "tiktoken" else "huggingface"
+    module = importlib.import_module(f"tokpar.adapters.{name}")
+    own = module._tokenized
+
+    def tokenized(engine: Any, piece: bytes) -> IdArray:
+        asked.append(piece)
+        ids: IdArray = own(engine, piece)
+        return ids
+
+    for check, least in (("sampled", 0), ("always", 200)):
+        adapter: Any = tokpar.load(source, engine_check=check)
+        with patch.object(module, "_tokenized", tokenized), tokpar.Encoder(adapter) as encoder:
+            adapter.made_pieces(adapter._memory.seeds)  # the comparison when tables are made
+            asked.clear()
+            adapter._memory._known_pieces(adapter.made_pieces)
+            asked.clear()
+            assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
+        merged = adapter._memory.seen.merged
+        assert merged > 200
+        assert least <= len(asked) <= max(least and merged, merged // 20)
+
+
+@pytest.mark.parametrize("wrong", ["never", True, None, 1])
+def test_an_engine_check_of_another_kind_is_refused(wrong: Any) -> None:
+    for source in (default(), encoding()):
+        with pytest.raises(OptionError, match='engine_check must be "sampled" or "always", got'):
+            tokpar.load(source, engine_check=wrong)

@@ -39,7 +39,8 @@ _WORDS = 40
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
     from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
-    `memory_bytes`: for what is remembered of its texts. `written`: the bytes
+    `memory_bytes`: for what is remembered of its texts. `engine_check`: the engine
+    encodes each new pre-token, too. `written`: the bytes
     of the file, or None."""
 
     own: Any
@@ -49,6 +50,7 @@ class Caller:
     truncation: bool = True
     padding: bool = True
     memory_bytes: int = MEMORY_BYTES
+    engine_check: bool = False
     written: Any = field(default=None, repr=False, compare=False)
 
     def ids(self, text: str) -> list[int]:

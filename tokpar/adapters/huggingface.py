@@ -25,6 +25,7 @@ from tokpar.adapters.hf_offsets import EngineOffsets
 from tokpar.adapters.hf_trimming import Trimming, trimming_of
 from tokpar.adapters.settings import (
     FINISHING,
+    asked_always,
     bert_file,
     flags,
     is_panic,
@@ -45,6 +46,7 @@ from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
+_OWN_SETTINGS = "memory_bytes", "engine_check"
 MOST_ADDED = 64
 """Added tokens with which looking for a change takes less than encoding a short text."""
 
@@ -61,9 +63,10 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     found = caller_of(source)
     if found is None:
         return None
-    memory_bytes, settings = memory_budget(settings, FINISHING)
+    memory_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
+    check = asked_always(settings)
     finishing = flags(settings, FINISHING)
-    return _shared(replace(found, memory_bytes=memory_bytes, **finishing))
+    return _shared(replace(found, memory_bytes=memory_bytes, engine_check=check, **finishing))
 
 
 _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
@@ -74,7 +77,13 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
     """An adapter for `caller`, which shares cache and facts with another tokenizer of the same
     fingerprint, as copies of a tokenizer have."""
     kind = type(caller.wrapper)
-    about = kind.__module__, kind.__qualname__, caller.memory_bytes, caller.fixed
+    about = (
+        kind.__module__,
+        kind.__qualname__,
+        caller.memory_bytes,
+        caller.engine_check,
+        caller.fixed,
+    )
     key = repr(
         (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
     )
@@ -294,7 +303,8 @@ class HuggingFaceTokenizer(FinishingAdapter):
             state = model.__getstate__()
         engine = f"tokenizers {tokenizers.__version__}"
         make, tokenize = partial(merges_of, state), partial(_tokenized, model)
-        return pieces_for(self.facts, state, make, tokenize, seeds, engine)
+        always = self.caller.engine_check
+        return pieces_for(self.facts, state, make, tokenize, seeds, engine, always)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
@@ -329,7 +339,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
         """The adapter again, of the tokenizer object it was loaded from."""
         caller = caller_of(source)
         assert caller is not None
-        settings = {name: getattr(self.caller, name) for name in (*FINISHING, "memory_bytes")}
+        settings = {name: getattr(self.caller, name) for name in (*FINISHING, *_OWN_SETTINGS)}
         return self._with(replace(caller, **settings))
 
     def _with(self, caller: Caller) -> HuggingFaceTokenizer:

@@ -38,6 +38,15 @@ def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[in
     return require_bytes(others.pop("memory_bytes", MEMORY_BYTES)), others
 
 
+def asked_always(settings: dict[str, Any]) -> bool:
+    """Takes `engine_check` out of the settings: whether the engine encodes each new pre-token, too,
+    and not some. OptionError for what is neither "always" nor "sampled"."""
+    value = settings.pop("engine_check", "sampled")
+    if value not in ("sampled", "always"):
+        raise OptionError(f'engine_check must be "sampled" or "always", got {value!r}')
+    return bool(value == "always")
+
+
 def path_of(source: object, *suffixes: str) -> Path | None:
     """The path that `source` is, if it ends in one of these."""
     path = Path(source) if isinstance(source, (str, os.PathLike)) else None

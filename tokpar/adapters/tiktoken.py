@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tiktoken.core import _special_token_regex, raise_disallowed_special_token
 
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.settings import check_names, is_panic, path_of
+from tokpar.adapters.settings import asked_always, check_names, is_panic, path_of
 from tokpar.adapters.tiktoken_encodings import (
     EncodingAdapter,
     OwnEncoding,
@@ -41,7 +41,7 @@ from tokpar.types import AddedToken, Facts, Rows
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
 _KNOWN_SETTINGS = (
-    *("allowed_special", "disallowed_special", "memory_bytes"),
+    *("allowed_special", "disallowed_special", "memory_bytes", "engine_check"),
     *("pat_str", "special_tokens", "name"),
 )
 
@@ -55,6 +55,7 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
     memory_bytes: int = MEMORY_BYTES,
+    engine_check: str = "sampled",
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
     """An adapter of a `tiktoken.Encoding`, or of a path that ends in ``.tiktoken``; None for
@@ -72,7 +73,11 @@ def load(
         source = _from_file(path, name or path.stem, pat_str, special_tokens)
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
-    return _adapter(source, allowed_special, disallowed_special, require_bytes(memory_bytes))
+    always = asked_always({"engine_check": engine_check})
+    adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(memory_bytes))
+    if isinstance(adapter, TiktokenTokenizer):
+        adapter.engine_check = always
+    return adapter
 
 
 def _adapter(
@@ -134,6 +139,8 @@ class TiktokenTokenizer(EncodingAdapter):
         super().__init__(encoding)
         self._encodings = ThreadEncodings(encoding, Spared())
         self._memory_bytes = memory_bytes
+        self.engine_check = False
+        """The engine encodes each new pre-token, too."""
         self._allowed = allowed
         self._disallowed = _names("disallowed_special", disallowed_special, everything - allowed)
 
@@ -201,14 +208,15 @@ class TiktokenTokenizer(EncodingAdapter):
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._memory is not None
-        return self._memory.encode(texts, self._each, workers, self._made_pieces)
+        return self._memory.encode(texts, self._each, workers, self.made_pieces)
 
-    def _made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> Pieces | None:
         ranks = self.encoding._mergeable_ranks
         tokenize = partial(_tokenized, self.encoding)
         state = b"".join(ranks) + b"".join(array.tobytes() for array in self._ranks)
         engine = f"tiktoken {tiktoken.__version__}"
-        return pieces_for(self.facts, state, partial(ranks_of, ranks), tokenize, seeds, engine)
+        make = partial(ranks_of, ranks)
+        return pieces_for(self.facts, state, make, tokenize, seeds, engine, self.engine_check)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))
@@ -271,6 +279,7 @@ class TiktokenTokenizer(EncodingAdapter):
         if allowed != self._allowed:
             other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._memory_bytes)
             other._encodings, other._ranks = self._encodings, self._ranks
+            other.engine_check = self.engine_check
             return other
         twin = copy(self)
         twin._disallowed = frozenset()

@@ -175,22 +175,24 @@ def pieces_for(
     tokenize: Tokenize,
     seeds: NDArray[np.uint64],
     engine: str,
+    always: bool = False,
 ) -> Pieces | None:
     """What encodes new segments of a tokenizer, if that is possible. `state`: bytes that tell its
     model from all others; `make`: its merges, may raise GateError; `tokenize`: its model; `seeds`:
-    of the table that is asked; `engine`: its name and version."""
+    of the table that is asked; `engine`: its name and version; `always`: it
+    encodes each new piece, too."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
-    key = key_of(facts, state, engine)
+    key, mask = key_of(facts, state, engine), 0 if always else SAMPLED - 1
     try:
         kept = read(key)
         if kept is not None:
-            return Pieces(*kept, tokenize, seeds)
+            return Pieces(*kept, tokenize, seeds, mask)
         machine = machine_for(facts)
         if isinstance(machine, str):
             return None
         merges = make()
-        pieces = Pieces(machine, merges, tokenize, seeds)
+        pieces = Pieces(machine, merges, tokenize, seeds, mask)
     except GateError:
         return None
     if pieces.difference(len(merges.tokens.ids)) is not None:
