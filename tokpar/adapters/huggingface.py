@@ -277,8 +277,9 @@ class HuggingFaceTokenizer(FinishingAdapter):
         state = None if written is None else part_of_object(written, "model")
         if state is None:
             state = model.__getstate__()
+        size = self._chunks.get_vocab_size(with_added_tokens=False)
         engine = f"tokenizers {tokenizers.__version__}"
-        return pieces_for(self.facts, state, partial(_tokenized, model), seeds, engine)
+        return pieces_for(self.facts, state, size, partial(_tokenized, model), seeds, engine)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:

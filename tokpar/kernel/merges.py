@@ -54,8 +54,9 @@ class GateError(Exception):
     """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
 
 
-def merges_of(state: bytes, functions: Any = kernel) -> Merges:
-    """The merges that `state` has, the part "model" of a `tokenizer.json`. Raises GateError."""
+def merges_of(state: bytes, size: int, functions: Any = kernel) -> Merges:
+    """The merges that `state` has, the part "model" of a `tokenizer.json`, of a model of so many
+    tokens. Raises GateError."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
     parts = parts_of(state, functions.READER)
     for name in ("vocab", "merges"):
@@ -67,7 +68,7 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
         if name not in ("vocab", "merges")
     }
     _require(settings)
-    tokens = _tokens(text, *parts["vocab"], functions.READER)
+    tokens = _tokens(text, *parts["vocab"], size, functions.READER)
     seeds = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
     slots, keys = token_table(tokens, seeds, functions.PIECES)
     start, stop = parts["merges"]
@@ -156,7 +157,7 @@ def _require(settings: Mapping[str, Any]) -> None:
             raise GateError(f"its BPE has {name} {settings[name]!r}")
 
 
-def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Tokens:
+def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: Any) -> Tokens:
     room = (stop - start) // 5 + 1
     lengths, ids = np.empty((2, room), dtype=np.int64)
     data = np.zeros(stop - start + 16, dtype=np.uint8)
@@ -164,8 +165,10 @@ def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Toke
     if count < 0:
         raise GateError("its vocabulary is not written as JSON")
     ids, lengths = ids[:count], lengths[:count]
-    if len(np.unique(ids)) < count:
+    if len(np.unique(ids)) < count or count < size:
         raise GateError("two of its tokens have one id")
+    if count > size:
+        raise GateError("it has a token twice")
     if ids.max(initial=0) >= MOST_IDS:
         raise GateError("it has ids that are too great")
     if lengths.max(initial=0) > LONGEST_TOKEN:

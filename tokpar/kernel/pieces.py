@@ -153,14 +153,19 @@ class Pieces:
 
 
 def pieces_for(
-    facts: Facts, state: bytes, tokenize: Tokenize, seeds: NDArray[np.uint64], engine: str
+    facts: Facts,
+    state: bytes,
+    size: int,
+    tokenize: Tokenize,
+    seeds: NDArray[np.uint64],
+    engine: str,
 ) -> Pieces | None:
     """What encodes new segments of a tokenizer, if that is possible. `state`: the part "model" of
-    its file, JSON; `tokenize`: its model; `seeds`: of the table that is asked; `engine`: its name
-    and version."""
+    its file, JSON; `size`: how many tokens the model has: the engine writes one for each id only;
+    `tokenize`: the model; `seeds`: of the table that is asked; `engine`: its name and version."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
-    key = key_of(facts, state, engine)
+    key = key_of(facts, state, size, engine)
     try:
         kept = read(key)
         if kept is not None:
@@ -168,7 +173,7 @@ def pieces_for(
         machine = machine_for(facts)
         if isinstance(machine, str):
             return None
-        merges = merges_of(state)
+        merges = merges_of(state, size)
         pieces = Pieces(machine, merges, tokenize, seeds)
     except GateError:
         return None
