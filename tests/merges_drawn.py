@@ -59,7 +59,7 @@ class DrawnBPE:
 
     def by_kernel(self, name: str) -> Merges:
         """As the twin of the kernel reads the file."""
-        return merges_of(self.state, twin_kernel(name))
+        return merges_of(self.state, len(self.vocab), twin_kernel(name))
 
 
 def plain_bpe(

@@ -17,7 +17,9 @@ from tests.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain
 from tests.plain_bpe import merge_by_scanning
 from tests.test_shared_ids import LONG, sharing, tokenizer_of
 from tokpar import kernel
+from tokpar.kernel.kept_tables import LEAST_KEPT, key_of
 from tokpar.kernel.merges import GateError, merges_of
+from tokpar.types import Facts
 
 pytestmark = pytest.mark.ids
 
@@ -114,7 +116,7 @@ def test_theorem_52_needs_the_engine_s_own_reading_of_merges() -> None:
 def test_ids_that_tokens_share_are_refused_in_a_long_text(name: str) -> None:
     state = json.dumps(sharing()["model"]).encode()
     with pytest.raises(GateError, match="one id"):
-        merges_of(state, twin_kernel(name))
+        merges_of(state, 259, twin_kernel(name))
     tokenizer = tokenizer_of(sharing())
     encoder = tokpar.Encoder(tokenizer)
     for text in (LONG, "xyc abc xy " * 90):
@@ -138,7 +140,7 @@ BAD_FILES = {
     ),
     "a token twice": (
         written(plain_bpe(AB)).replace('"ab": 256', '"ab": 256, "ab": 257'),
-        "find no place",
+        "it has a token twice",
     ),
     "no merges": ('{"vocab": {}}', "its model has no merges"),
     "no vocabulary": ('{"merges": []}', "its model has no vocab"),
@@ -159,12 +161,44 @@ BAD_FILES = {
 }
 
 
+def size_of(text: str) -> int:
+    """How many tokens a model has that reads this file as JSON is read."""
+    try:
+        return len(json.loads(text).get("vocab", ()))
+    except ValueError:
+        return 0
+
+
 @TWINS
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_file_that_is_read_in_two_ways_or_in_none_is_refused(name: str, case: str) -> None:
     text, reason = BAD_FILES[case]
     with pytest.raises(GateError, match=reason):
-        merges_of(text.encode(), twin_kernel(name))
+        merges_of(text.encode(), size_of(text), twin_kernel(name))
+
+
+@pytest.mark.parametrize("ignore_merges", [True, False])
+@pytest.mark.parametrize("merges", [[], [("a", "b")], [("a", "b"), ("x", "y"), ("ab", "c")]])
+def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
+    merges: list[tuple[str, str]], ignore_merges: bool
+) -> None:
+    """Of two tokens of one id the object writes one: the other was a piece of its letters, with
+    other ids than the engine's. As for the gate, so for a table on disk."""
+    shared = {"ab": 300, "xy": 300, "abc": 301}
+    drawn = DrawnBPE({**BYTES.vocab, **shared}, merges, ignore_merges)
+    tokenizer = tokenizer_of({**sharing(), "model": drawn.config})
+    state = tokenizer.model.__getstate__()
+    kept = json.loads(state)["vocab"]
+    assert len(kept) == len(drawn.vocab) - 1
+    with pytest.raises(GateError, match=r"one id|what is no token"):
+        merges_of(state, tokenizer.get_vocab_size(with_added_tokens=False))
+    facts = Facts(engine="oniguruma", model="BPE")
+    long = state + b" " * LEAST_KEPT
+    assert key_of(facts, long, 258, "engine") != key_of(facts, long, 259, "engine")
+    text = "ab xy abc xyc axyb\n\nab\n\nxy\nxyc " * 400
+    with tokpar.Encoder(tokenizer) as encoder:
+        for _ in range(3):
+            assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
 
 
 @TWINS

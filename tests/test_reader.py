@@ -201,7 +201,7 @@ def test_a_file_in_any_layout_gives_the_same_tables(name: str) -> None:
     drawn = plain_bpe([("Ġ", "a"), ("Ġa", "b"), ("Ã", "©")], {"中": 999, "\U0001f600": 998})
     tables = []
     for text in layouts(drawn.config):
-        merges = merges_of(text.encode(), twin_kernel(name))
+        merges = merges_of(text.encode(), len(drawn.vocab), twin_kernel(name))
         tokens = merges.tokens
         spelt = tokens.bytes_of(range(len(tokens.ids)))
         tables.append((merges.table.tolist(), merges.byte_ids.tolist(), spelt))

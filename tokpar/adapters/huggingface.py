@@ -301,10 +301,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         state = None if written is None else part_of_object(written, "model")
         if state is None:
             state = model.__getstate__()
+        size = self._chunks.get_vocab_size(with_added_tokens=False)
         engine = f"tokenizers {tokenizers.__version__}"
-        make, tokenize = partial(merges_of, state), partial(_tokenized, model)
-        always = self.caller.engine_check
-        return pieces_for(self.facts, state, make, tokenize, seeds, engine, always)
+        make, tokenize = partial(merges_of, state, size), partial(_tokenized, model)
+        told = make, tokenize, seeds, engine, self.caller.engine_check
+        return pieces_for(self.facts, state, size, *told)
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:

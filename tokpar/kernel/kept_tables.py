@@ -38,13 +38,13 @@ _ARRAYS = {
 }
 
 
-def key_of(facts: Facts, state: bytes, engine: str) -> str | None:
+def key_of(facts: Facts, state: bytes, size: int, engine: str) -> str | None:
     """A digest of all that tables are made from; None for a model so small that they are made
-    sooner than found. `engine`: name and version."""
+    sooner than found. `size`: tokens; `engine`: name and version."""
     if len(state) < LEAST_KEPT:
         return None
     added = [token.content for token in facts.added_tokens if token.normalized]
-    kinds = facts.scheme, facts.byte_level, facts.prefix_space
+    kinds = facts.scheme, facts.byte_level, facts.prefix_space, size
     stages = repr((facts.engine, facts.patterns, facts.normalizers, added, kinds))
     return digest([_FORMAT, engine, stages, hashlib.sha256(state).digest()])
 

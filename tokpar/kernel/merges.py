@@ -55,8 +55,9 @@ class GateError(Exception):
     """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
 
 
-def merges_of(state: bytes, functions: Any = kernel) -> Merges:
-    """The merges that `state` has, the part "model" of a `tokenizer.json`. Raises GateError."""
+def merges_of(state: bytes, size: int, functions: Any = kernel) -> Merges:
+    """The merges that `state` has, the part "model" of a `tokenizer.json`, of a model of so many
+    tokens. Raises GateError."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
     parts = parts_of(state, functions.READER)
     for name in ("vocab", "merges"):
@@ -68,7 +69,7 @@ def merges_of(state: bytes, functions: Any = kernel) -> Merges:
         if name not in ("vocab", "merges")
     }
     _require(settings)
-    tokens = _tokens(text, *parts["vocab"], functions.READER)
+    tokens = _tokens(text, *parts["vocab"], size, functions.READER)
     slots, keys = token_table(tokens, _SEEDS, functions.PIECES)
     start, stop = parts["merges"]
     found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
@@ -173,7 +174,7 @@ def _require(settings: Mapping[str, Any]) -> None:
             raise GateError(f"its BPE has {name} {settings[name]!r}")
 
 
-def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Tokens:
+def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: Any) -> Tokens:
     room = (stop - start) // 5 + 1
     lengths, ids = np.empty((2, room), dtype=np.int64)
     data = np.zeros(stop - start + 16, dtype=np.uint8)
@@ -182,6 +183,10 @@ def _tokens(text: NDArray[np.uint8], start: int, stop: int, reader: Any) -> Toke
         raise GateError("its vocabulary is not written as JSON")
     ids, lengths = ids[:count], lengths[:count]
     _require_ids(ids, lengths)
+    if count < size:
+        raise GateError("two of its tokens have one id")
+    if count > size:
+        raise GateError("it has a token twice")
     own = lengths > 0  # an empty one is made by no merge, and is no piece
     used = int(lengths[own].sum()) + 16
     return Tokens(data[:used], lengths[own], ids[own].astype(np.uint32))

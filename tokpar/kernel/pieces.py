@@ -171,19 +171,20 @@ class Pieces:
 def pieces_for(
     facts: Facts,
     state: bytes,
+    size: int,
     make: Callable[[], Merges],
     tokenize: Tokenize,
     seeds: NDArray[np.uint64],
     engine: str,
     always: bool = False,
 ) -> Pieces | None:
-    """What encodes new segments of a tokenizer, if that is possible. `state`: bytes that tell its
-    model from all others; `make`: its merges, may raise GateError; `tokenize`: its model; `seeds`:
-    of the table that is asked; `engine`: its name and version; `always`: it
-    encodes each new piece, too."""
+    """What encodes new segments of a tokenizer, if that is possible. `state` and
+    `size`: bytes that with the number of its tokens tell its model from all others; `make`: its
+    merges, may raise GateError; `tokenize`: its model; `seeds`: of the table that is asked;
+    `engine`: its name and version; `always`: it encodes each new piece, too."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
-    key, mask = key_of(facts, state, engine), 0 if always else SAMPLED - 1
+    key, mask = key_of(facts, state, size, engine), 0 if always else SAMPLED - 1
     try:
         kept = read(key)
         if kept is not None:
