@@ -327,7 +327,7 @@ class Report:
     `serial_regions`: [start, stop) in code points of what rule K7 kept whole. `agreement`: what is
     known of this engine's ids and those of the library that its vocabulary was made for, in words.
     `memory`: what the tokenizer's memory of stretches has seen up to then, of all texts: the fields
-    of `Pace`; empty where it has none, or the text did not come near it.
+    of `Seen`; empty where it has none, or the text did not come near it.
     """
 
     strategy: str
