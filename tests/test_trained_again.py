@@ -128,11 +128,11 @@ def test_training_changes_the_words_that_are_read_and_encoding_does_not(kind: st
     for _ in range(30):
         trained.train(WORDS)
         model = trained.own.model
-        read.append(hf_caller._training(model, 0))
+        read.append(hf_caller.training(model, 0))
         for text in (TEXT, TEXT[::-1], *WORDS):
             trained.own.encode(text)
         trained.own.encode_batch([TEXT, *WORDS] * 3)
-        assert hf_caller._training(trained.own.model, 0) == read[-1]
+        assert hf_caller.training(trained.own.model, 0) == read[-1]
     assert all(one != other for k, one in enumerate(read) for other in read[:k])
 
 
@@ -155,8 +155,34 @@ def test_of_a_great_vocabulary_that_cannot_be_read_48_tokens_are_compared() -> N
     model = models.WordLevel({f"{i}": i for i in range(size)}, unk_token="0")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hf_caller, "_telling_words", lambda kind: [])
-        sampled = hf_caller._training(model, size)
-        assert isinstance(hf_caller._training(model, size - 1), bytes)
+        sampled = hf_caller.training(model, size)
+        assert isinstance(hf_caller.training(model, size - 1), bytes)
     assert isinstance(sampled, list)
     assert len(sampled) == 48
     assert None not in sampled
+
+
+def test_words_that_the_engine_remembers_from_before_its_training_keep_their_ids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its cache outlives training: what it encoded before has the ids of then, the rest those of
+    now. Merges tell only the latter, so the engine encodes everything from then on."""
+    # the comparison when tables are made finds most of that, too
+    monkeypatch.setattr("tokpar.kernel.pieces.Pieces.difference", lambda pieces, seed: None)
+    own = Tokenizer(models.BPE(unk_token="[U]"))
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=330, initial_alphabet=letters, **QUIET)
+    text = " ".join(WORDS)
+    own.train_from_iterator(
+        [f"{word} " * (len(WORDS) - k) for k, word in enumerate(WORDS)], trainer
+    )
+    with tokpar.Encoder(own) as encoder:
+        known = own.encode(text).ids
+        assert encoder.encode(text * 40).ids.tolist() == own.encode(text * 40).ids
+        own.train_from_iterator([f"{word} " * (k + 1) for k, word in enumerate(WORDS)], trainer)
+        fresh = Tokenizer.from_str(own.to_str())
+        assert own.encode(text).ids != fresh.encode(text).ids or known == own.encode(text).ids
+        for each in (text * 40, f"x{text}" * 40, text[::-1] * 40):
+            assert encoder.encode(each).ids.tolist() == own.encode(each).ids
+        assert tokpar.load(own).made_pieces(encoder.tokenizer._memory.seeds) is None  # type: ignore[attr-defined]

@@ -85,7 +85,7 @@ class Caller:
     def state(self) -> tuple[object, ...]:
         """What ids depend on, as far as the caller can change it; compared with ==. See
         `same_model` for another model."""
-        return *self.settings(), _training(self.own.model, self.own.get_vocab_size(False))
+        return *self.settings(), training(self.own.model, self.own.get_vocab_size(False))
 
     def settings(self) -> tuple[object, ...]:
         """The part of `state` that a copy of the tokenizer has in common with it."""
@@ -167,7 +167,22 @@ def same_model(one: Any, other: Any) -> bool:
     return bool(one.__getstate__() == other.__getstate__())
 
 
-def _training(model: Any, size: int) -> object:
+_trained_again: set[bytes] = set()
+"""Where models lie that were trained in place after they had encoded something."""
+
+
+def saw_training(model: Any) -> None:
+    """A model was trained in place: the engine goes on giving words that it encoded before the ids
+    of then, which no file tells (docs/findings.md)."""
+    _trained_again.add(_body(model)[:8])
+
+
+def may_be_stale(model: Any) -> bool:
+    """Whether a model may have ids of before its training; for good, as addresses come again."""
+    return _body(model)[:8] in _trained_again
+
+
+def training(model: Any, size: int) -> object:
     """What differs after a model of `size` tokens was trained again in place, compared with ==.
     Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`
     tokens some, mostly the last: what a trainer finds least often differs first."""

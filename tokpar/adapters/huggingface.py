@@ -18,7 +18,16 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_caller import AFFIXES, Caller, caller_of, id_array, same_model
+from tokpar.adapters.hf_caller import (
+    AFFIXES,
+    Caller,
+    caller_of,
+    id_array,
+    may_be_stale,
+    same_model,
+    saw_training,
+    training,
+)
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
 from tokpar.adapters.hf_offsets import EngineOffsets
@@ -298,12 +307,15 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if self.facts.model != "BPE":
             return engine_pieces_for(self.facts, seeds)
         model, written = self._chunks.model, self.caller.written
+        if may_be_stale(model):
+            return None
         state = None if written is None else part_of_object(written, "model")
         if state is None:
             state = model.__getstate__()
         size = self._chunks.get_vocab_size(with_added_tokens=False)
         engine = f"tokenizers {tokenizers.__version__}"
-        make, tokenize = partial(merges_of, state, size), partial(_tokenized, model)
+        make = partial(merges_of, state, size)
+        tokenize = partial(_while_unchanged, model, size, training(model, size))
         told = make, tokenize, seeds, engine, self.caller.engine_check
         return pieces_for(self.facts, state, size, *told)
 
@@ -328,8 +340,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
         if caller.wrapper is not None:
             caller = replace(caller, own=caller.wrapper.backend_tokenizer)
         same = caller.own is self.caller.own and same_model(caller.own.model, self._model)
-        if same and caller.state() == self._state:
+        state = caller.state()
+        if same and state == self._state:
             return self
+        if same and self._state is not None and state[-1] != self._state[-1]:
+            saw_training(caller.own.model)
         return HuggingFaceTokenizer(caller)
 
     def detached(self) -> HuggingFaceTokenizer:
@@ -365,6 +380,12 @@ class HuggingFaceTokenizer(FinishingAdapter):
             "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
+
+
+def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:
+    """`_tokenized`; None once the model was trained again in place: a copy of the tokenizer, which
+    was not, may have the same cache. `size`: its tokens; `trained`: what `training` said."""
+    return _tokenized(model, piece) if training(model, size) == trained else None
 
 
 def _tokenized(model: Any, piece: bytes) -> IdArray:

@@ -117,7 +117,8 @@ def longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) ->
     tokens = vocabulary(model)
     prefix = model.get("continuing_subword_prefix") or ""
     measure = len if byte_level else utf8
-    longest = max((measure(token.removeprefix(prefix)) for token in tokens), default=0)
+    bare: Iterable[str] = (token.removeprefix(prefix) for token in tokens) if prefix else tokens
+    longest = max(map(measure, bare), default=0)
     return max(longest, max((utf8(token.content) for token in added), default=0))
 
 
