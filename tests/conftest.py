@@ -178,8 +178,10 @@ def no_shared_caches() -> None:
 
 @pytest.fixture(autouse=True)
 def pieces_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """New segments are encoded without the engine from the first on, where that is possible."""
+    """New segments are encoded without the engine from the first on, where that is possible; by
+    tables that are made in the test, none that another one left on disk."""
     monkeypatch.setattr("tokpar.kernel.memory.MAKE_AFTER", 0)
+    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 1 << 62)
 
 
 @pytest.fixture

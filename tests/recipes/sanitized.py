@@ -3,7 +3,7 @@
     python -m tests.recipes.sanitized [ARGUMENTS OF PYTEST ...]
 
 Compiles the kernel with both into a copy of the checkout, and runs there what is asked for, or
-tests/test_kernel.py and tests/test_pace.py. Needs gcc or clang as `cc`, Cython, setuptools and
+the tests of the kernel. Needs gcc or clang as `cc`, Cython, setuptools and
 hatchling. Ends with pytest's exit code; a finding aborts the run and is printed.
 """
 
@@ -20,10 +20,11 @@ from tempfile import TemporaryDirectory
 CHECKOUT = Path(__file__).parents[2]
 COPIED = ("tokpar", "tests", "docs", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
 FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
-COMPILE = "import pathlib, hatch_build; print(hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
+COMPILE = "import pathlib, hatch_build; print(*hatch_build.compiled(*[pathlib.Path.cwd()] * 2))"
 # the allocator of the sanitizer does not survive a fork while another thread allocates
 FORKS = "tests/test_kernel.py::test_a_child_has_the_ids_while_a_thread_of_its_parent_learns"
-TESTS = ("tests/test_kernel.py", "tests/test_pace.py", "--deselect", FORKS)
+FILES = ("kernel", "pace", "pieces", "pieces_pipeline", "pieces_mutants", "merges_gate", "reader")
+TESTS = (*(f"tests/test_{name}.py" for name in FILES), "--deselect", FORKS)
 RUN = ("-q", "-n", "0", "-p", "no:cacheprovider")
 
 
@@ -32,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "checkout")
         _copied(copy)
-        library = compiled(copy)
-        print(f"compiled with {FLAGS}: {library.name}", flush=True)
+        names = ", ".join(library.name for library in compiled(copy))
+        print(f"compiled with {FLAGS}: {names}", flush=True)
         # what Python itself leaks at its end is no finding; what is undefined ends the run
         settings = {
             "LD_PRELOAD": runtime("libasan.so"),
@@ -58,8 +59,8 @@ def _copied(target: Path) -> None:
             shutil.copy(source, target / name)
 
 
-def compiled(copy: Path) -> Path:
-    """The library, in its place in the copy. Raises SystemExit if it has no sanitizer in it."""
+def compiled(copy: Path) -> list[Path]:
+    """The libraries, in their places in the copy. SystemExit if one has no sanitizer in it."""
     flags = {"CFLAGS": FLAGS, "LDFLAGS": "-fsanitize=address,undefined"}
     command = [sys.executable, "-c", COMPILE]
     made = subprocess.run(
@@ -67,11 +68,12 @@ def compiled(copy: Path) -> Path:
     )
     if made.returncode:
         raise SystemExit("the kernel does not compile with the sanitizers, see above")
-    library = Path(made.stdout.strip().splitlines()[-1])
-    inside = library.read_bytes()
-    if b"__asan_report" not in inside or b"__ubsan_handle" not in inside:
-        raise SystemExit(f"{library.name} was compiled without the sanitizers: is `cc` gcc?")
-    return library
+    libraries = [Path(name) for name in made.stdout.strip().splitlines()[-1].split(" ")]
+    for library in libraries:
+        inside = library.read_bytes()
+        if b"__asan_report" not in inside or b"__ubsan_handle" not in inside:
+            raise SystemExit(f"{library.name} was compiled without the sanitizers: is `cc` gcc?")
+    return libraries
 
 
 def runtime(name: str) -> str:
