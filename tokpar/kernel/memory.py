@@ -105,6 +105,31 @@ class _Call:
 
 
 @dataclass(slots=True, eq=False)
+class _Gathered:
+    """The ids of stretches as they are found; of those that are not, none."""
+
+    firsts: IntArray
+    stops: IntArray
+    ids: list[IdArray] = field(default_factory=list)
+    known: int = 0
+
+    @classmethod
+    def of(cls, count: int) -> _Gathered:
+        return cls(*np.zeros((2, count), dtype=np.int64))
+
+    def add(self, which: IntArray, fresh: Fresh) -> None:
+        """Those of stretches number `which`; a stop below its first: not found."""
+        self.firsts[which] = fresh.firsts + self.known
+        self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
+        self.ids.append(fresh.ids)
+        self.known += len(fresh.ids)
+
+    @property
+    def fresh(self) -> Fresh:
+        return Fresh(concatenate_ids(self.ids), self.firsts, self.stops)
+
+
+@dataclass(slots=True, eq=False)
 class _State:
     """What belongs to one process. `door`: which stretches were met once, by their hashes; `kept`:
     how often something was put in."""
@@ -295,47 +320,45 @@ class StretchMemory:
         """The ids of new stretches but those `held`, which are kept; others are held, too, where
         the engine must be asked and too much is new (`rows`: what `_too_new` takes first). None if
         one fails, or they cannot be told apart."""
-        firsts, stops = np.zeros((2, len(held)), dtype=np.int64)
+        gathered = _Gathered.of(len(held))
         alone = new.holding(self._guard, self._functions) & ~held
-        left, ids = ~held, []
-        known = 0
+        left = ~held
         pieces = self._known_pieces(call.make_pieces)
         which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
         if pieces is not None and len(which):
             met = np.bincount(rows[2], minlength=len(held))
             for fresh in self._by_pieces(new, which, met, pieces, call):
                 part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
-                firsts[part], stops[part] = fresh.firsts + known, fresh.stops + known
+                gathered.add(part, fresh)
                 left[part] = fresh.stops < 0
-                ids.append(fresh.ids)
-                known += len(fresh.ids)
-            stops[left] = firsts[left]
         if left.any() and not (self._terms.bounded or self.seen.looked < self._terms.young):
             held |= _too_new(*rows, new.lengths * left)
             left &= ~held
         for asked, apart in ((left & ~alone, self._apart), (left & alone, Apart())):
-            if not asked.any():
-                continue
-            own = new.part(asked)
-            try:
-                encoded = own.encoded(apart, call.encode_many, self._functions)
-            except _PASSING:
-                raise
-            except BaseException:  # encoding the texts as they are tells which one it is
-                return None
-            if encoded is None:
-                return None
-            self._keep(own, encoded)
-            firsts[asked], stops[asked] = encoded.firsts + known, encoded.stops + known
-            ids.append(encoded.ids)
-            known += len(encoded.ids)
-        return Fresh(concatenate_ids(ids), firsts, stops)
+            if asked.any():
+                encoded = self._by_engine(new.part(asked), apart, call)
+                if encoded is None:
+                    return None
+                gathered.add(np.flatnonzero(asked), encoded)
+        return gathered.fresh
+
+    def _by_engine(self, new: Stretches, apart: Apart, call: _Call) -> Fresh | None:
+        """The ids of stretches, which are kept; None if one fails, or they cannot be told apart."""
+        try:
+            encoded = new.encoded(apart, call.encode_many, self._functions)
+        except _PASSING:
+            raise
+        except BaseException:  # encoding the texts as they are tells which one it is
+            return None
+        if encoded is not None:
+            self._keep(new, encoded)
+        return encoded
 
     def _by_pieces(
         self, new: Stretches, which: IntArray, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> list[Fresh]:
         """The ids of some stretches, in order, in several parts; those that come again are kept.
-        `met`: how often each of all is in this wave."""
+        None of them where the engine fails. `met`: how often each of all is in this wave."""
         sizes = np.cumsum(new.lengths[which])
         parts = max(1, min(call.workers, int(sizes[-1]) // LEAST_NEW))
         inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
@@ -351,6 +374,10 @@ class StretchMemory:
         except MismatchError:
             self._pieces = self._state = None  # what was learnt by them is not believed either
             raise
+        except _PASSING:
+            raise
+        except BaseException:  # encoding the texts as they are tells which one it is
+            return []
         for part, times, found in zip(own, shares, solved, strict=True):
             if self._pieces is pieces:
                 self._keep(part, found.fresh, found.table, times)
