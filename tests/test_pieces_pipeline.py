@@ -321,6 +321,30 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(lies: str) -> No
     assert (other is None) == (lies != "none")
 
 
+class Panic(BaseException):
+    """As what Rust throws."""
+
+
+@pytest.mark.parametrize("error", [Panic("no memory"), RuntimeError("no memory")])
+def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseException) -> None:
+    """When tables are made there are none; at run time it is an error that names the piece."""
+    tokenizer = default()
+    adapter: Any = tokpar.load(tokenizer)
+
+    def fail(*given: object) -> IdArray:
+        raise error
+
+    with patch("tokpar.adapters.huggingface._tokenized", fail):
+        assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
+    made = lie(adapter, b"")
+    with tokpar.Encoder(adapter) as encoder:
+        same_ids(encoder, tokenizer, [ENGLISH] * 3)
+        made[0].tokenize = fail
+        with pytest.raises(MismatchError, match=r"no memory.* for the piece b' jabberwock'"):
+            encoder.encode("the jabberwock " + ENGLISH)
+        same_ids(encoder, tokenizer, ["the jabberwock " + ENGLISH] * 3)
+
+
 def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
     from tokpar.kernel.machine import machine_for
 
