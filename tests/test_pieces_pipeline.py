@@ -8,6 +8,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +26,7 @@ from tests.test_kernel import ALL, small_memory
 from tests.test_lossless import named, own_call
 from tests.tokenizers_drawn import DATA, VOCAB, build, byte_level_specs, contents, texts_with
 from tokpar import kernel
+from tokpar.adapters import huggingface
 from tokpar.errors import MismatchError, OptionError
 from tokpar.kernel import memory
 from tokpar.kernel.engine_pieces import EnginePieces
@@ -311,7 +313,8 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-    honest = pieces._tokenize
+    own = huggingface._tokenized
+    honest = partial(own, adapter._chunks.model)
     tokens = set(pieces._merges.tokens.bytes_of(range(len(pieces._merges.tokens.ids))))
 
     def tokenize(piece: bytes) -> IdArray:
@@ -325,6 +328,30 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     with patch("tokpar.adapters.huggingface._tokenized", lambda model, piece: tokenize(piece)):
         other = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     assert (other is None) == (lies != "none")
+
+
+class Panic(BaseException):
+    """As what Rust throws."""
+
+
+@pytest.mark.parametrize("error", [Panic("no memory"), RuntimeError("no memory")])
+def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseException) -> None:
+    """When tables are made there are none; at run time it is an error that names the piece."""
+    tokenizer = default()
+    adapter: Any = tokpar.load(tokenizer)
+
+    def fail(*given: object) -> IdArray:
+        raise error
+
+    with patch("tokpar.adapters.huggingface._tokenized", fail):
+        assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
+    made = lie(adapter, b"")
+    with tokpar.Encoder(adapter) as encoder:
+        same_ids(encoder, tokenizer, [ENGLISH] * 3)
+        made[0].tokenize = fail
+        with pytest.raises(MismatchError, match=r"no memory.* for the piece b' jabberwock'"):
+            encoder.encode("the jabberwock " + ENGLISH)
+        same_ids(encoder, tokenizer, ["the jabberwock " + ENGLISH] * 3)
 
 
 def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
