@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,17 @@ from hypothesis import strategies as st
 
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
+from tests.windows_brute import ask, asked
 from tokpar.facts import kept_members as kept
 from tokpar.facts import members as asking
 from tokpar.facts.alphabet import alphabet
+from tokpar.facts.budget import Budget
 from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import O200K
 from tokpar.facts.kept_members import kept_members
 from tokpar.facts.members import EVERY, matched, members
 from tokpar.facts.reader import ENGINES, parse_expression
-from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.facts.splits import SplitStage, decide_windows, machines_of
 from tokpar.facts.tables import Ranges
 
 CLASSES = (
@@ -294,3 +297,17 @@ def test_a_pattern_is_decided_again_alike() -> None:
     first, second = (decide_windows([SplitStage(O200K, "regex")]).tables for _ in range(2))
     for name in ("left", "cut", "right", "certain"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_asking_an_engine_for_its_classes_may_take_any_time() -> None:
+    """What is bounded begins behind it: the first process that sees a pattern has to ask."""
+
+    def slow(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+        until = time.thread_time() + 0.3
+        while time.thread_time() < until:
+            pass
+        return ask("ab 1")(sources, engine)
+
+    row = [SplitStage(r"\w+|\s", "regex")]
+    symbols, machines = machines_of(row, slow, asked("ab 1"), Budget(0.2))
+    assert (symbols.size, len(machines)) == (2, 1)

@@ -58,6 +58,7 @@ def machines_of(
         for source, ranges in ask(wanted, engine).items():
             classes[engine, source] = ranges
     symbols = alphabet(classes, asked)
+    budget.renew()  # asking is not bounded
     machines = []
     for tree, engine in parsed:
         sets = {source: symbols.sets[engine, source] for source in sources(tree)}
