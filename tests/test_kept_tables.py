@@ -19,6 +19,8 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.merges_drawn import DrawnBPE, plain_bpe
 from tests.tokenizers_drawn import VOCAB
+from tokpar.kernel.generation import Generation
+from tokpar.kernel.joined import Stretches
 from tokpar.kernel.kept_tables import KIND, LEAST_KEPT, forget, key_of, read, write
 from tokpar.kernel.pieces import Pieces
 from tokpar.types import AddedToken, Facts, NormalizerStage
@@ -129,6 +131,17 @@ def test_what_is_forgotten_is_made_again(folder: Path) -> None:
     assert list(folder.glob("*")) == []
     assert arrays(made(large())) == arrays(first)
     assert kept_file(folder)
+
+
+def test_tables_that_the_engine_contradicts_are_kept_no_longer(folder: Path) -> None:
+    pieces = made(large())
+    assert kept_file(folder).is_file()
+    pieces._mask, pieces._tokenize = 0, lambda piece: np.zeros(1, dtype=np.uint32)
+    data = np.frombuffer(b"of new words" + bytes(16), dtype=np.uint8)
+    one = np.array([0]), np.array([12]), np.zeros(1, dtype=np.uint8)
+    with pytest.raises(tokpar.MismatchError, match="the engine has ids"):
+        pieces.solve(Stretches(data, *one), (Generation.empty(16), Generation.empty(16)))
+    assert not list(folder.glob("*.npz"))
 
 
 def config_of(drawn: DrawnBPE) -> str:

@@ -20,7 +20,7 @@ from tokpar.kernel.merges import Merges, Tokens
 from tokpar.types import Facts
 
 KIND = "pieces"
-_FORMAT = "2"
+_FORMAT = "3"
 LEAST_KEPT = 1 << 16
 """Bytes of a model from which on its tables are kept."""
 _ARRAYS = {

@@ -15,7 +15,7 @@ from tokpar import kernel
 from tokpar.errors import MismatchError
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import EncodeMany, Fresh, Stretches
-from tokpar.kernel.kept_tables import key_of, read, write
+from tokpar.kernel.kept_tables import forget, key_of, read, write
 from tokpar.kernel.machine import Machine, machine_for
 from tokpar.kernel.merges import GateError, Merges, token_table
 from tokpar.kernels import IdArray, offsets_of
@@ -67,9 +67,11 @@ class Pieces:
         seeds: NDArray[np.uint64],
         mask: int = SAMPLED - 1,
         functions: Any = kernel.PIECES,
+        key: str | None = None,
     ) -> None:
         self._machine, self._merges, self._seeds = machine, merges, seeds
         self._tokenize, self._mask, self._functions = tokenize, mask, functions
+        self._key = key
         whole = merges.tokens if merges.whole.all() else merges.tokens.part(merges.whole)
         self._slots, self._keys = token_table(whole, seeds, functions)
 
@@ -168,6 +170,7 @@ class Pieces:
     def _compare(self, piece: bytes, own: IdArray) -> None:
         theirs = self._theirs(piece)
         if theirs is not None and theirs != own.tolist():
+            forget(self._key)
             raise MismatchError(
                 f"the engine has ids {theirs[:200]!r} for the piece {piece[:200]!r}, where the "
                 f"merges of its file give {own.tolist()[:200]}: tokpar does not use them for this "
@@ -200,12 +203,12 @@ def pieces_for(
     try:
         kept = read(key)
         if kept is not None:
-            return Pieces(*kept, tokenize, seeds, mask)
+            return Pieces(*kept, tokenize, seeds, mask, key=key)
         machine = machine_for(facts)
         if isinstance(machine, str):
             return None
         merges = make()
-        pieces = Pieces(machine, merges, tokenize, seeds, mask)
+        pieces = Pieces(machine, merges, tokenize, seeds, mask, key=key)
     except GateError:
         return None
     if pieces.difference(len(merges.tokens.ids)) is not None:
