@@ -589,6 +589,14 @@ class Remembering(Toy):
         ]
         return Rows.of(rows), flags
 
+    def known(self, text: str) -> IdArray | None:
+        return self.encode(text) if len(text) % 2 else None
+
+
+class KnowsTheBeginning(Remembering):
+    def known(self, text: str) -> IdArray | None:
+        return self.encode(text[:9])
+
 
 class RemembersByLength(Remembering):
     def remembered(self, texts: Sequence[str], workers: int) -> Any:
@@ -691,6 +699,7 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "ReleasesTheGilInWords": (told(releases_gil="yes"), "facts"),
     "FirstPrefixInWords": (told(first_prefix="yes"), "facts"),
     "IsBulkyWithoutABatchCall": (Bulky, "facts"),
+    "KnowsTheBeginning": (KnowsTheBeginning, "remembered"),
     "RemembersByLength": (RemembersByLength, "remembered"),
     "RemembersTooFew": (RemembersTooFew, "remembered"),
 }

@@ -21,7 +21,7 @@ from tokpar.interfaces import (
     EncodesWhole,
     Executor,
     HasSpec,
-    KnowsTexts,
+    Remembers,
     TokenizerAdapter,
     facts_of,
 )
@@ -82,7 +82,7 @@ class Encoder:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._short = serial_report(parts.name, never or TOO_SHORT, own)
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
-        self._cached = isinstance(own, KnowsTexts) and executor in ("auto", "memo")
+        self._cached = isinstance(own, Remembers) and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
 

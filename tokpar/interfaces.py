@@ -190,14 +190,9 @@ class Remembers(Protocol, metaclass=Ability):
         space if no added token in it forbids that, and which of them were; an empty row for one
         that has one, or for which that does not pay."""
 
-
-@runtime_checkable
-class KnowsTexts(Protocol, metaclass=Ability):
-    """Answers short texts from its memory sooner than its own call would."""
-
     def known(self, text: str) -> IdArray | None:
-        """The ids of `encode(text)`; None where the memory does not know them all, or the caller
-        has changed the tokenizer. Such a text is divided as `remembered` divides it."""
+        """The same ids of a short text, sooner than `encode` would give them; None where the memory
+        does not know all of it, or the caller has changed the tokenizer."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tokpar.encoding import Encoding
-from tokpar.interfaces import Finishes, KnowsTexts, TokenizerAdapter
+from tokpar.interfaces import Finishes, Remembers, TokenizerAdapter
 from tokpar.kernels import frozen_ids
 from tokpar.mending import seams_of_wholes
 from tokpar.results import divided_report
@@ -14,13 +14,13 @@ from tokpar.types import Report
 
 
 class ShortTexts:
-    """Encodings of texts all of whose segments a tokenizer knows. `tokenizer`: knows texts, may be
-    cut at every space."""
+    """Encodings of texts all of whose segments a tokenizer remembers. `tokenizer`: its texts may be
+    cut at every space, or none is answered."""
 
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
         from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
-        licence = licence_of_rows(tokenizer) if isinstance(tokenizer, KnowsTexts) else None
+        licence = licence_of_rows(tokenizer) if isinstance(tokenizer, Remembers) else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         self.tokenizer = tokenizer
         self._report = divided_report(report)
@@ -28,7 +28,7 @@ class ShortTexts:
     def encode(self, text: str) -> Encoding | None:
         """None for a text that the tokenizer does not know, or not all of it."""
         tokenizer = self.tokenizer
-        if self._seams_of is None or not isinstance(tokenizer, KnowsTexts):
+        if self._seams_of is None or not isinstance(tokenizer, Remembers):
             return None
         start = time.perf_counter()
         ids = tokenizer.known(text)

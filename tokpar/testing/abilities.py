@@ -165,6 +165,11 @@ def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint |
             wrong = ids_differ(expected, found[k], usual[k], tokenizer)
             if wrong is not None:
                 return wrong
+            known = tokenizer.known(usual[k])
+            if known is not None:
+                wrong = ids_differ(expected, known, usual[k], tokenizer)
+            if wrong is not None:
+                return wrong
     return None
 
 
