@@ -47,7 +47,7 @@ from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.engine_pieces import engine_pieces_for
 from tokpar.kernel.memory import memory_for
-from tokpar.kernel.merges import merges_of, part_of_object
+from tokpar.kernel.merges import Merges, merges_of, part_of_object
 from tokpar.kernel.pieces import SolvesSegments, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
@@ -309,12 +309,10 @@ class HuggingFaceTokenizer(FinishingAdapter):
         model, written = self._chunks.model, self.caller.written
         if may_be_stale(model):
             return None
-        state = None if written is None else part_of_object(written, "model")
-        if state is None:
-            state = model.__getstate__()
+        state = model.__getstate__() if written is None else written
         size = self._chunks.get_vocab_size(with_added_tokens=False)
         engine = f"tokenizers {tokenizers.__version__}"
-        make = partial(merges_of, state, size)
+        make = partial(_merges, model, written, size)
         tokenize = partial(_while_unchanged, model, size, training(model, size))
         told = make, tokenize, seeds, engine, self.caller.engine_check
         return pieces_for(self.facts, state, size, *told)
@@ -380,6 +378,12 @@ class HuggingFaceTokenizer(FinishingAdapter):
             "encode_special_tokens": self.caller.encode_special_tokens,
             "finish": self._finish,
         }
+
+
+def _merges(model: Any, written: bytes | None, size: int) -> Merges:
+    """The merges of a model of so many tokens; `written`: the file it was read from."""
+    state = None if written is None else part_of_object(written, "model")
+    return merges_of(model.__getstate__() if state is None else state, size)
 
 
 def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:

@@ -89,6 +89,7 @@ class _Call:
     terms: Terms
     budget: int
     wave: int
+    size: int = 0
     looked: int = 0
     known: int = 0
     new: int = 0
@@ -232,9 +233,10 @@ class StretchMemory:
         found, divided = self.encode([text], encode_many, 1, make_pieces)
         return found[0] if divided[0] else None
 
-    def _known_pieces(self, make: MakePieces) -> SolvesSegments | None:
-        """None also while little was new: making them takes as long as some 100 KB of it."""
-        if not self._asked and self.seen.new >= MAKE_AFTER:
+    def _known_pieces(self, make: MakePieces, expected: int = 0) -> SolvesSegments | None:
+        """None also while little was new: making them takes as long as some 100 KB of it.
+        `expected`: bytes that will be new in the rest of a call."""
+        if not self._asked and self.seen.new + expected >= MAKE_AFTER:
             with _making:
                 if not self._asked:
                     self._pieces, self._asked = make(self.seeds), True
@@ -245,6 +247,7 @@ class StretchMemory:
         lengths = np.zeros(len(texts), dtype=np.int64)
         divided = np.zeros(len(texts), dtype=np.bool_)
         sizes = offsets_of(lengths_of(texts, self._functions))
+        call.size = int(sizes[-1])
         first = straight = 0
         while first < len(texts) and call.goes_on:
             wave = call.wave
@@ -323,7 +326,8 @@ class StretchMemory:
         gathered = _Gathered.of(len(held))
         alone = new.holding(self._guard, self._functions) & ~held
         left = ~held
-        pieces = self._known_pieces(call.make_pieces)
+        share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
+        pieces = self._known_pieces(call.make_pieces, int(share * (call.size - call.looked)))
         which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
         if pieces is not None and len(which):
             met = np.bincount(rows[2], minlength=len(held))
