@@ -23,11 +23,10 @@ from tokpar.types import Facts
 
 SAMPLED = 4096
 """One in so many new pieces is encoded by the engine, too."""
-ALL_BITS = (1 << 32) - 1
 COMPARED = 2000
 """Tokens, and as many drawn pieces, that are compared with the engine's when tables are made."""
 LONGEST = 1 << 18
-"""Bytes of a segment that is encoded here, 80 bytes of room for each."""
+"""Bytes of a segment that is encoded here, with 72 bytes of room for each."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 
