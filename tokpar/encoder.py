@@ -82,7 +82,9 @@ class Encoder:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._short = serial_report(parts.name, never or TOO_SHORT, own)
         self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
-        self._cached = isinstance(own, Remembers) and executor in ("auto", "memo")
+        # the others encode a short text as soon as it is looked up
+        slow = isinstance(own, Remembers) and facts_of(own).bulky and not facts_of(own).quick
+        self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
 

@@ -20,25 +20,32 @@ class ShortTexts:
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
         from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
-        licence = licence_of_rows(tokenizer) if isinstance(tokenizer, Remembers) else None
+        remembers = isinstance(tokenizer, Remembers)
+        licence = licence_of_rows(tokenizer) if remembers else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
+        # asking what a tokenizer is able to do takes longer than the text
+        self._known = tokenizer.known if isinstance(tokenizer, Remembers) else _nothing
+        self._finishes = isinstance(tokenizer, Finishes)
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
     def encode(self, text: str) -> Encoding | None:
         """None for a text that the tokenizer does not know, or not all of it."""
-        tokenizer = self.tokenizer
-        if self._seams_of is None or not isinstance(tokenizer, Remembers):
+        if self._seams_of is None:
             return None
         start = time.perf_counter()
-        ids = tokenizer.known(text)
+        ids = self._known(text)
         if ids is None:
             return None
-        final = alone(tokenizer, ids, text) if isinstance(tokenizer, Finishes) else ids
+        final = alone(self.tokenizer, ids, text) if self._finishes else ids
         seconds = {"tokenize": time.perf_counter() - start}
         like = self._report
         report = Report(
             like.strategy, like.plan, like.why, "memo", seconds=seconds, agreement=like.agreement
         )
-        origin = Origin(text, tokenizer, ids)
+        origin = Origin(text, self.tokenizer, ids)
         return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
+
+
+def _nothing(text: str) -> None:
+    """Of a tokenizer without a memory."""
