@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from tokenizers import Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import needs_kernel
+from tests.kernel_edges import segments
 from tests.test_adapter_tiktoken import encoding
 from tests.test_kernel import ALL, small_memory
 from tests.test_lossless import named, own_call
@@ -30,9 +31,10 @@ from tokpar.adapters import huggingface
 from tokpar.errors import MismatchError, OptionError
 from tokpar.kernel import memory
 from tokpar.kernel.engine_pieces import EnginePieces
+from tokpar.kernel.generation import Generation
 from tokpar.kernel.pieces import Pieces
 from tokpar.kernels import IdArray
-from tokpar.types import Facts
+from tokpar.types import Facts, Rows
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 
@@ -398,3 +400,26 @@ def test_an_engine_check_of_another_kind_is_refused(wrong: Any) -> None:
     for source in (default(), encoding()):
         with pytest.raises(OptionError, match='engine_check must be "sampled" or "always", got'):
             tokpar.load(source, engine_check=wrong)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no memory"), KeyboardInterrupt()])
+def test_words_on_which_the_engine_fails_are_left_to_it_in_whole_segments(
+    error: BaseException,
+) -> None:
+    adapter: Any = tokpar.load(Tokenizer.from_file(str(VOCAB / "bert_part.json")))
+    pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
+    new = segments(["the fox", " fox, the"] * 4)
+    tables = Generation.empty(16), Generation.empty(16)
+
+    def fails(texts: Sequence[str]) -> Rows:
+        raise error
+
+    if isinstance(error, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            pieces.solve(new, tables, fails)
+    else:
+        assert pieces.solve(new, tables, fails).fresh.stops.tolist() == [-1] * 8
+    own = partial(adapter.encode_many, spans=False)
+    fresh = pieces.solve(new, tables, own).fresh
+    found = [fresh.ids[i:j].tolist() for i, j in zip(fresh.firsts, fresh.stops, strict=True)]
+    assert found == [adapter.encode(each).tolist() for each in ["the fox", " fox, the"] * 4]

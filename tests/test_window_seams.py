@@ -12,6 +12,7 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import tiktoken
@@ -208,6 +209,17 @@ def test_all_places_beside_added_tokens_are_those_that_are_certified(
     text = "<x>".join(data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4)))
     expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
     if finding.refusal_for(text) is None:
+        assert finding.places(text).tolist() == expected
+
+
+def test_a_token_that_strips_and_is_not_there_makes_finding_all_places_no_slower() -> None:
+    """At once by arrays, as without it: no place is asked about."""
+    tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
+    tokenizer.add_tokens([NativeToken("<mask>", normalized=False, lstrip=True)])
+    finding = finder_for(facts_of(load(tokenizer)))
+    text = "some words, 12 lines\n  and 'quotes'\n" * 20
+    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
+    with patch.object(CutFinder, "certify", side_effect=AssertionError):
         assert finding.places(text).tolist() == expected
 
 

@@ -39,9 +39,8 @@ _WORDS = 40
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
     from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
-    `memory_bytes`: for what is remembered of its texts. `engine_check`: the engine
-    encodes each new pre-token, too. `written`: the bytes
-    of the file, or None."""
+    `memory_bytes`: for what is remembered of its texts. `engine_check`: the engine encodes each new
+    pre-token, too. `written`: the bytes of the file, or None."""
 
     own: Any
     wrapper: Any = None
@@ -174,12 +173,13 @@ _trained_again: set[bytes] = set()
 def saw_training(model: Any) -> None:
     """A model was trained in place: the engine goes on giving words that it encoded before the ids
     of then, which no file tells (docs/findings.md)."""
-    _trained_again.add(_body(model)[:8])
+    if _pointers_tell():
+        _trained_again.add(_body(model)[:8])
 
 
 def may_be_stale(model: Any) -> bool:
     """Whether a model may have ids of before its training; for good, as addresses come again."""
-    return _body(model)[:8] in _trained_again
+    return _pointers_tell() and _body(model)[:8] in _trained_again
 
 
 def training(model: Any, size: int) -> object:

@@ -153,9 +153,10 @@ class AddedTokenGuard:
 
     def near(self, text: str) -> list[tuple[int, int]] | None:
         """[start, stop) of what lies so near to an occurrence of a token that this matters to a cut
-        there, ascending and apart; None where tokens strip, which may reach as far as they like."""
+        there, ascending and apart; None where one that may be here strips white space, of which there
+        may be any amount."""
         if self._strips:
-            return None
+            return [] if self.absent(text, 0, len(text)) else None
         found: list[tuple[int, int]] = []
         starts = sorted(set(chain.from_iterable(group.starts(text) for group in self._groups)))
         for at in starts:

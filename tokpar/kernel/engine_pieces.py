@@ -17,6 +17,7 @@ from tokpar.kernel.machine import DEAD, HIT, Machine
 from tokpar.kernel.pieces import Solved
 from tokpar.types import Facts
 
+_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 MOST_NEW = 0.7
 """Share of the bytes of segments in new pieces above which the engine is given whole segments."""
 
@@ -38,7 +39,8 @@ class EnginePieces:
     def solve(
         self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
     ) -> Solved:
-        """Raises what `encode_many` raises."""
+        """Where `encode_many` fails on pieces all of them are left to the engine, whole: that tells
+        for which text it is."""
         size = int(new.lengths.sum())
         asked = np.empty(4 * size, dtype=np.int64)
         own = Generation.empty(16)
@@ -49,7 +51,12 @@ class EnginePieces:
         unknown = self._different(new, asked[: 4 * sampled])
         encoded = None
         if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
-            encoded = unknown.encoded(self._apart, encode_many, self._tables)
+            try:
+                encoded = unknown.encoded(self._apart, encode_many, self._tables)
+            except _PASSING:
+                raise
+            except BaseException:  # a panic is no Exception; the whole segments are asked for next
+                encoded = None
         if encoded is None:
             fresh.stops[lacking] = -1
             return Solved(fresh, own, pieces, 0)

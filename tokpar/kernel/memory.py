@@ -81,7 +81,8 @@ class Found:
 @dataclass(slots=True, eq=False)
 class _Call:
     """`looked`: bytes that were looked up; `known`: of these, before the first wave of which too
-    much is new; `new`: in new stretches; `budget`: how many may be."""
+    much is new; `new`: in new stretches; `budget`: how many may be; `wave`: code points that are
+    looked up together; `size`: code points of all texts."""
 
     encode_many: EncodeMany
     make_pieces: MakePieces
@@ -362,7 +363,7 @@ class StretchMemory:
         self, new: Stretches, which: IntArray, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> list[Fresh]:
         """The ids of some stretches, in order, in several parts; those that come again are kept.
-        None of them where the engine fails. `met`: how often each of all is in this wave."""
+        `met`: how often each of all is in this wave."""
         sizes = np.cumsum(new.lengths[which])
         parts = max(1, min(call.workers, int(sizes[-1]) // LEAST_NEW))
         inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
@@ -378,10 +379,6 @@ class StretchMemory:
         except MismatchError:
             self._pieces = self._state = None  # what was learnt by them is not believed either
             raise
-        except _PASSING:
-            raise
-        except BaseException:  # encoding the texts as they are tells which one it is
-            return []
         for part, times, found in zip(own, shares, solved, strict=True):
             if self._pieces is pieces:
                 self._keep(part, found.fresh, found.table, times)
