@@ -189,7 +189,24 @@ def edges(finding: CutFinder, text: str) -> set[int]:
 
 
 VOCAB = Path(__file__).parent / "vocab"
-BESIDE = ["a", "Ab", " ", "  ", "\n", "\r\n", "12345", "'s", ".", "中", "é", "<x>", "<", "x>", "\t"]
+BESIDE = [
+    "a",
+    "Ab",
+    " ",
+    "  ",
+    "\n",
+    "\r\n",
+    "12345",
+    "1234567",
+    "'s",
+    ".",
+    "中",
+    "é",
+    "<xy>",
+    "<",
+    "y>",
+    "\t",
+]
 
 
 @pytest.mark.parametrize(
@@ -202,11 +219,11 @@ def test_all_places_beside_added_tokens_are_those_that_are_certified(
     """At once by arrays between the tokens, one by one near them."""
     tokenizer = Tokenizer.from_file(str(file))
     flags = data.draw(st.sampled_from([{}, {"single_word": True}, {"lstrip": True}]))
-    tokenizer.add_tokens([NativeToken("<x>", normalized=False, **flags)])
+    tokenizer.add_tokens([NativeToken("<xy>", normalized=False, **flags)])
     facts = facts_of(load(tokenizer))
     finding = finder_for(facts)
     some = st.lists(st.sampled_from(BESIDE), max_size=40).map("".join)
-    text = "<x>".join(data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4)))
+    text = "<xy>".join(data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4)))
     expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
     if finding.refusal_for(text) is None:
         assert finding.places(text).tolist() == expected

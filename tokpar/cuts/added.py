@@ -153,8 +153,8 @@ class AddedTokenGuard:
 
     def near(self, text: str) -> list[tuple[int, int]] | None:
         """[start, stop) of what lies so near to an occurrence of a token that this matters to a cut
-        there, ascending and apart; None where one that may be here strips white space, of which there
-        may be any amount."""
+        there, ascending and apart; None where one that may be here strips white space, of any
+        amount."""
         if self._strips:
             return [] if self.absent(text, 0, len(text)) else None
         found: list[tuple[int, int]] = []
