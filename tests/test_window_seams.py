@@ -189,44 +189,51 @@ def edges(finding: CutFinder, text: str) -> set[int]:
 
 
 VOCAB = Path(__file__).parent / "vocab"
-BESIDE = [
-    "a",
-    "Ab",
-    " ",
-    "  ",
-    "\n",
-    "\r\n",
-    "12345",
-    "1234567",
-    "'s",
-    ".",
-    "中",
-    "é",
-    "<xy>",
-    "<",
-    "y>",
-    "\t",
-]
+BESIDE = ["a", "Ab", " ", "  ", "\n", "\r\n", "12345", "1234567", "'s", ".", "中", "é", "\t"]
+BESIDE += ["<", "y>"]
+FILES = [DATA / "default.json", VOCAB / "deepseek_part.json"]
 
 
-@pytest.mark.parametrize(
-    "file", [DATA / "default.json", VOCAB / "deepseek_part.json"], ids=lambda file: file.stem
-)
+def with_a_token(file: Path, **flags: Any) -> tuple[CutFinder, str]:
+    """A finder of a tokenizer, and the content of one of its added tokens. Tokens that are added to
+    deepseek_part find no copy that works alike, so one of its own is taken."""
+    tokenizer, content = Tokenizer.from_file(str(file)), "<xy>"
+    if file.stem == "default":
+        tokenizer.add_tokens([NativeToken(content, normalized=False, **flags)])
+    facts = facts_of(load(tokenizer))
+    if file.stem != "default":
+        content = min((token.content for token in facts.added_tokens), key=len)
+    return finder_for(facts), content
+
+
+def assert_all_places(finding: CutFinder, text: str) -> None:
+    assert finding.refusal_for(text) is None
+    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
+    assert finding.places(text).tolist() == expected
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 @given(data=st.data())
 def test_all_places_beside_added_tokens_are_those_that_are_certified(
     file: Path, data: st.DataObject
 ) -> None:
     """At once by arrays between the tokens, one by one near them."""
-    tokenizer = Tokenizer.from_file(str(file))
     flags = data.draw(st.sampled_from([{}, {"single_word": True}, {"lstrip": True}]))
-    tokenizer.add_tokens([NativeToken("<xy>", normalized=False, **flags)])
-    facts = facts_of(load(tokenizer))
-    finding = finder_for(facts)
-    some = st.lists(st.sampled_from(BESIDE), max_size=40).map("".join)
-    text = "<xy>".join(data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4)))
-    expected = [p for p in range(1, len(text)) if finding.certify(text, p) is not None]
-    if finding.refusal_for(text) is None:
-        assert finding.places(text).tolist() == expected
+    finding, content = with_a_token(file, **flags)
+    some = st.lists(st.sampled_from([*BESIDE, content]), max_size=40).map("".join)
+    parts = data.draw(st.lists(some.map(lambda each: each * 3), min_size=1, max_size=4))
+    assert_all_places(finding, content.join(parts))
+
+
+@pytest.mark.parametrize("length", [400, 401, 402])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_anchor_in_a_run_behind_an_added_token_is_a_certified_cut(
+    file: Path, length: int
+) -> None:
+    """Digits are parted by threes from where the token ends, not from where it is no more near."""
+    finding, content = with_a_token(file)
+    for before in ("", "1", "12", "a"):
+        assert_all_places(finding, f"{before}{content}{'7' * length}{content} b{'7' * length} c")
 
 
 def test_a_token_that_strips_and_is_not_there_makes_finding_all_places_no_slower() -> None:
