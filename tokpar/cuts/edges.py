@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tokpar.cuts.added import AddedTokenGuard, marked, maybe_space
+from tokpar.cuts.contents import Contents
 from tokpar.types import AddedToken, Facts, Seam
-
-_HEAD = 4
-"""So many characters of each content are looked for together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +32,13 @@ class TokenEdges:
         """Why no edge of an added token is ever a certified cut, or None."""
         if self.facts.unparted is not None:
             return self.facts.unparted
-        return None if self._plain else "it has no added token whose edges are certain"
+        return None if self.plain else "it has no added token whose edges are certain"
 
     def occur(self, text: str) -> bool:
         """Some token whose edges may be cuts occurs; assumes `refusal` is None."""
         if all(mark not in text for mark in self._marks):
             return False
-        return any(text[s:e] in self._plain for s, e in self._occurrences(text, 0, len(text)))
+        return any(text[s:e] in self.plain for s, e in self._contents.all(text))
 
     def certify(self, text: str, p: int) -> Seam | None:
         """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
@@ -71,7 +69,7 @@ class TokenEdges:
 
     def _holds(self, text: str, first: int, last: int, p: int) -> bool:
         """All that is asked for but that the occurrence shares no character with another."""
-        token = self._plain.get(text[first:last])
+        token = self.plain.get(text[first:last])
         if token is None or (p == last and self.facts.first_prefix):
             return False
         if token.normalized and any(
@@ -83,7 +81,7 @@ class TokenEdges:
     def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Occurrences from `lo` on that hold all others which share a character with them."""
         reached, held, place = lo, (lo, lo), lo
-        while (found := self._next(text, place, hi)) is not None:
+        while (found := self._contents.next(text, place, hi)) is not None:
             (first, last), place = found, found[0] + 1
             if held[0] < held[1] <= first:
                 yield held
@@ -109,26 +107,8 @@ class TokenEdges:
         run = re.compile(f"{re.escape(char)}+").match(text, first, hi)
         return first if run is None else run.end()
 
-    def _occurrences(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """[start, stop) of the longest content at each place of [lo, hi) where there is one."""
-        while (found := self._next(text, lo, hi)) is not None:
-            yield found
-            lo = found[0] + 1
-
-    def _next(self, text: str, lo: int, hi: int) -> tuple[int, int] | None:
-        """The first of them."""
-        stop = min(len(text), hi + _HEAD)
-        found = self._heads.search(text, lo, stop)
-        while found is not None and found.start() < hi:
-            place = found.start()
-            for size in self._sizes:
-                if text[place : place + size] in self._contents[size]:
-                    return place, place + size
-            found = self._heads.search(text, place + 1, stop)
-        return None
-
     @cached_property
-    def _plain(self) -> dict[str, AddedToken]:
+    def plain(self) -> dict[str, AddedToken]:
         """The tokens whose edges may be cuts, by their contents."""
         facts, times = self.facts, Counter(token.content for token in self.facts.added_tokens)
         unchanged = not facts.normalizers and facts.scheme != "dummy"
@@ -156,36 +136,22 @@ class TokenEdges:
         return AddedTokenGuard(tuple(flagged))
 
     @cached_property
-    def _contents(self) -> dict[int, frozenset[str]]:
-        """All contents by their lengths, the longest first."""
-        contents = {token.content for token in self.facts.added_tokens if token.content}
-        sizes = sorted(set(map(len, contents)), reverse=True)
-        return {size: frozenset(c for c in contents if len(c) == size) for size in sizes}
+    def _contents(self) -> Contents:
+        return Contents.of(token.content for token in self.facts.added_tokens)
 
-    @cached_property
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(self._contents)
-
-    @cached_property
+    @property
     def _reach(self) -> int:
-        return max(self._sizes, default=0)
-
-    @cached_property
-    def _heads(self) -> re.Pattern[str]:
-        """Matches where a content may begin; few alternatives, though contents may be thousands."""
-        heads = {content[:_HEAD] for some in self._contents.values() for content in some}
-        least = (h for h in heads if not any(h[:n] in heads for n in range(1, len(h))))
-        return re.compile("|".join(map(re.escape, sorted(least))))
+        return self._contents.longest
 
     @cached_property
     def _marks(self) -> tuple[str, ...]:
-        """Characters one of which is in each content of `_plain`: quick to miss in a text."""
-        return tuple(mark for mark, _ in marked(self._plain))
+        """Characters one of which is in each content of `plain`: quick to miss in a text."""
+        return tuple(mark for mark, _ in marked(self.plain))
 
     @cached_property
     def _first(self) -> frozenset[str]:
-        return frozenset(content[0] for content in self._plain)
+        return frozenset(content[0] for content in self.plain)
 
     @cached_property
     def _last(self) -> frozenset[str]:
-        return frozenset(content[-1] for content in self._plain)
+        return frozenset(content[-1] for content in self.plain)

@@ -18,7 +18,7 @@ from tokpar.cuts.added import AddedTokenGuard
 from tokpar.facts.hf_facts import can_overlap
 from tokpar.facts.spaces import SpaceCut
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernels import IdArray, IntArray, offsets_of
+from tokpar.kernels import IdArray, IntArray, concatenate_ids, offsets_of
 from tokpar.types import AddedToken, Facts, Rows
 
 TEXT_BYTES = 8192  # of a joined text: many, so that all threads of a batch call have some
@@ -39,11 +39,26 @@ class Apart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fresh:
-    """The ids of stretches: of stretch k, ids[firsts[k] : stops[k]]."""
+    """The ids of stretches: of stretch k, ids[firsts[k] : stops[k]]; none where a stop is -1."""
 
     ids: IdArray
     firsts: IntArray
     stops: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Fresh]) -> Fresh:
+        """Those of all parts, in order."""
+        before = offsets_of(len(part.ids) for part in parts)[:-1].tolist()
+        firsts = [part.firsts + n for part, n in zip(parts, before, strict=True)]
+        stops = [
+            np.where(part.stops < 0, -1, part.stops + n)
+            for part, n in zip(parts, before, strict=True)
+        ]
+        ids = concatenate_ids([part.ids for part in parts])
+        return cls(ids, np.concatenate(firsts), np.concatenate(stops))
+
+
+NO_IDS = Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
 
 
 def apart_for(facts: Facts, lengths: TokenLengths | None) -> Apart:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from tokpar.errors import MismatchError, OptionError
 from tokpar.facts.spaces import SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
+from tokpar.kernel.added_parts import AddedParts, Parted
 from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Apart, EncodeMany, Fresh, Stretches, apart_for
+from tokpar.kernel.joined import NO_IDS, Apart, EncodeMany, Fresh, Stretches, apart_for
 from tokpar.kernel.pace import (
     FIRST_WAVE,
     LARGEST_WAVE,
@@ -64,6 +65,7 @@ SHORT = 1 << 14
 _LONGEST = 1 << 16
 """Code points of a text that may be one stretch: such a long one is not met again."""
 MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
+_T = TypeVar("_T")
 _OPEN = np.zeros(1, dtype=np.uint8)
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
@@ -120,7 +122,7 @@ class _Gathered:
         return cls(*np.zeros((2, count), dtype=np.int64))
 
     def add(self, which: IntArray, fresh: Fresh) -> None:
-        """Those of stretches number `which`; a stop below its first: not found."""
+        """Those of stretches number `which`."""
         self.firsts[which] = fresh.firsts + self.known
         self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
         self.ids.append(fresh.ids)
@@ -166,6 +168,7 @@ class StretchMemory:
         terms: Terms = USUAL,
         cut: SpaceCut | None = None,
         ids_per_byte: int = 1,
+        parts: AddedParts | None = None,
     ) -> None:
         require_bytes(memory_bytes)
         self._cut = cut
@@ -173,8 +176,9 @@ class StretchMemory:
         self._beside = beside_of(cut)
         self._apart_for = apart
         self._functions = functions
-        self._guard = AddedTokenGuard(added_tokens)
-        self._forbidding = self._guard.at_spaces
+        self._forbidding = AddedTokenGuard(added_tokens).at_spaces
+        self._parts = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
+        self._token_ids: dict[str, IdArray] = {}
         self._terms = terms
         self._half = memory_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
@@ -325,17 +329,18 @@ class StretchMemory:
         the engine must be asked and too much is new (`rows`: what `_too_new` takes first). None if
         one fails, or they cannot be told apart."""
         gathered = _Gathered.of(len(held))
-        alone = new.holding(self._guard, self._functions) & ~held
+        alone, parted = self._parts.of(new, ~held & (new.lengths <= LONGEST), self._functions)
         left = ~held
         share = int(new.lengths.sum()) / max(1, int(rows[0].sum()))
         pieces = self._known_pieces(call.make_pieces, int(share * (call.size - call.looked)))
-        which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
-        if pieces is not None and len(which):
+        if pieces is not None:
+            which = np.flatnonzero(~(alone | held) & (new.lengths <= LONGEST))
             met = np.bincount(rows[2], minlength=len(held))
-            for fresh in self._by_pieces(new, which, met, pieces, call):
-                part, which = which[: len(fresh.stops)], which[len(fresh.stops) :]
-                gathered.add(part, fresh)
-                left[part] = fresh.stops < 0
+            solved = self._by_pieces(new.part(which), met[which], pieces, call)
+            parts = self._by_parts(new, parted, met, pieces, call)
+            for some, found in ((which, solved), (parted.segments, parts)):
+                gathered.add(some, found)
+                left[some] = found.stops < 0
         if left.any() and not (self._terms.bounded or self.seen.looked < self._terms.young):
             held |= _too_new(*rows, new.lengths * left)
             left &= ~held
@@ -349,41 +354,60 @@ class StretchMemory:
 
     def _by_engine(self, new: Stretches, apart: Apart, call: _Call) -> Fresh | None:
         """The ids of stretches, which are kept; None if one fails, or they cannot be told apart."""
-        try:
-            encoded = new.encoded(apart, call.encode_many, self._functions)
-        except _PASSING:
-            raise
-        except BaseException:  # encoding the texts as they are tells which one it is
-            return None
+        encoded = _encoded(lambda: new.encoded(apart, call.encode_many, self._functions))
         if encoded is not None:
             self._keep(new, encoded)
         return encoded
 
     def _by_pieces(
-        self, new: Stretches, which: IntArray, met: IntArray, pieces: SolvesSegments, call: _Call
-    ) -> list[Fresh]:
-        """The ids of some stretches, in order, in several parts; those that come again are kept.
-        `met`: how often each of all is in this wave."""
-        sizes = np.cumsum(new.lengths[which])
+        self, new: Stretches, met: IntArray, pieces: SolvesSegments, call: _Call
+    ) -> Fresh:
+        """The ids of segments, none of those that are left to the engine; those that come again are
+        kept. `met`: how often each is in this wave."""
+        if not len(met):
+            return NO_IDS
+        sizes = np.cumsum(new.lengths)
         parts = max(1, min(call.workers, int(sizes[-1]) // LEAST_NEW))
         inner = np.searchsorted(sizes, sizes[-1] * np.arange(1, parts) // parts)
-        numbers = [part for part in np.split(which, inner) if len(part)]
-        own, shares = [new.part(part) for part in numbers], [met[part] for part in numbers]
+        numbers = [part for part in np.split(np.arange(len(sizes)), inner) if len(part)]
 
-        def solve(part: Stretches) -> Solved:
+        def solve(part: IntArray) -> Solved:
             with self._reading() as generations:
-                return pieces.solve(part, generations, call.encode_many)
+                return pieces.solve(new.part(part), generations, call.encode_many)
 
         try:
-            solved = in_threads([partial(solve, part) for part in own], call.workers)
+            solved = in_threads([partial(solve, part) for part in numbers], call.workers)
         except MismatchError:
             self._pieces = self._state = None  # what was learnt by them is not believed either
             raise
-        for part, times, found in zip(own, shares, solved, strict=True):
+        for part, found in zip(numbers, solved, strict=True):
             if self._pieces is pieces:
-                self._keep(part, found.fresh, found.table, times)
+                self._keep(new.part(part), found.fresh, met[part], found.table)
             self.seen = self.seen.solved(found.pieces, found.new)
-        return [found.fresh for found in solved]
+        return Fresh.joined([found.fresh for found in solved])
+
+    def _by_parts(
+        self, new: Stretches, parted: Parted, met: IntArray, pieces: SolvesSegments, call: _Call
+    ) -> Fresh:
+        """The same of segments that hold added tokens, which are kept whole."""
+        tokens = self._ids_of(parted.contents, call)
+        lengths = parted.texts.lengths
+        if tokens is None or lengths.max(initial=0) > LONGEST:
+            firsts = np.zeros(len(parted.segments), dtype=np.int64)
+            return Fresh(NO_IDS.ids, firsts, firsts - 1)
+        texts = self._by_pieces(parted.texts, np.ones_like(lengths), pieces, call)
+        found = parted.joined(texts, tokens)
+        self._keep(new.part(parted.segments), found, met[parted.segments])
+        return found
+
+    def _ids_of(self, tokens: Sequence[str], call: _Call) -> list[IdArray] | None:
+        """Those of each added token, as a text of its own; None if one fails."""
+        unknown = [token for token in tokens if token not in self._token_ids]
+        rows = _encoded(lambda: call.encode_many(unknown)) if unknown else Rows.of([])
+        if rows is None:
+            return None
+        self._token_ids.update({token: rows[k] for k, token in enumerate(unknown)})
+        return [self._token_ids[token] for token in tokens]
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
         """In parts, which threads take one after the other: one that is held up has fewer."""
@@ -474,17 +498,17 @@ class StretchMemory:
         self,
         new: Stretches,
         fresh: Fresh,
+        met: IntArray | None = None,
         pieces: Generation | None = None,
-        met: IntArray = NO_INTS,
     ) -> None:
-        """Puts them in, and publishes; with `pieces`, these, and of the stretches those that were
-        met again: `met` is how often each was in this wave."""
+        """Puts them in, and publishes: of the stretches those that were met again, where `met` says
+        how often each was in this wave; and all of `pieces`."""
         state = self._own_state()
         with state.lock:
             newer, older = state.newer, state.older
             if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
                 newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
-            door = _OPEN if pieces is None else state.door
+            door = _OPEN if met is None else state.door
             state.kept += 1
             if state.kept % 64 == 0 and np.count_nonzero(state.door) > DOOR // 2:
                 state.door[:] = 0
@@ -500,7 +524,10 @@ class StretchMemory:
                     else:
                         newer = larger
 
-            all_put(lambda to, done: to.put(*tools, new, fresh, done, met, door), len(new.lengths))
+            times = NO_INTS if met is None else met
+            all_put(
+                lambda to, done: to.put(*tools, new, fresh, done, times, door), len(new.lengths)
+            )
             if pieces is not None:
                 all_put(lambda to, done: to.add(pieces, self.seeds, done), len(pieces.slots) // 4)
             state.newer, state.older = newer, older
@@ -534,6 +561,16 @@ class StretchMemory:
     @cached_property
     def _apart(self) -> Apart:
         return self._apart_for()
+
+
+def _encoded(call: Callable[[], _T]) -> _T | None:
+    """What the engine returns, None if it fails: the texts as they are tell which one it is."""
+    try:
+        return call()
+    except _PASSING:
+        raise
+    except BaseException:  # a panic is no Exception
+        return None
 
 
 def _too_new(
@@ -579,6 +616,7 @@ def memory_for(
         memory_bytes,
         terms=QUICK if facts.quick else USUAL,
         cut=cut,
+        parts=AddedParts(facts),
     )
 
 
