@@ -482,7 +482,7 @@ def test_a_seam_that_is_refused_ends_no_region(rule: Any) -> None:
         ({"theorem": "19"}, "theorem"),
         ({"theorem": "4.8"}, "theorem"),
         ({"rule": "K3", "theorem": "4.8"}, "scheme"),
-        ({"rule": "K3", "theorem": "6.4"}, "theorem"),
+        ({"rule": "K3", "theorem": "6.4"}, "scheme"),
         ({"witness": ()}, "witness"),
         ({"witness": witness("cl100k_tiktoken", "any", "space")}, "witness"),
         ({"witness": witness("cl100k_tiktoken", "non-space", "any")}, "witness"),
@@ -572,11 +572,36 @@ def test_regions_of_bert_and_metaspace_need_their_own_licence(scheme: str) -> No
     assert not check(with_seams(encoding, encoding.seams, changed), text, tokenizer, full=True).ok
 
 
-def test_a_dummy_prefix_has_no_regions() -> None:
-    licence = Seam(0, "K3", "6.4", (("absorbed", 1),))
-    alone = Seams(Columns(), Everywhere(licence, np.array([(0, 7)])))
-    found = {f.kind for f in seam_findings(alone, "a bc de", dummy_tokenizer().facts)}
-    assert found == {"theorem"}
+ABSORBED = Seam(0, "K3", "6.4", (("absorbed", 1),))
+
+
+@pytest.mark.parametrize(
+    ("text", "regions", "found"),
+    [
+        ("a bc de", [(0, 7)], set()),
+        (" a  bc \nde", [(0, 10)], set()),
+        ("a bc de", [(0, 4)], {"region"}),
+        ("a bc de", [(0, 1), (1, 7)], {"region"}),
+        ("a bc ", [(0, 5)], {"context"}),
+        ("a▁ bc", [(0, 5)], {"context"}),
+        ("a <s> bc", [(0, 8)], {"added token"}),
+    ],
+)
+def test_spaces_are_absorbed_in_whole_texts_without_added_tokens(
+    text: str, regions: list[tuple[int, int]], found: set[str]
+) -> None:
+    facts = dataclasses.replace(dummy_tokenizer().facts, added_tokens=(AddedToken("<s>", 9),))
+    seams = Seams(Columns(), Everywhere(ABSORBED, np.array(regions)))
+    assert {finding.kind for finding in seam_findings(seams, text, facts)} == found
+
+
+def test_spaces_are_absorbed_by_a_dummy_prefix_alone() -> None:
+    seams = Seams(Columns(), Everywhere(ABSORBED, np.array([(0, 7)])))
+    for facts in (
+        cl100k().facts,
+        dataclasses.replace(dummy_tokenizer().facts, joined=frozenset("a")),
+    ):
+        assert list(seam_findings(seams, "a bc de", facts))
 
 
 FLAGS: list[dict[str, Any]] = [

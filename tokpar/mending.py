@@ -4,7 +4,6 @@ A tokenizer that fails on a slice has failed on the text only if that ends at ce
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -259,10 +258,13 @@ class Recount:
         """Raises EngineError if the tokenizer gives other numbers of ids than it did."""
         before, lengths = [NO_INTS], dict[str, int]()
         sides = sides_of(self.everywhere.licence)
+        absorbed = int(dict(self.everywhere.licence.witness).get("absorbed", 0))
         ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
         for (start, stop), (first, last) in ends:
             edges = [start, *spaces_behind_text(self.text, start, stop, sides).tolist(), stop]
-            stretches = [self.text[a:b] for a, b in pairwise(edges)]
+            # the first of a region, which is a whole text where spaces are absorbed, loses none
+            starts = [start, *(place + absorbed for place in edges[1:-1])]
+            stretches = [self.text[a:b] for a, b in zip(starts, edges[1:], strict=True)]
             new = list({stretch for stretch in stretches if stretch not in lengths})
             lengths.update(zip(new, self._lengths(new), strict=True))
             offsets = first + offsets_of(lengths[stretch] for stretch in stretches)

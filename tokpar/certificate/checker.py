@@ -199,6 +199,8 @@ def everywhere_findings(
 
 def _unlike(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
     """Regions with a place where theorem 50 does not hold, which asks for more than the space."""
+    if _absorbing(everywhere.licence):
+        yield from _absorbed_wrongly(everywhere, ground)
     if not _by_stages(everywhere.licence):
         return
     spaces = Spaces(ground)
@@ -207,6 +209,33 @@ def _unlike(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
             spaces.everywhere(everywhere.licence, start, stop)
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"region {k}, [{start}, {stop}): {refusal}", start)
+
+
+def _absorbed_wrongly(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
+    """Theorem 6.4 at all places of a region, which has to be all of a text in which no added token
+    occurs: the character before the space is all that one has and another may not have."""
+    text = ground.text
+    if everywhere.regions.tolist() != [[0, len(text)]]:
+        yield Finding("region", "spaces are absorbed in a whole text, or at places one by one")
+        return
+    content = ground.raw.touching(text, 0, len(text))
+    if content is not None:
+        yield Finding("added token", f"added token {content!r} occurs where spaces are absorbed")
+        return
+    places = everywhere.positions(text).tolist()
+    alike = {(text[p - 1], p + 1 == len(text)): p for p in reversed(places)}
+    judge = Judge(ground)
+    for p in sorted(alike.values()):
+        try:
+            judge.require_licence(
+                Between(replace(everywhere.licence, position=p), None, 0, len(text))
+            )
+        except RefusedError as refusal:
+            yield Finding(refusal.kind, f"a cut at every space: {refusal}", p)
+
+
+def _absorbing(licence: Seam) -> bool:
+    return (licence.rule, licence.theorem) == ("K3", "6.4")
 
 
 def _by_stages(licence: Seam) -> bool:
@@ -224,6 +253,10 @@ def _require_licence(licence: Seam, ground: Ground) -> None:
         scheme = facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
         return  # the places are judged by what stands beside them
+    if _absorbing(licence):
+        scheme = facts.scheme
+        require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
+        return  # as above
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
     judge = Judge(Ground("x ", facts, ground.tables, ground.proofs))

@@ -30,6 +30,7 @@ SPACE = frozenset(chr(point) for low, high in WHITESPACE for point in range(low,
 _TOLD = 1 << 12
 _REGEX_UNIVERSAL: Witness = (("left", "non-space"), ("right", "space"))
 _ANY_SPACE: Witness = (("left", "any"), ("right", "space"))
+_ABSORBED: Witness = (("absorbed", 1),)
 _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 
 
@@ -230,11 +231,13 @@ class CutFinder:
     def at_spaces(self) -> Seam | None:
         """What licenses a cut before any ASCII space that follows a character other than white
         space, where no added token forbids it, and the characters beside it are not `spared`; None
-        for tokenizers that need a closer look."""
+        for tokenizers that need a closer look. By theorem 6.4 it licenses those of whole texts."""
         if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
             return None
         if self.facts.scheme == "regex":
             return self._universal if self.normalized.keeps_universal else None
+        if self.facts.scheme == "dummy":
+            return Seam(0, "K3", "6.4", _ABSORBED)
         if self.spaces and self.spaces[0].behind == " ":
             left, spared = self.spaces[0].left, self.spaces[0].spared_ascii
             return Seam(0, "K3", "50", (("left", left), ("right", "space"), ("spared", spared)))
@@ -249,7 +252,11 @@ class CutFinder:
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
         """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
-        if self.at_spaces is None or not self.added.at_spaces.absent(text, start, stop):
+        if (
+            self.at_spaces is None or self.facts.scheme == "dummy"
+        ):  # whose parts are not of one kind
+            return False
+        if not self.added.at_spaces.absent(text, start, stop):
             return False
         return not self.spaces or self.spaces[0].everywhere(text, start, stop)
 
@@ -324,7 +331,7 @@ class CutFinder:
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):
             return None
-        return Seam(p, "K3", "6.4", (("absorbed", 1),))
+        return Seam(p, "K3", "6.4", _ABSORBED)
 
     def _seam(self, p: int, rule: Rule, theorem: str, witness: Witness) -> Seam:
         return Seam(p, rule, theorem, (("family", str(self.facts.family)), *witness))

@@ -122,6 +122,12 @@ class Stretches:
             found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
         return found
 
+    def absorbed(self) -> Stretches:
+        """What the engine is given of them where it puts a space before each text (theorem 6.4):
+        all but the first space."""
+        space = (self.kinds & NO_SPACE_FIRST) == 0
+        return Stretches(self.data, self.starts + space, self.lengths - space, self.kinds)
+
     def part(self, which: NDArray[np.bool_] | IntArray) -> Stretches:
         """Some of them: which, or their numbers."""
         rest = self.starts[which], self.lengths[which], self.kinds[which]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tokpar import kernel
 from tokpar.cuts.added import AddedTokenGuard
 from tokpar.errors import MismatchError, OptionError
-from tokpar.facts.spaces import SpaceCut, space_cuts
+from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.kernel.added_parts import AddedParts, Parted
@@ -157,7 +157,9 @@ class StretchMemory:
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
     may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
     `_stretches`, compiled. `terms`: when it pays. `cut`: where texts may be cut, if not before each
-    of these spaces. `ids_per_byte`: a text with more ids is not answered."""
+    of these spaces. `ids_per_byte`: a text with more ids is not answered. `parts`: where it has
+    added tokens. `absorbs`: the engine puts a space before each text, for which
+    one at a cut is left out (theorem 6.4); so no text that begins with one is divided."""
 
     def __init__(
         self,
@@ -169,14 +171,18 @@ class StretchMemory:
         cut: SpaceCut | None = None,
         ids_per_byte: int = 1,
         parts: AddedParts | None = None,
+        absorbs: bool = False,
     ) -> None:
         require_bytes(memory_bytes)
         self._cut = cut
         self._ids_per_byte = ids_per_byte
-        self._beside = beside_of(cut)
+        self._absorbs = absorbs
+        self._beside = beside_of(None if absorbs else cut)
         self._apart_for = apart
         self._functions = functions
-        self._forbidding = AddedTokenGuard(added_tokens).at_spaces
+        guard = AddedTokenGuard(added_tokens)
+        self._forbidding = guard if absorbs else guard.at_spaces
+        self._every_text = not absorbs and self._forbidding.between_spaces
         self._parts = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
         self._token_ids: dict[str, IdArray] = {}
         self._terms = terms
@@ -205,10 +211,9 @@ class StretchMemory:
         wave = largest if self.seen.looked >= largest else first
         budget = self.seen.budget
         call = _Call(encode_many, make_pieces, workers, self._terms, budget, wave)
-        guard = self._forbidding
-        if guard.between_spaces:  # each is looked for in stretches, when these are new
+        if self._every_text:  # what forbids it is looked for in stretches, when these are new
             return self._divided(texts, call)
-        may = np.array([guard.absent(text, 0, len(text)) for text in texts], dtype=np.bool_)
+        may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
         rows, flags = self._divided([texts[k] for k in np.flatnonzero(may).tolist()], call)
         lengths, divided = np.zeros(len(texts), dtype=np.int64), may.copy()
         lengths[may], divided[may] = np.diff(rows.offsets), flags
@@ -219,10 +224,7 @@ class StretchMemory:
         be encoded without the engine; else None."""
         if self._asked and self._pieces is None:
             return None  # looking up what is not known takes a tenth of what the engine takes
-        guard = self._forbidding
-        if len(text) > LONGEST_KNOWN or not (
-            guard.between_spaces or guard.absent(text, 0, len(text))
-        ):
+        if len(text) > LONGEST_KNOWN or not (self._every_text or self._may_divide(text)):
             return None
         try:
             data, rows = utf8_rows([text], len(text), self._functions)
@@ -237,6 +239,12 @@ class StretchMemory:
             return None
         found, divided = self.encode([text], encode_many, 1, make_pieces)
         return found[0] if divided[0] else None
+
+    def _may_divide(self, text: str) -> bool:
+        """Nothing in it forbids a cut of which the segments do not tell."""
+        if self._absorbs and (text.startswith(" ") or text.endswith(" ")):
+            return False
+        return self._forbidding.absent(text, 0, len(text))
 
     def _known_pieces(self, make: MakePieces, expected: int = 0) -> SolvesSegments | None:
         """None also while little was new: making them takes as long as some 100 KB of it.
@@ -354,7 +362,8 @@ class StretchMemory:
 
     def _by_engine(self, new: Stretches, apart: Apart, call: _Call) -> Fresh | None:
         """The ids of stretches, which are kept; None if one fails, or they cannot be told apart."""
-        encoded = _encoded(lambda: new.encoded(apart, call.encode_many, self._functions))
+        given = new.absorbed() if self._absorbs else new
+        encoded = _encoded(lambda: given.encoded(apart, call.encode_many, self._functions))
         if encoded is not None:
             self._keep(new, encoded)
         return encoded
@@ -609,21 +618,22 @@ def memory_for(
     `lengths`: of tokens that tile the text; `memory_bytes` 0: none."""
     if not _has_memory(facts, memory_bytes):
         return None
-    cut = _cut_of(facts)
+    cut, absorbs = _cut_of(facts), facts.scheme == "dummy"
     return StretchMemory(
-        lambda: apart_for(facts, lengths()) if cut is None else Apart(),
+        lambda: apart_for(facts, lengths()) if cut is None or absorbs else Apart(),
         facts.added_tokens,
         memory_bytes,
         terms=QUICK if facts.quick else USUAL,
         cut=cut,
         parts=AddedParts(facts),
+        absorbs=absorbs,
     )
 
 
 def offsets_memory_for(facts: Facts, memory_bytes: int) -> StretchMemory | None:
     """A memory for the packed offsets of the same segments (`offset_rows`), each of which is given
     to the engine as a text of its own; None where `memory_for` gives none."""
-    if not _has_memory(facts, memory_bytes):
+    if facts.scheme == "dummy" or not _has_memory(facts, memory_bytes):
         return None
     cut = _cut_of(facts)
     return StretchMemory(
@@ -632,15 +642,21 @@ def offsets_memory_for(facts: Facts, memory_bytes: int) -> StretchMemory | None:
 
 
 def _has_memory(facts: Facts, memory_bytes: int) -> bool:
-    proved = facts.unprovable is None and facts.scheme in ("regex", "bert", "spaces")
+    known = ("regex", "bert", "spaces", "dummy")
+    proved = facts.unprovable is None and facts.scheme in known
     if kernel.STRETCHES is None or not proved or facts.prefix_space or not memory_bytes:
         return False
     cut = _cut_of(facts)
+    if facts.scheme == "dummy":  # the licence bars no character
+        return cut is not None and not cut.spared_ascii
     return facts.scheme != "spaces" or (cut is not None and cut.behind == " ")
 
 
 def _cut_of(facts: Facts) -> SpaceCut | None:
-    """Where the stages of theorem 50 allow cuts; None for the other schemes."""
+    """Where the stages of theorem 50, or tokens that join characters with a space, allow cuts; None
+    for the other schemes."""
+    if facts.scheme == "dummy":
+        return SpaceCut("unjoined", joined=(facts.joined or frozenset()) | {" ", MARK})
     return next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
 
 
