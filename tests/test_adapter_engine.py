@@ -348,7 +348,7 @@ def test_an_engine_of_a_plugin_that_is_not_there_is_named_with_the_command(
 ) -> None:
     monkeypatch.setattr(registry_module, "_registry", [registry_module.Registry.load([])])
     with pytest.raises(
-        UnknownNameError, match=f"unknown engine '{engine}'.*pip install {package} "
+        UnknownNameError, match=f"unknown engine '{engine}'.*pip install ./plugins/{package},"
     ):
         tokpar.load(DEFAULT, engine=engine)
 

@@ -26,6 +26,7 @@ from tokpar.cli import main
 from tokpar.cli.options import _value, visible
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
+from tokpar.errors import install
 from tokpar.hooks import Command, hookimpl, load_plugin
 from tokpar.registry import Registry
 from tokpar.seams import Seams
@@ -616,7 +617,7 @@ def test_a_name_of_tokpar_stays_its_own_and_a_broken_plugin_is_named(run: Run) -
 
 def test_an_unknown_command_is_an_error_that_lists_those_there_are(run: Run) -> None:
     error = run("encoed").error
-    assert error.startswith("unknown command 'encoed'; known: ")
+    assert error.startswith("unknown command 'encoed'; did you mean 'encode'?; known: ")
     assert " check, conform, count" in error
 
 
@@ -628,7 +629,7 @@ def test_a_command_of_another_package_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str, package: str
 ) -> None:
     monkeypatch.setattr(registry_module, "_registry", [Registry.load([])])
-    assert run(command, "a.txt", "--out", "x").error.endswith(f"pip install {package}")
+    assert run(command, "a.txt", "--out", "x").error.endswith(install(package))
 
 
 def test_help_and_version_end_well(run: Run) -> None:

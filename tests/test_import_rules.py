@@ -27,7 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mending", "results"}),
     frozenset({"job", "short_texts"}),
     frozenset({"pipeline", "streaming"}),
-    frozenset({"hooks", "builtins", "registry"}),
+    frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading"}),
     frozenset({"encoder"}),
     frozenset({"integrations"}),
@@ -297,7 +297,8 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = "tokpar.train needs the package tokpar-train: pip install tokpar-train\n"
+    said = "tokpar.train needs the package tokpar-train: pip install ./plugins/tokpar-train, "
+    said += "in a checkout of tokpar\n"
     assert run(without + asked) == said
 
 

@@ -403,7 +403,7 @@ def test_unknown_options_are_refused_by_showing_the_allowed_ones() -> None:
     with pytest.raises(OptionError) as caught:
         build_strategy(strategy("good"), {"size": 1, "sise": 2})
     assert str(caught.value) == (
-        "strategy 'good' has no option 'sise'; "
+        "strategy 'good' has no option 'sise'; did you mean 'size'?; "
         "its options: size: int = 3, acceptance: str = 'certified'"
     )
 

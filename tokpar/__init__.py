@@ -65,8 +65,10 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("tokpar_train"):
                 raise
-            message = "tokpar.train needs the package tokpar-train: pip install tokpar-train"
-            raise ImportError(message) from error
+            from tokpar.errors import install
+
+            how = install("tokpar-train")
+            raise ImportError(f"tokpar.train needs the package tokpar-train: {how}") from error
         return train
     raise AttributeError(f"module 'tokpar' has no attribute {name!r}")
 

@@ -3,6 +3,11 @@
 from collections.abc import Iterable
 
 
+def install(package: str) -> str:
+    """How to install a package of this project, which no package index has yet."""
+    return f"pip install ./plugins/{package}, in a checkout of tokpar"
+
+
 class TokparError(Exception):
     """Root of the errors below."""
 
@@ -11,8 +16,13 @@ class UnknownNameError(TokparError, LookupError):
     """A name that nothing is registered under; lists what exists."""
 
     def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
-        names = ", ".join(sorted(known)) or "(none)"
-        super().__init__(f"unknown {kind} {got!r}; known: {names}" + f"; {advice}" * bool(advice))
+        from difflib import get_close_matches  # slow to import
+
+        names = sorted(known)
+        near = get_close_matches(str(got), names, 1)
+        told = [f"unknown {kind} {got!r}", f"did you mean {near[0]!r}?" if near else ""]
+        told += [f"known: {', '.join(names)}" if names else "", advice]
+        super().__init__("; ".join(filter(None, told)))
 
 
 class OptionError(TokparError, ValueError):

@@ -7,7 +7,7 @@ import weakref
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from tokpar.errors import OptionError, UnknownNameError
+from tokpar.errors import OptionError, UnknownNameError, install
 from tokpar.interfaces import Ability, TokenizerAdapter
 from tokpar.registry import registry
 
@@ -45,8 +45,10 @@ def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
     """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, what `as_hf` or `as_tiktoken` make of one, a path (tokenizer.json, .tiktoken,
-    BERT's vocab.txt), a registered name such as "default", or any object with `name` and
+    tiktoken.Encoding, what `as_hf` or `as_tiktoken` make of one; a path (tokenizer.json, .tiktoken,
+    BERT's vocab.txt) or a directory with one; a name of tiktoken ("cl100k_base", "gpt-4o"), or of a
+    repository of the Hugging Face Hub ("Qwen/Qwen3-8B": its tokenizer.json, from the Hub's cache on
+    this machine, else downloaded, which is logged); "default"; or any object with `name` and
     `encode(text)`.
 
     `engine` names the source that must load it. `settings` belong to the tokenizer's kind
@@ -102,15 +104,39 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
         advice = ""
         if engine in PLUGIN_ENGINES:
             package = PLUGIN_ENGINES[engine]
-            install = f"pip install {package} (`tokpar plugins` shows what is loaded)"
-            advice = f"it comes with {package}: {install}"
+            loaded = "`tokpar plugins` shows what is loaded"
+            advice = f"it comes with {package}: {install(package)} ({loaded})"
         raise UnknownNameError("engine", engine, known, advice)
     if isinstance(source, (str, os.PathLike)):
-        files = ("tokenizer.json", ".tiktoken file", "BERT vocab.txt")
-        loadable = [DEFAULT_TOKENIZER, *(f"a path of a {file}" for file in files)]
-        raise UnknownNameError("tokenizer", os.fspath(source), loadable)
-    if engine is None and callable(getattr(source, "encode", None)) and hasattr(source, "name"):
-        if settings:
-            raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
-        return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for
-    raise UnknownNameError("tokenizer", type(source).__name__, known)
+        from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
+
+        named = tokenizer_named(os.fspath(source))
+        if not isinstance(named, os.PathLike) or os.fspath(named) != os.fspath(source):
+            return _load(named, engine, settings)
+    return _as_it_is(source, engine, settings)
+
+
+def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
+    """An object that is its own adapter. Raises UnknownNameError, OptionError."""
+    what = type(source).__name__
+    if engine is not None:
+        raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")
+    if not callable(getattr(source, "encode", None)):
+        raise UnknownNameError(
+            "tokenizer",
+            what,
+            (
+                "a tokenizer of tokenizers, transformers (a fast one) or tiktoken",
+                "a name",
+                "a path",
+            ),
+            "an object of your own needs a method encode(text) that returns ids, and a name",
+        )
+    if not isinstance(getattr(source, "name", None), str):
+        raise OptionError(
+            f"an object of your own needs a name, a str that tells it in reports and errors: got a "
+            f"{what} with encode and without; add `name = {what.lower()!r}` to its class"
+        )
+    if settings:
+        raise OptionError(f"an object that is its own adapter takes no settings: {settings}")
+    return source  # type: ignore[return-value]  # duck-typed: it has what the Protocol asks for

@@ -28,6 +28,10 @@ from tokpar.interfaces import Merger, Splitter, Strategy, TokenizerSource
 if TYPE_CHECKING:  # slow to import
     from importlib.metadata import EntryPoint
 
+SETTINGS = frozenset(
+    ("add_special_tokens", "allowed_special", "disallowed_special", "engine", "engine_check")
+) | {"lowercase", "memory_bytes", "padding", "pat_str", "special_tokens", "truncation"}
+"""Settings of `load`, which callers try as options of strategies."""
 Offer = TypeVar("Offer")
 _Claim = tuple[str, str]
 
@@ -208,13 +212,23 @@ def require_options(
     unknown = sorted(options.keys() - {name for own in allowed for name in own})
     if unknown:
         shown = dict.fromkeys(each for build in builds for each in _shown_options(build))
-        said = ", ".join(shown) or "(none)"
-        raise OptionError(f"{label} has no option {unknown[0]!r}; its options: {said}")
+        raise OptionError(_no_option(label, unknown[0], list(shown), options[unknown[0]]))
     for build in builds:
         for name, each in _options(build).items():
             variable = each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
             if each.default is each.empty and not variable and name not in options:
                 raise OptionError(f"{label} needs the option {name!r}")
+
+
+def _no_option(label: str, name: str, known: Sequence[str], value: object) -> str:
+    said = f"{label} has no option {name!r}"
+    if name in SETTINGS:
+        return f"{said}: it is a setting of the tokenizer, tokpar.load(..., {name}={value!r})"
+    from difflib import get_close_matches  # slow to import
+
+    near = get_close_matches(name, [each.partition(":")[0] for each in known], 1)
+    asked = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{said}{asked}; its options: {', '.join(known) or '(none)'}"
 
 
 def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

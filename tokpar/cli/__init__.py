@@ -61,7 +61,7 @@ def _added(commands: Any) -> Iterator[str]:
 def _named(name: str) -> Command:
     """Plugins are loaded only for a name that is not tokpar's own."""
     from tokpar.builtins import tokpar_commands
-    from tokpar.errors import OptionError, PluginError, UnknownNameError
+    from tokpar.errors import OptionError, PluginError, UnknownNameError, install
     from tokpar.registry import registry
 
     own = {command.name: command for command in tokpar_commands()}
@@ -77,7 +77,7 @@ def _named(name: str) -> Command:
             raise
         raise OptionError(
             f"`tokpar {name}` comes with the package {ELSEWHERE[name]}, which is not installed, or "
-            f"left out by TOKPAR_PLUGINS: pip install {ELSEWHERE[name]}"
+            f"left out by TOKPAR_PLUGINS: {install(ELSEWHERE[name])}"
         ) from None
 
 

@@ -898,7 +898,7 @@ def test_a_missing_package_is_an_error_before_anything_is_measured(
     out = tmp_path / "out"
     error = run("bench", rows_file, "--out", out).error
     assert package in error
-    assert "pip install tokpar-bench" in error
+    assert "pip install matplotlib psutil" in error
     assert not out.exists()
     tables_only = (*SMALL, "--only", "methods", "--methods", "cut", "--no-plots")
     assert run("bench", rows_file, "--out", out, *tables_only).code == 0

@@ -1,0 +1,140 @@
+"""Names of tokenizers (of tiktoken, of directories, of repositories of the Hugging Face Hub) become
+what adapters take: an encoding, or a path of a file."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from tokpar.errors import FileFormatError, UnknownNameError
+
+SENTENCEPIECE = (
+    "is read by the package tokpar-sentencepiece, with engine='sentencepiece'; or pass what "
+    "transformers.AutoTokenizer.from_pretrained returns"
+)
+_TOLD = logging.getLogger("tokpar")
+_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_FILES = ("tokenizer.json", "vocab.txt")
+"""What is read of a directory, the first that is there."""
+_KNOWN = ("default", "gpt2", "p50k_base", "cl100k_base", "o200k_base")
+"""Names that others are likely to be misspellings of."""
+_NEAR = 0.8
+_EXPECTED = (
+    "expected default, the path of a tokenizer.json, .tiktoken file or BERT vocab.txt, a directory "
+    "with one, a name of tiktoken (cl100k_base), or a repository of the Hugging Face Hub "
+    "(Qwen/Qwen3-8B)"
+)
+
+
+def tokenizer_named(name: str) -> object:
+    """A `tiktoken.Encoding`, or the path of a tokenizer's file. A repository's tokenizer.json comes
+    from the Hub's cache on this machine; if it is not there it is downloaded, which is logged as a
+    warning, unless HF_HUB_OFFLINE is set. Raises UnknownNameError, FileFormatError."""
+    path = Path(name)
+    if path.is_dir():
+        return _in_directory(path)
+    if path.exists():
+        raise FileFormatError(_unreadable(path))
+    encoding = _encoding(name)
+    if encoding is not None:
+        return encoding
+    if _REPOSITORY.fullmatch(name) is None:
+        raise UnknownNameError("tokenizer", name, (), f"there is no such file; {_EXPECTED}")
+    return _from_hub(name)
+
+
+def _unreadable(path: Path) -> str:
+    if path.suffix == ".model" or re.search(r"\.model\.v\d", path.name):
+        return f"{path}: a SentencePiece model {SENTENCEPIECE}"
+    return (
+        f"{path}: the name of a tokenizer's file tells its kind: expected one that ends in .json, "
+        ".tiktoken, or .txt (BERT's vocab.txt)"
+    )
+
+
+def _in_directory(directory: Path) -> Path:
+    for name in _FILES:
+        if (directory / name).is_file():
+            return directory / name
+    ranks = sorted(directory.glob("*.tiktoken"))
+    if len(ranks) == 1:
+        return ranks[0]
+    models = sorted(directory.glob("*.model"))
+    if models:
+        raise FileFormatError(f"{directory} holds no tokenizer.json; {_unreadable(models[0])}")
+    expected = "expected a tokenizer.json, vocab.txt or one .tiktoken file in it"
+    raise FileFormatError(f"{directory} holds no tokenizer: {expected}")
+
+
+def _encoding(name: str) -> object | None:
+    """tiktoken's encoding of this name, or for the model of this name."""
+    tiktoken = import_module("tiktoken")
+    if name not in tiktoken.list_encoding_names():
+        try:
+            name = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            return None
+    try:
+        encoding: object = tiktoken.get_encoding(name)
+    except Exception as error:  # of requests, which tiktoken downloads with
+        raise UnknownNameError(
+            "tokenizer",
+            name,
+            (),
+            f"tiktoken could not download its file ({type(error).__name__}): set "
+            "TIKTOKEN_CACHE_DIR to a directory that has it, or pass the path of a .tiktoken file",
+        ) from error
+    return encoding
+
+
+def _from_hub(repository: str) -> Path:
+    """Its tokenizer.json. Raises UnknownNameError."""
+    try:
+        hub: Any = import_module("huggingface_hub")
+        import_module("huggingface_hub.constants"), import_module("huggingface_hub.errors")
+        kept = hub.try_to_load_from_cache(repository, "tokenizer.json")
+        if isinstance(kept, str):
+            return Path(kept)
+        why = _unreachable(repository, hub)
+        if why is None:
+            _TOLD.warning("%s: downloading tokenizer.json from the Hugging Face Hub", repository)
+            return Path(hub.hf_hub_download(repository, "tokenizer.json"))
+    except ImportError:
+        why = (
+            "repositories of the Hugging Face Hub take huggingface_hub: pip install huggingface_hub"
+        )
+    except Exception as error:  # of any of the libraries that it downloads with
+        why = _why(hub, error)
+    near = get_close_matches(repository, _KNOWN, 1, _NEAR)
+    raise UnknownNameError("tokenizer", repository, near, f"{why}; {_EXPECTED}")
+
+
+def _unreachable(repository: str, hub: Any) -> str | None:
+    """Why nothing can be downloaded, as far as that is known at once; None if it may be."""
+    absent = "it is not in the cache of the Hugging Face Hub"
+    if hub.constants.HF_HUB_OFFLINE:
+        return f"{absent}, and HF_HUB_OFFLINE is set"
+    if "/" not in repository and get_close_matches(repository, _KNOWN, 1, _NEAR):
+        return absent  # a slip of the pen
+    host = urlsplit(hub.constants.ENDPOINT).hostname
+    try:
+        if host is not None and not getproxies():
+            socket.getaddrinfo(host, None)  # downloading would be tried again for half a minute
+    except OSError as error:
+        return f"{absent}, and {host} is not found: {error.strerror}"
+    return None
+
+
+def _why(hub: Any, error: Exception) -> str:
+    missing = isinstance(error, hub.errors.EntryNotFoundError)
+    if missing and not isinstance(error, hub.errors.LocalEntryNotFoundError):
+        return f"that repository has no tokenizer.json; a SentencePiece model {SENTENCEPIECE}"
+    said = str(error).strip().partition("\n")[0][:160]
+    return f"the Hugging Face Hub does not give it: {type(error).__name__}: {said}"
