@@ -21,7 +21,7 @@ from tests.merges_drawn import DrawnBPE, plain_bpe
 from tests.tokenizers_drawn import VOCAB
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import Stretches
-from tokpar.kernel.kept_tables import KIND, LEAST_KEPT, forget, key_of, read, write
+from tokpar.kernel.kept_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
 from tokpar.kernel.pieces import Pieces
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
@@ -177,15 +177,16 @@ def test_each_model_and_each_row_of_splits_has_its_own_tables(folder: Path) -> N
         replace(some, ignore_merges=True).state,
         replace(some, vocab=some.vocab | {"xyz": 9999}).state,  # type: ignore[operator]
     ]
-    keys = [key_of(facts, state, 999, "engine 1") for state in states]
-    keys.append(key_of(facts, states[0], 999, "engine 2"))
-    keys.append(key_of(replace(facts, patterns=(r"\s|\S+",)), states[0], 999, "engine 1"))
-    keys.append(key_of(replace(facts, engine="regex"), states[0], 999, "engine 1"))
-    keys.append(key_of(facts, states[0], 998, "engine 1"))
-    keys += [key_of(replace(facts, **one), states[0], 999, "engine 1") for one in KINDS]
+    sources = [Source.of(state) for state in states]
+    keys = [key_of(facts, source, 999, "engine 1") for source in sources]
+    keys.append(key_of(facts, sources[0], 999, "engine 2"))
+    keys.append(key_of(replace(facts, patterns=(r"\s|\S+",)), sources[0], 999, "engine 1"))
+    keys.append(key_of(replace(facts, engine="regex"), sources[0], 999, "engine 1"))
+    keys.append(key_of(facts, sources[0], 998, "engine 1"))
+    keys += [key_of(replace(facts, **one), sources[0], 999, "engine 1") for one in KINDS]
     assert len(set(keys)) == len(keys)
     assert None not in keys
-    assert key_of(facts, plain_bpe().state, 999, "engine 1") is None
+    assert key_of(facts, Source.of(plain_bpe().state), 999, "engine 1") is None
 
 
 def test_a_tokenizer_that_is_changed_does_not_find_the_tables_of_before(folder: Path) -> None:

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
+import numpy as np
+
 from tokpar.facts.hf_vocabulary import (
+    VocabularyArrays,
     joined_to_marks,
     longest_token,
     longest_word,
@@ -162,7 +165,13 @@ def dividing(
 
 def token_lengths(config: Json) -> TokenLengths:
     """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
-    tokens, added = vocabulary(config["model"]), _added_tokens(config)
+    vocab, added = config["model"]["vocab"], _added_tokens(config)
+    if isinstance(vocab, VocabularyArrays):
+        ids = np.array([token.id for token in added], dtype=np.int64)
+        sizes = np.array([utf8(token.content) for token in added], dtype=np.int64)
+        given = np.append(vocab.ids, ids), np.append(vocab.characters, sizes)
+        return TokenLengths(*given)
+    tokens = vocabulary(config["model"])
     return TokenLengths(
         chain(tokens.values(), (token.id for token in added)),
         chain(map(len, tokens), (utf8(token.content) for token in added)),

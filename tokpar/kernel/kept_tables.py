@@ -11,6 +11,7 @@ import io
 import os
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,15 +39,27 @@ _ARRAYS = {
 }
 
 
-def key_of(facts: Facts, state: bytes, size: int, engine: str) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The bytes that tell one model from all others: how many they are, and their SHA-256."""
+
+    length: int
+    sha256: bytes
+
+    @classmethod
+    def of(cls, state: bytes) -> Source:
+        return cls(len(state), hashlib.sha256(state).digest())
+
+
+def key_of(facts: Facts, source: Source, size: int, engine: str) -> str | None:
     """A digest of all that tables are made from; None for a model so small that they are made
     sooner than found. `size`: tokens; `engine`: name and version."""
-    if len(state) < LEAST_KEPT:
+    if source.length < LEAST_KEPT:
         return None
     added = [token.content for token in facts.added_tokens if token.normalized]
     kinds = facts.scheme, facts.byte_level, facts.prefix_space, size
     stages = repr((facts.engine, facts.patterns, facts.normalizers, added, kinds))
-    return digest([_FORMAT, engine, stages, hashlib.sha256(state).digest()])
+    return digest([_FORMAT, engine, stages, source.sha256])
 
 
 def read(key: str | None) -> tuple[Machine, Merges] | None:
