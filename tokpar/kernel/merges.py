@@ -236,7 +236,7 @@ def _require_ids(ids: IntArray, lengths: IntArray) -> None:
 
 def _are_distinct(ids: IntArray) -> bool:
     """Whether no id comes twice."""
-    if len(ids) and 0 <= ids.min() and ids.max() < _DENSE * len(ids):  # sooner than by sorting
+    if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
         return int(np.bincount(ids).max()) == 1
     return len(np.unique(ids)) == len(ids)
 
