@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
+from tokpar.adapters.hf_added import found_together
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
@@ -56,13 +57,13 @@ def facts_of_copy(
 ) -> tuple[Facts, TokenLengths | None, Source | None]:
     """Facts, the byte lengths of tokens if these tile the text, and the digest of its model if that
     was read."""
-    stages = _stages(copy)
-    if stages is None:
+    before = _stages(copy)
+    if before is None:
         model = type(caller.own.model).__name__
         return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None, None
-    byte_level = '"ByteLevel"' in json.dumps(stages["pre_tokenizer"])
+    byte_level = '"ByteLevel"' in json.dumps(before["pre_tokenizer"])
     read = read_model(copy, caller.written, byte_level)
-    config = _config(copy, stages, read.vocabulary)
+    config = _config(copy, before, read.vocabulary)
     special = caller.encode_special_tokens
     facts = facts_from_json(config, encode_special_tokens=special, asked=True)
     random = _RANDOM if _is_random(caller.own.model) else None
@@ -88,7 +89,7 @@ def _stages(tokenizer: Any) -> Json | None:
         return None
 
 
-def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
+def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
     """`tokenizer.json` without merges, scores and what follows the model. The library's own has one
     token for each id and takes memory for all ids."""
     model = tokenizer.model
@@ -96,7 +97,7 @@ def _config(tokenizer: Any, stages: Json, vocabulary: object) -> Json:
     added = tokenizer.get_added_tokens_decoder()
     flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return {
-        **stages,
+        **before,
         "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
         "added_tokens": [
             {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
@@ -135,7 +136,9 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
             return _ALTERED
         if _alike_when_normalized(own, added.values()):
             return _ALIKE
-        differences = (_difference(own, copy, text) for text in _tried(own, added.values()))
+        together = found_together(own, copy, added)
+        alone = [token for i, token in added.items() if i not in together]
+        differences = (_difference(own, copy, text) for text in _tried(own, alone))
         return next(filter(None, differences), None)
     except Exception as error:
         return f"the engine fails where its added tokens are tried: {error}"

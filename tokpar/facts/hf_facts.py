@@ -35,6 +35,7 @@ ENGINE = "oniguruma"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
 """Where it falls back to bytes, it counts those of the mark as bytes of the text."""
 
+_FLAGS = "lstrip", "rstrip", "single_word", "normalized", "special"
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
 _INERT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
@@ -193,11 +194,8 @@ def _plain(value: object) -> object:
 
 
 def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
-    flags = ("lstrip", "rstrip", "single_word", "normalized", "special")
     return tuple(
-        AddedToken(
-            token["content"], token["id"], **{flag: bool(token.get(flag, False)) for flag in flags}
-        )
+        AddedToken(token["content"], token["id"], *(bool(token.get(flag)) for flag in _FLAGS))
         for token in config.get("added_tokens") or ()
         if token["content"]
     )
