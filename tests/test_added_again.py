@@ -11,6 +11,8 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 import tokpar
 from tests.tokenizers_drawn import is_panic
+from tokpar.adapters.hf_added import found_together
+from tokpar.adapters.hf_copy import _added_tokens_differ, private_copy
 from tokpar.interfaces import facts_of
 
 NORMALIZERS: dict[str, list[Any]] = {
@@ -194,7 +196,7 @@ def test_a_token_that_is_seen_to_be_found_is_no_hindrance() -> None:
     for model in (models.BPE(CASES, [], unk_token="[U]"), models.WordLevel({"x": 0}, "<none>")):
         for content in ("xx", "A", "é"):
             own = lowering(AddedToken(f"<{content}>", normalized=True), model=model)
-            assert facts_of(tokpar.load(own)).unprovable is None
+            assert _added_tokens_differ(own, private_copy(own), False) is None
 
 
 def test_white_space_that_a_token_strips_hides_in_which_form_it_is_searched() -> None:
@@ -287,3 +289,106 @@ def test_whatever_normalizer_is_changed_in_place_the_ids_are_the_own_ones(
             for encoder in (one, other):
                 assert encoder.encode(long).ids.tolist() == expected
                 assert encoder.encode_batch([long, *texts])[0].ids.tolist() == expected
+
+
+def many(count: int = 60, **more: Any) -> Tokenizer:
+    """An object with so many added tokens of one shape."""
+    own = Tokenizer(models.BPE(VOCABULARY, [], unk_token="<unk>"))
+    own.normalizer = normalizers.NFC()
+    flags = {"normalized": False, "special": True} | more
+    own.add_tokens([AddedToken(f"<{k}>", **flags) for k in range(count)])
+    return own
+
+
+def found_by(own: Tokenizer) -> set[int]:
+    return found_together(own, private_copy(own), own.get_added_tokens_decoder())
+
+
+def test_tokens_of_one_shape_are_tried_in_one_text() -> None:
+    own = many()
+    ids = set(own.get_added_tokens_decoder())
+    assert len(ids) == 60
+    assert found_by(own) == ids
+    own.add_tokens([AddedToken("x", normalized=False), AddedToken("<n>", normalized=True)])
+    assert found_by(own) == ids
+    assert _added_tokens_differ(own, private_copy(own), False) is None
+
+
+def test_tokens_are_tried_one_by_one_where_one_text_would_not_tell() -> None:
+    """Flags that look at what stands beside, a mark inside another, a text that the normalizer
+    changes or may change in part, ids that the model gives, and what cuts or pads."""
+    for flag in ("single_word", "lstrip", "rstrip", "normalized"):
+        assert found_by(many(**{flag: True})) == set()
+    inside = many()
+    inside.add_tokens([AddedToken("1><2", normalized=False)])
+    for normalizer in (normalizers.Prepend("<"), normalizers.Replace("<1>", "y")):
+        own = many()
+        own.normalizer = normalizer
+        assert found_by(own) == set()
+    raised = Tokenizer(models.BPE(VOCABULARY | {"É": 7}, [], unk_token="<unk>"))
+    raised.normalizer = normalizers.Lowercase()
+    raised.add_tokens([AddedToken("<É>", normalized=False), AddedToken("<b>", normalized=False)])
+    in_model = Tokenizer(models.BPE(VOCABULARY | {"<b>": 7}, [], unk_token="<unk>"))
+    in_model.add_tokens([AddedToken("<b>", normalized=False)])
+    cut, padded = many(), many()
+    cut.enable_truncation(1 << 20)
+    padded.enable_padding()
+    for own in (inside, raised, in_model, cut, padded):
+        assert found_by(own) == set()
+
+
+def test_a_token_among_many_that_the_copy_finds_otherwise_is_noticed() -> None:
+    own = many()
+    added = own.get_added_tokens_decoder()
+    one = next(i for i, token in added.items() if token.content == "<7>")
+    without = private_copy(own, without=[one])
+    assert found_together(own, without, added) == found_together(without, own, added) == set()
+    alone = private_copy(own, without=[one])
+    alone.add_tokens([AddedToken("<7>", single_word=True, normalized=False)])
+    both = private_copy(own)
+    both.add_tokens([AddedToken("<8><9>", normalized=False)])
+    for copy in (alone, both):
+        assert found_together(own, copy, added) == found_together(copy, own, added) == set()
+
+
+def test_tokens_that_were_special_among_many_are_noticed() -> None:
+    own = many()
+    own.add_tokens([AddedToken(f"<{k}>", special=False, normalized=False) for k in range(60)])
+    own.encode_special_tokens = True
+    assert "altered" in str(facts_of(tokpar.load(own)).unprovable)
+    assert_as_the_own_batch(own, ["x<7>x", "<8><7><9>", "a<7> b"])
+
+
+marked_tokens = st.builds(
+    lambda content, which: AddedToken(
+        content, **{flag: flag in which for flag in ("special", "normalized", "single_word")}
+    ),
+    st.text("<ab>x", max_size=2).map(lambda rest: "<" + rest) | st.text("ab>x", min_size=1),
+    st.sets(st.sampled_from(("special", "normalized", "single_word")), max_size=1),
+)
+
+
+@given(
+    st.lists(marked_tokens, min_size=1, max_size=5),
+    st.lists(marked_tokens, max_size=3),
+    st.sampled_from([None, normalizers.NFC(), normalizers.Lowercase(), normalizers.Strip()]),
+    st.booleans(),
+)
+def test_what_is_found_together_is_found_alone(
+    first: list[AddedToken], later: list[AddedToken], normalizer: Any, special: bool
+) -> None:
+    own = Tokenizer(models.BPE(VOCABULARY, [], unk_token="<unk>"))
+    own.pre_tokenizer = pre_tokenizers.Whitespace()
+    own.add_tokens(first)
+    if normalizer is not None:
+        own.normalizer = normalizer
+    own.add_special_tokens(later)
+    own.encode_special_tokens = special
+    added, copy = own.get_added_tokens_decoder(), private_copy(own)
+    if added != copy.get_added_tokens_decoder():
+        return
+    together = found_together(own, copy, added)
+    for i in together:
+        for text in (f"x{added[i].content}x", added[i].content):
+            assert own.encode(text).ids == copy.encode(text).ids
+            assert i in own.encode(text).ids

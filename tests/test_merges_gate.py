@@ -17,7 +17,7 @@ from tests.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain
 from tests.plain_bpe import merge_by_scanning
 from tests.test_shared_ids import LONG, sharing, tokenizer_of
 from tokpar import kernel
-from tokpar.kernel.kept_tables import key_of
+from tokpar.kernel.kept_tables import Source, key_of
 from tokpar.kernel.merges import GateError, merges_of
 from tokpar.types import Facts
 
@@ -194,7 +194,7 @@ def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
         merges_of(state, tokenizer.get_vocab_size(with_added_tokens=False))
     facts = Facts(engine="oniguruma", model="BPE")
     monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
-    assert key_of(facts, state, 258, "engine") != key_of(facts, state, 259, "engine")
+    assert key_of(facts, Source.of(state), 258, "e") != key_of(facts, Source.of(state), 259, "e")
     text = "ab xy abc xyc axyb\n\nab\n\nxy\nxyc " * 400
     with tokpar.Encoder(tokenizer) as encoder:
         for _ in range(3):

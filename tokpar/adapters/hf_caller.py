@@ -182,6 +182,11 @@ def may_be_stale(model: Any) -> bool:
     return _pointers_tell() and _body(model)[:8] in _trained_again
 
 
+def training_is_seen(model: Any) -> bool:
+    """Whether `training` differs after any training in place, and not only after most."""
+    return bool(_telling_words(type(model).__name__))
+
+
 def training(model: Any, size: int) -> object:
     """What differs after a model of `size` tokens was trained again in place, compared with ==.
     Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`

@@ -10,14 +10,17 @@ from typing import Any, TypeVar
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
+from tokpar.adapters.hf_added import found_together
 from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
 from tokpar.adapters.hf_finish import Finish, finish_of, parsed
 from tokpar.adapters.hf_lines import own_methods
+from tokpar.adapters.hf_model import read_model
 from tokpar.adapters.settings import is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.kernel.kept_tables import Source
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
@@ -51,12 +54,16 @@ def private_copy(own: Any, without: Collection[int] = ()) -> Any:
 
 def facts_of_copy(
     caller: Caller, copy: Any, unknown: str | None
-) -> tuple[Facts, TokenLengths | None]:
-    """Facts, and the byte lengths of tokens if these tile the text."""
-    config = _config(copy)
-    if config is None:
+) -> tuple[Facts, TokenLengths | None, Source | None]:
+    """Facts, the byte lengths of tokens if these tile the text, and the digest of its model if that
+    was read."""
+    before = _stages(copy)
+    if before is None:
         model = type(caller.own.model).__name__
-        return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None
+        return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None, None
+    byte_level = '"ByteLevel"' in json.dumps(before["pre_tokenizer"])
+    read = read_model(copy, caller.written, byte_level)
+    config = _config(copy, before, read.vocabulary)
     special = caller.encode_special_tokens
     facts = facts_from_json(config, encode_special_tokens=special, asked=True)
     random = _RANDOM if _is_random(caller.own.model) else None
@@ -69,25 +76,28 @@ def facts_of_copy(
     )
     if facts.undivided is None:
         facts = dividing(facts, tokens, copy.get_vocab_size(with_added_tokens=False), config)
-    return facts, token_lengths(config) if facts.tiles else None
+    return facts, token_lengths(config) if facts.tiles else None, read.source
 
 
-def _config(tokenizer: Any) -> Json | None:
-    """`tokenizer.json` without merges, scores and what follows the model; None if a component is
-    written in Python. The library's own has one token for each id and takes memory for all ids."""
+def _stages(tokenizer: Any) -> Json | None:
+    """What is before the model, as in `tokenizer.json`; None if a part is written in Python."""
     try:
-        parts = {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
+        return {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
         if "ustom" not in str(error):
             raise
         return None
+
+
+def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
+    """`tokenizer.json` without merges, scores and what follows the model. The library's own has one
+    token for each id and takes memory for all ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
-    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
     added = tokenizer.get_added_tokens_decoder()
     flags = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return {
-        **parts,
+        **before,
         "model": {"type": type(model).__name__, **settings, "vocab": vocabulary},
         "added_tokens": [
             {"id": i, **{flag: getattr(added[i], flag) for flag in flags}} for i in sorted(added)
@@ -126,7 +136,9 @@ def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> st
             return _ALTERED
         if _alike_when_normalized(own, added.values()):
             return _ALIKE
-        differences = (_difference(own, copy, text) for text in _tried(own, added.values()))
+        together = found_together(own, copy, added)
+        alone = [token for i, token in added.items() if i not in together]
+        differences = (_difference(own, copy, text) for text in _tried(own, alone))
         return next(filter(None, differences), None)
     except Exception as error:
         return f"the engine fails where its added tokens are tried: {error}"

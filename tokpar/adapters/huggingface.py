@@ -27,6 +27,7 @@ from tokpar.adapters.hf_caller import (
     same_model,
     saw_training,
     training,
+    training_is_seen,
 )
 from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
 from tokpar.adapters.hf_finish import OTHER_IDS, Finish, FinishingAdapter
@@ -46,8 +47,9 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.engine_pieces import engine_pieces_for
+from tokpar.kernel.kept_tables import Source
 from tokpar.kernel.memory import memory_for
-from tokpar.kernel.merges import Merges, merges_of, part_of_object
+from tokpar.kernel.merges import GateError, Merges, merges_of, part_of_object
 from tokpar.kernel.pieces import SolvesSegments, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
@@ -126,7 +128,8 @@ class HuggingFaceTokenizer(FinishingAdapter):
                 f"{self._finish.unknown}"
             )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
-        self.facts, self._lengths = facts_of_copy(caller, self._chunks, self._finish.unknown)
+        unknown = self._finish.unknown
+        self.facts, self._lengths, self._source = facts_of_copy(caller, self._chunks, unknown)
         lengths = self._lengths
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if not caller.encode_special_tokens:
@@ -309,13 +312,23 @@ class HuggingFaceTokenizer(FinishingAdapter):
         model, written = self._chunks.model, self.caller.written
         if may_be_stale(model):
             return None
-        state = model.__getstate__() if written is None else written
         size = self._chunks.get_vocab_size(with_added_tokens=False)
+        source = self._source_of(model, size)
         engine = f"tokenizers {tokenizers.__version__}"
-        make = partial(_merges, model, written, size)
+        make = partial(_merges, model, written, size, source)
         tokenize = partial(_while_unchanged, model, size, training(model, size))
         told = make, tokenize, seeds, engine, self.caller.engine_check
-        return pieces_for(self.facts, state, size, *told)
+        return pieces_for(self.facts, source, size, *told)
+
+    def _source_of(self, model: Any, size: int) -> Source:
+        """The digest of the file, or of the model as it is now: as it was when it was loaded, if it
+        is seen that nobody has trained it in place since."""
+        if self._source is not None:
+            if self._state is None:
+                return self._source
+            if training_is_seen(model) and training(model, size) == self._state[-1]:
+                return self._source
+        return Source.of(model.__getstate__())
 
     def whole_batch(self, texts: Sequence[str]) -> Rows:
         try:
@@ -380,10 +393,15 @@ class HuggingFaceTokenizer(FinishingAdapter):
         }
 
 
-def _merges(model: Any, written: bytes | None, size: int) -> Merges:
-    """The merges of a model of so many tokens; `written`: the file it was read from."""
+def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Merges:
+    """The merges of a model of so many tokens; `written`: the file it was read from. GateError if
+    it is not what `source` is the digest of."""
     state = None if written is None else part_of_object(written, "model")
-    return merges_of(model.__getstate__() if state is None else state, size)
+    if state is None:
+        state = model.__getstate__()
+        if written is None and Source.of(state) != source:
+            raise GateError("its model was changed while it was read")
+    return merges_of(state, size)
 
 
 def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:

@@ -30,6 +30,7 @@ from tokpar.errors import EngineError, OptionError
 from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
+from tokpar.kernel.kept_tables import Source
 from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
 from tokpar.kernel.merges import ranks_of
 from tokpar.kernel.pieces import Pieces, pieces_for
@@ -221,7 +222,7 @@ class TiktokenTokenizer(EncodingAdapter):
         engine = f"tiktoken {tiktoken.__version__}"
         make = partial(ranks_of, ranks)
         told = make, tokenize, seeds, engine, self.engine_check
-        return pieces_for(self.facts, state, len(ranks), *told)
+        return pieces_for(self.facts, Source.of(state), len(ranks), *told)
 
     def _each(self, texts: Sequence[str]) -> Rows:
         return Rows.of(map(self.encode, texts))

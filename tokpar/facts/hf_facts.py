@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
+import numpy as np
+
 from tokpar.facts.hf_vocabulary import (
+    VocabularyArrays,
     joined_to_marks,
     longest_token,
     longest_word,
@@ -32,6 +35,7 @@ ENGINE = "oniguruma"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
 """Where it falls back to bytes, it counts those of the mark as bytes of the text."""
 
+_FLAGS = "lstrip", "rstrip", "single_word", "normalized", "special"
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _PASSED_ON = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer", "Strip", "Replace"}
 _INERT = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
@@ -162,7 +166,13 @@ def dividing(
 
 def token_lengths(config: Json) -> TokenLengths:
     """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
-    tokens, added = vocabulary(config["model"]), _added_tokens(config)
+    vocab, added = config["model"]["vocab"], _added_tokens(config)
+    if isinstance(vocab, VocabularyArrays):
+        ids = np.array([token.id for token in added], dtype=np.int64)
+        sizes = np.array([utf8(token.content) for token in added], dtype=np.int64)
+        given = np.append(vocab.ids, ids), np.append(vocab.characters, sizes)
+        return TokenLengths(*given)
+    tokens = vocabulary(config["model"])
     return TokenLengths(
         chain(tokens.values(), (token.id for token in added)),
         chain(map(len, tokens), (utf8(token.content) for token in added)),
@@ -184,11 +194,8 @@ def _plain(value: object) -> object:
 
 
 def _added_tokens(config: Json) -> tuple[AddedToken, ...]:
-    flags = ("lstrip", "rstrip", "single_word", "normalized", "special")
     return tuple(
-        AddedToken(
-            token["content"], token["id"], **{flag: bool(token.get(flag, False)) for flag in flags}
-        )
+        AddedToken(token["content"], token["id"], *(bool(token.get(flag)) for flag in _FLAGS))
         for token in config.get("added_tokens") or ()
         if token["content"]
     )

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokpar.facts.spaces import MARK
+from tokpar.kernels import IntArray
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import AddedToken
 
 _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VocabularyArrays:
+    """A vocabulary in which no two tokens have one id, in place of the dictionary of a model.
+
+    `ids`; `characters`: how many each token has; `spelled`: whether all of them are letters of the
+    byte alphabet; `has_all_bytes`: each of the 256 letters is a token; `tokens` makes the
+    dictionary, for what the arrays do not tell."""
+
+    ids: IntArray
+    characters: IntArray
+    spelled: NDArray[np.bool_]
+    has_all_bytes: bool
+    tokens: Callable[[], dict[str, int]]
+
+    def spelled_lengths(self, ids: Iterable[int]) -> dict[int, int]:
+        """Of those of these ids whose tokens are spelled in the byte alphabet: id -> characters."""
+        found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.spelled)
+        return dict(zip(self.ids[found].tolist(), self.characters[found].tolist(), strict=True))
 
 
 def model_kind(model: Json) -> str:
@@ -25,6 +50,8 @@ def model_kind(model: Json) -> str:
 def vocabulary(model: Json) -> dict[str, int]:
     """Token -> id; a Unigram model lists its pieces in the order of their ids."""
     vocab = model["vocab"]
+    if isinstance(vocab, VocabularyArrays):
+        return vocab.tokens()
     if isinstance(vocab, list):
         return {piece: i for i, (piece, _score) in enumerate(vocab)}
     return dict(vocab)
@@ -33,6 +60,8 @@ def vocabulary(model: Json) -> dict[str, int]:
 def shared_id(model: Json) -> str | None:
     """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
     names may merge instead of one with the same ids: Lemma 3 needs one string for each id."""
+    if isinstance(model["vocab"], VocabularyArrays):
+        return None
     tokens = vocabulary(model)
     if len(set(tokens.values())) == len(tokens):
         return None
@@ -92,18 +121,21 @@ def tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> boo
     plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
     if not keeps or not plain or model_kind(model) != "BPE":
         return False
-    tokens, alphabet = vocabulary(model), byte_alphabet().keys()
-    return alphabet <= tokens.keys() and not (
-        any(token.lstrip or token.rstrip for token in added) or _ambiguous(added, tokens)
-    )
-
-
-def _ambiguous(added: Iterable[AddedToken], tokens: Mapping[str, int]) -> bool:
-    """An added token shares its id with a token of another length, added or merged ("é" is E9)."""
-    wanted, alphabet = {token.id for token in added}, byte_alphabet().keys()
+    if any(token.lstrip or token.rstrip for token in added):
+        return False
+    wanted, vocab, alphabet = {token.id for token in added}, model["vocab"], byte_alphabet().keys()
+    if isinstance(vocab, VocabularyArrays):
+        return vocab.has_all_bytes and not _ambiguous(added, vocab.spelled_lengths(wanted))
+    tokens = vocabulary(model)
     merged = {
         i: len(token) for token, i in tokens.items() if i in wanted and alphabet >= set(token)
     }
+    return alphabet <= tokens.keys() and not _ambiguous(added, merged)
+
+
+def _ambiguous(added: Iterable[AddedToken], merged: dict[int, int]) -> bool:
+    """An added token shares its id with a token of another length, added or merged ("é" is E9).
+    `merged`: bytes by id."""
     return any(merged.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added)
 
 
@@ -114,11 +146,13 @@ def longest_word(model: Json) -> int:
 
 
 def longest_token(model: Json, added: Iterable[AddedToken], byte_level: bool) -> int:
-    tokens = vocabulary(model)
-    prefix = model.get("continuing_subword_prefix") or ""
-    measure = len if byte_level else utf8
-    bare: Iterable[str] = (token.removeprefix(prefix) for token in tokens) if prefix else tokens
-    longest = max(map(measure, bare), default=0)
+    vocab, prefix = model["vocab"], model.get("continuing_subword_prefix") or ""
+    if isinstance(vocab, VocabularyArrays) and byte_level and not prefix:
+        longest = int(vocab.characters.max(initial=0))
+    else:
+        tokens, measure = vocabulary(model), len if byte_level else utf8
+        bare: Iterable[str] = (token.removeprefix(prefix) for token in tokens) if prefix else tokens
+        longest = max(map(measure, bare), default=0)
     return max(longest, max((utf8(token.content) for token in added), default=0))
 
 

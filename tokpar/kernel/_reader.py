@@ -71,10 +71,11 @@ def _string(
     space: cython.p_longlong,
 ) -> cython.Py_ssize_t:
     """The string behind the quote at `at`: its bytes to `to` from `size` on, which grows by them,
-    or becomes -1 if a character is no letter of the alphabet. If `space` is -1 it becomes `size` at
-    the first space, which is then no character. Returns what comes behind the closing quote, -1 if
-    there is none."""
+    or becomes -1 - n if some of its n characters are no letters of the alphabet. If `space` is -1
+    it becomes `size` at the first space, which is then no character. Returns what comes behind the
+    closing quote, -1 if there is none."""
     count: cython.Py_ssize_t = size[0]
+    characters: cython.Py_ssize_t = 0
     fine: cython.bint = True
     at += 1
     while at < stop and p[at] != 34:
@@ -102,6 +103,8 @@ def _string(
         if c == 32 and space[0] == -1:
             space[0] = count
             continue
+        if c < 0xDC00 or c > 0xDFFF:  # the second half of an escaped pair counts with the first
+            characters += 1
         if c >= letters or byte_of[c] < 0:
             fine = False
             continue
@@ -109,7 +112,7 @@ def _string(
         count += 1
     if at >= stop:
         return -1
-    size[0] = count if fine else -1
+    size[0] = count if fine else -1 - characters
     return at + 1
 
 
@@ -149,8 +152,9 @@ def read_vocabulary(
     ids: cython.longlong[::1],
 ) -> int:
     """The entries of the object at [start, stop): the bytes of each token to `data`, one behind the
-    other; how many it has, -1 for one that is not of the alphabet, and its id. Returns how many
-    there are, -1 if it cannot be read or does not fit. `data` is as long as the object."""
+    other; how many bytes it has, or -1 - n if some of its n characters are no letters of the
+    alphabet; its id. Returns how many entries there are, -1 if they cannot be read or do not fit.
+    `data` is as long as the object."""
     p: cython.p_uchar
     to: cython.p_uchar
     b: cython.p_int
@@ -185,7 +189,7 @@ def read_vocabulary(
                 at = -1
                 break
             ids[count] = value
-            lengths[count] = -1
+            lengths[count] = size[0]
             if size[0] >= 0:
                 lengths[count] = size[0] - used
                 used = size[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import kernel
+from tokpar.facts.hf_vocabulary import VocabularyArrays
 from tokpar.kernels import IdArray, IntArray, offsets_of
 from tokpar.pure.vocabulary import byte_alphabet
 
 MOST_IDS = 1 << 31
 LONGEST_TOKEN = (1 << 15) - 1  # bytes
+_DENSE = 8
+"""Ids up to so many times their number are counted in a table."""
 _SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 
 
@@ -175,30 +178,67 @@ def _require(settings: Mapping[str, Any]) -> None:
 
 
 def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: Any) -> Tokens:
-    room = (stop - start) // 5 + 1
-    lengths, ids = np.empty((2, room), dtype=np.int64)
-    data = np.zeros(stop - start + 16, dtype=np.uint8)
-    count = reader.read_vocabulary(text, start, stop, byte_of(), data, lengths, ids)
-    if count < 0:
-        raise GateError("its vocabulary is not written as JSON")
-    ids, lengths = ids[:count], lengths[:count]
+    data, lengths, ids = _entries(text, start, stop, reader)
     _require_ids(ids, lengths)
-    if count < size:
+    if len(ids) < size:
         raise GateError("two of its tokens have one id")
-    if count > size:
+    if len(ids) > size:
         raise GateError("it has a token twice")
     own = lengths > 0  # an empty one is made by no merge, and is no piece
     used = int(lengths[own].sum()) + 16
     return Tokens(data[:used], lengths[own], ids[own].astype(np.uint32))
 
 
+def _entries(
+    text: NDArray[np.uint8], start: int, stop: int, reader: Any
+) -> tuple[NDArray[np.uint8], IntArray, IntArray]:
+    """What `read_vocabulary` reads of the object at [start, stop)."""
+    room = (stop - start) // 5 + 1
+    lengths, ids = np.empty((2, room), dtype=np.int64)
+    data = np.zeros(stop - start + 16, dtype=np.uint8)
+    count = reader.read_vocabulary(text, start, stop, byte_of(), data, lengths, ids)
+    if count < 0:
+        raise GateError("its vocabulary is not written as JSON")
+    return data, lengths[:count], ids[:count]
+
+
+def vocabulary_arrays(
+    state: bytes, size: int, tokens: Callable[[], dict[str, int]], reader: Any = kernel.READER
+) -> VocabularyArrays | None:
+    """The vocabulary in `state`, the part "model" of a `tokenizer.json`, of a model of so many
+    tokens; None if it cannot be read, or does not have `size` tokens with an id each. `tokens`: the
+    same vocabulary as the engine gives it."""
+    if reader is None:
+        return None
+    try:
+        start, stop = parts_of(state, reader)["vocab"]
+        text = np.frombuffer(state, dtype=np.uint8)
+        data, lengths, ids = _entries(text, start, stop, reader)
+    except (GateError, KeyError, ValueError):
+        return None
+    if len(ids) != size or not _are_distinct(ids):
+        return None
+    spelled = lengths >= 0
+    edges = offsets_of(np.maximum(lengths, 0))
+    single = np.unique(data[edges[:-1][lengths == 1]])
+    characters = np.where(spelled, lengths, -1 - lengths)
+    return VocabularyArrays(ids, characters, spelled, len(single) == 256, tokens)
+
+
 def _require_ids(ids: IntArray, lengths: IntArray) -> None:
-    if len(np.unique(ids)) < len(ids):
+    if not _are_distinct(ids):
         raise GateError("two of its tokens have one id")
     if ids.min(initial=0) < 0 or ids.max(initial=0) >= MOST_IDS:
         raise GateError("it has ids that are too great")
     if lengths.max(initial=0) > LONGEST_TOKEN:
         raise GateError("it has a token of more than 32,767 bytes")
+
+
+def _are_distinct(ids: IntArray) -> bool:
+    """Whether no id comes twice."""
+    if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
+        return int(np.bincount(ids).max()) == 1
+    return len(np.unique(ids)) == len(ids)
 
 
 def _byte_ids(tokens: Tokens) -> IdArray:

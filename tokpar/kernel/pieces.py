@@ -15,7 +15,7 @@ from tokpar import kernel
 from tokpar.errors import MismatchError
 from tokpar.kernel.generation import Generation
 from tokpar.kernel.joined import EncodeMany, Fresh, Stretches
-from tokpar.kernel.kept_tables import forget, key_of, read, write
+from tokpar.kernel.kept_tables import Source, forget, key_of, read, write
 from tokpar.kernel.machine import Machine, machine_for
 from tokpar.kernel.merges import GateError, Merges, token_table
 from tokpar.kernels import IdArray, offsets_of
@@ -184,7 +184,7 @@ class Pieces:
 
 def pieces_for(
     facts: Facts,
-    state: bytes,
+    source: Source,
     size: int,
     make: Callable[[], Merges],
     tokenize: Tokenize,
@@ -192,13 +192,13 @@ def pieces_for(
     engine: str,
     always: bool = False,
 ) -> Pieces | None:
-    """What encodes new segments of a tokenizer, if that is possible. `state` and
-    `size`: bytes that with the number of its tokens tell its model from all others; `make`: its
+    """What encodes new segments of a tokenizer, if that is possible. `source` and
+    `size`, the number of its tokens, tell its model from all others; `make`: its
     merges, may raise GateError; `tokenize`: its model; `seeds`: of the table that is asked;
     `engine`: its name and version; `always`: it encodes each new piece, too."""
     if kernel.PIECES is None or facts.model != "BPE":
         return None
-    key, mask = key_of(facts, state, size, engine), 0 if always else SAMPLED - 1
+    key, mask = key_of(facts, source, size, engine), 0 if always else SAMPLED - 1
     try:
         kept = read(key)
         if kept is not None:

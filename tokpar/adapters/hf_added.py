@@ -1,0 +1,70 @@
+"""Which added tokens two tokenizers are seen to find alike, tried all at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tokpar.adapters.hf_finish import parsed
+from tokpar.adapters.settings import is_panic
+from tokpar.pure.parts import stages
+
+_KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
+
+
+def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
+    """Ids of tokens that need not be tried one by one: all, of some that all begin with one
+    character, which no content has anywhere else, are found in one text between letters and in one
+    text without them, by both tokenizers.
+
+    An occurrence of any content in such a text ends before the next token: it would hold that
+    character. So around each token the engine meets the same occurrences as in a text of this token
+    alone, and takes the same, the first and longest. That the token was found, and not made by the
+    model, is seen from its id, which the model does not have; a normalizer that leaves the texts as
+    they are leaves their parts so."""
+    if own.truncation is not None or own.padding is not None or not _keeps_parts(own.normalizer):
+        return set()
+    marks = Counter(token.content[:1] for token in added.values()).most_common(1)
+    mark = marks[0][0] if marks else ""
+    if not mark or any(mark in token.content[1:] for token in added.values()):
+        return set()
+    some = {i: t.content for i, t in added.items() if t.content[:1] == mark and _is_plain(t)}
+    some = {i: content for i, content in some.items() if own.model.id_to_token(i) is None}
+    try:
+        seen = all(_all_found(own, copy, some, between) for between in ("x", ""))
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        seen = False  # one by one it is seen which of them fails
+    return {*some} if seen else set()
+
+
+def _is_plain(token: Any) -> bool:
+    return not (token.normalized or token.single_word or token.lstrip or token.rstrip)
+
+
+def _keeps_parts(normalizer: Any) -> bool:
+    """Whether parts of a text that this normalizer leaves as it is are left so, too."""
+    if normalizer is None:
+        return True
+    kinds = (stage["type"] for stage in stages(parsed(normalizer), "normalizer", "normalizers"))
+    return all(kind in _KEEP_PARTS for kind in kinds)
+
+
+def _all_found(own: Any, copy: Any, some: Mapping[int, str], between: str) -> bool:
+    """Whether both find each of these tokens at its place in one text of all."""
+    text = between + "".join(content + between for content in some.values())
+    if own.normalizer is not None and own.normalizer.normalize_str(text) != text:
+        return False
+    native, expected = (each.encode(text, add_special_tokens=False) for each in (own, copy))
+    if native.ids != expected.ids:
+        return False
+    places, at = {}, len(between)
+    for i, content in some.items():
+        places[at, at + len(content)] = i
+        at += len(content) + len(between)
+    return all(
+        places.items() <= dict(zip(each.offsets, each.ids, strict=True)).items()
+        for each in (native, expected)
+    )

@@ -1,0 +1,51 @@
+"""What the model of a caller's tokenizer holds, read once when the tokenizer is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tokpar import kernel
+from tokpar.facts.hf_vocabulary import VocabularyArrays
+from tokpar.kernel.kept_tables import Source
+from tokpar.kernel.merges import part_of_object, vocabulary_arrays
+
+_ALL_ASKED, _SOME_ASKED = 4096, 64
+"""Ids that are looked up to see whether any is missing: all of so many, of more some."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadModel:
+    """`vocabulary`: arrays, or the engine's dictionary where the JSON of the model does not tell
+    the same. `source`: the digest of the file or of that JSON; None if neither was read."""
+
+    vocabulary: VocabularyArrays | dict[str, int]
+    source: Source | None = None
+
+
+def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadModel:
+    """The model of `tokenizer`, and the digest that its tables are kept by. `written`: the file it
+    was just made from. Arrays are only made where `byte_level`, a ByteLevel stage, may need them.
+
+    The library writes a model sooner than it gives its vocabulary, and the merges are read from the
+    same JSON. Of tokens of one id it writes one, so that their number differs from the model's."""
+    tokens = cache(lambda: dict(tokenizer.get_vocab(with_added_tokens=False)))
+    model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
+    source = None if written is None else Source.of(written)
+    state = None
+    if byte_level and kernel.READER is not None and type(model).__name__ == "BPE":
+        if written is not None:
+            state = part_of_object(written, "model")
+        elif _is_dense(model, size):
+            state = model.__getstate__()
+            source = Source.of(state)
+    arrays = None if state is None else vocabulary_arrays(state, size, tokens)
+    return ReadModel(tokens() if arrays is None else arrays, source)
+
+
+def _is_dense(model: Any, size: int) -> bool:
+    """Whether no id below `size` is seen to be missing: writing a model takes time and memory for
+    all ids below its greatest, of which some vocabularies have nearly none."""
+    some = range(size) if size <= _ALL_ASKED else range(size - 1, 0, -size // _SOME_ASKED)
+    return all(model.id_to_token(i) is not None for i in some)
