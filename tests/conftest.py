@@ -97,10 +97,19 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 def pytest_collection_finish() -> None:
-    """The collector no longer goes through what lives as long as the process: the tests themselves,
-    modules, vocabularies. A `gc.collect` of a test took half a second for it."""
+    freeze()
+
+
+def freeze() -> None:
+    """From now on the collector no longer goes through what is there: the tests themselves, modules,
+    vocabularies that are kept. A `gc.collect` of a test took half a second for it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_by_files_before() -> None:
+    freeze()
 
 
 needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
