@@ -26,6 +26,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from tokpar import kernel
+from tokpar.kernel.machine import Machine
+from tokpar.kernel.merges import Merges
 
 Case = TypeVar("Case")
 EXAMPLES = {
@@ -95,6 +97,23 @@ os.environ["TIKTOKEN_CACHE_DIR"] = ""
 # or each of the many processes compiles all that it imports, and the tests with their assertions
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    freeze()
+
+
+def freeze() -> None:
+    """The collector no longer goes through what is there now: the tests themselves, modules,
+    vocabularies that are kept. A `gc.collect` of a test took half a second for it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_by_files_before() -> None:
+    freeze()
+
 
 needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
 
@@ -176,12 +195,30 @@ def no_shared_caches() -> None:
         module._alive.clear()
 
 
+TABLES: dict[str | None, tuple[Machine, Merges]] = {}
+"""Tables of merges that were made in this process, by what they were made from."""
+MOST_TABLES = 40
+
+
+def keep_tables(key: str | None, machine: Machine, merges: Merges) -> None:
+    if len(TABLES) >= MOST_TABLES:
+        del TABLES[next(iter(TABLES))]
+    TABLES[key] = machine, merges
+
+
 @pytest.fixture(autouse=True)
-def pieces_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded without the engine from the first on, where that is possible; by
-    tables that are made in the test, none that another one left on disk."""
+    tables that are made in the test, none that another one left on disk. Tests marked `tables_kept`
+    make them once in a process for each vocabulary."""
     monkeypatch.setattr("tokpar.kernel.memory.MAKE_AFTER", 0)
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 1 << 62)
+    if request.node.get_closest_marker("tables_kept") is None:
+        monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 1 << 62)
+        return
+    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.kernel.pieces.read", TABLES.get)
+    monkeypatch.setattr("tokpar.kernel.pieces.write", keep_tables)
+    monkeypatch.setattr("tokpar.kernel.pieces.forget", lambda key: TABLES.pop(key, None))
 
 
 @pytest.fixture

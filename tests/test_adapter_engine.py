@@ -37,6 +37,8 @@ from tokpar.registry import registry
 from tokpar.testing import check_tokenizer
 from tokpar.types import Rows
 
+pytestmark = pytest.mark.tables_kept
+
 DEFAULT = DATA / "default.json"
 CL100K = {"name": "cl100k_base"}
 

@@ -53,7 +53,7 @@ from tokpar.interfaces import (
 )
 from tokpar.pure.vocabulary import Vocabulary, rank_vocabulary
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
 
 VOCAB = Path(__file__).parent / "vocab"
 NAMES = ("deepseek_part", "cl100k_part", "o200k_part", "default")

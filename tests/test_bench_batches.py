@@ -12,6 +12,8 @@ import pytest
 from tests.benchmarks import batches, turns
 from tests.benchmarks.speed_engines import Many, Own, Subject, subjects
 
+pytestmark = pytest.mark.tables_kept
+
 VOCAB = Path(__file__).parent / "vocab"
 SENTENCE = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 

@@ -20,6 +20,8 @@ from tests.benchmarks.machine import provenance
 from tests.benchmarks.parity import DifferError, same_ids
 from tests.benchmarks.speed_engines import Many, Own, Subject
 
+pytestmark = pytest.mark.tables_kept
+
 VOCAB = Path(__file__).parent / "vocab"
 ENGLISH = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 CHINESE = "在一个名为维里埃的小镇上，市长因其外表和家族历史受到尊敬。\n"

@@ -19,6 +19,8 @@ from tests.benchmarks.remembered_rows import Sides, measured, quartiles
 from tests.benchmarks.remembered_sides import STATES, Text
 from tests.benchmarks.speed_engines import Many, Own, Subject, library_subjects
 
+pytestmark = pytest.mark.tables_kept
+
 VOCAB = Path(__file__).parent / "vocab"
 SENTENCE = "The quick brown fox jumps over the lazy dog, 12345 times.\n\n"
 TEXT = Text("English", [SENTENCE * 200])

@@ -9,6 +9,8 @@ import pytest
 
 from tests.benchmarks import runs
 
+pytestmark = pytest.mark.tables_kept
+
 VOCAB = Path(__file__).parent / "vocab"
 
 

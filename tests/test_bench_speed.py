@@ -13,6 +13,8 @@ import pytest
 from tests.benchmarks import speed, turns
 from tests.benchmarks.speed_engines import Subject, subjects
 
+pytestmark = pytest.mark.tables_kept
+
 VOCAB = Path(__file__).parent / "vocab"
 WORDS = " ".join("abcdefghijklmnopqrstuvwxyz")
 SAMPLE = speed.Sample("English", "1K", "a b " * 250)

@@ -124,7 +124,14 @@ def test_each_main_theorem_stands_where_the_table_says() -> None:
 
 
 def test_every_main_theorem_is_asked_for_its_assumptions() -> None:
-    asked = re.findall(r"^Print Assumptions ([\w']+)\.$", (COQ / SOURCES[-1]).read_text(), re.M)
+    source = (COQ / SOURCES[-1]).read_text(encoding="utf-8")
+    told = re.fullmatch(
+        r".*^Definition main_theorems :=\n  \((.*?)\)\.\n\nPrint Assumptions main_theorems\.\n",
+        source,
+        re.DOTALL | re.MULTILINE,
+    )
+    assert told is not None
+    asked = [name.removeprefix("@") for name in re.split(r",\s+", told[1])]
     assert len(asked) == len(set(asked))
     assert set(asked) == set(main_theorems())
 
@@ -149,8 +156,7 @@ def test_page_and_table_name_the_same_theorems(page: str) -> None:
 
 
 def test_no_main_theorem_rests_on_an_axiom(compiled: tuple[Path, str]) -> None:
-    printed = compiled[1].splitlines()
-    assert printed == ["Closed under the global context"] * len(main_theorems())
+    assert compiled[1].splitlines() == ["Closed under the global context"]
 
 
 def test_merging_in_coq_is_merging_by_pairs(compiled: tuple[Path, str]) -> None:

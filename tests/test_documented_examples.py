@@ -30,6 +30,8 @@ from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
 
+pytestmark = pytest.mark.tables_kept
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -41,6 +41,8 @@ from tokpar.adapters.settings import is_panic
 
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 
+pytestmark = pytest.mark.tables_kept
+
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
 EVERYTHING = {
     "return_token_type_ids": True,

@@ -31,6 +31,8 @@ from tests.support.model_files import CHATML, FULL, SMALL, folder, fresh
 pytest.importorskip("transformers", "5", reason="transformers 5 is missing")
 pytest.importorskip("jinja2", reason="jinja2 is missing")
 
+pytestmark = pytest.mark.tables_kept
+
 
 def alone(own: Any) -> st.SearchStrategy[Call]:
     return st.just(Call())

@@ -28,6 +28,8 @@ from tokpar import EngineError, OptionError
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.integrations.tiktoken import LARGEST_TABLE, TokparEncoding
 
+pytestmark = pytest.mark.tables_kept
+
 ROOT = Path(__file__).parents[1]
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
 ENCODINGS = ("cl100k_part", "o200k_part", "odd specials")

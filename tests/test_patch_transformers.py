@@ -18,6 +18,8 @@ from tokpar import OptionError
 from tokpar.integrations import patch
 from tokpar.integrations.patch import VARIABLE
 
+pytestmark = pytest.mark.tables_kept
+
 LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字! " * 150
 
 

@@ -37,7 +37,7 @@ from tokpar.mending import Method
 from tokpar.methods import auto
 from tokpar.types import AddedToken, Rows
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
 DIVIDED = "divided at every space"
 
 

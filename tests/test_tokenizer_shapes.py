@@ -28,6 +28,8 @@ from tests.recipes.tokenizer_files.shapes import SHAPES, Shape, lines  # noqa: E
 from tests.recipes.tokenizer_files.training import train  # noqa: E402
 from tokpar.agreement.compared_texts import hostile_texts  # noqa: E402
 
+pytestmark = pytest.mark.tables_kept
+
 ROOT = Path(__file__).parents[1]
 SIZE = 900
 STEPS = {"quick": 12, "dev": 3, "ci": 3, "deep": 1}
