@@ -2,8 +2,18 @@
 
 import typing
 
+from tokpar.calls import (
+    check,
+    count,
+    decode,
+    encode,
+    encode_batch,
+    plugins,
+    strategies,
+    stream,
+)
 from tokpar.certificate.findings import CheckReport, Finding
-from tokpar.encoder import Encoder, check, encode, plugins, strategies, stream
+from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import (
     EngineError,
@@ -48,7 +58,10 @@ __all__ = [
     "as_hf",
     "as_tiktoken",
     "check",
+    "count",
+    "decode",
     "encode",
+    "encode_batch",
     "load",
     "patch_transformers",
     "plugins",
@@ -74,4 +87,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -1,4 +1,4 @@
-"""The public functions and the reusable `Encoder`: names become objects for the pipeline."""
+"""The reusable `Encoder`: names become objects for the pipeline."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar import pipeline
-from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import (
     Decodes,
-    EncodesWhole,
     Executor,
     HasSpec,
     Remembers,
@@ -29,7 +27,7 @@ from tokpar.kernels import IdArray
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.mending import Method
-from tokpar.registry import PluginRecord, StrategyRecord, registry
+from tokpar.registry import registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
 from tokpar.sizes import fit_for, fitting_executor, smallest_row
 from tokpar.types import Facts
@@ -39,6 +37,8 @@ if TYPE_CHECKING:
 
     from tokpar.short_texts import ShortTexts
 
+LEAST_CACHED = 64
+"""Code points of a text that the cache has sooner than the engine."""
 CACHE_AFTER = 1 << 14
 """Code points of short texts from which on the cache is asked for them."""
 
@@ -81,7 +81,7 @@ class Encoder:
         if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
         self._short = serial_report(parts.name, never or TOO_SHORT, own)
-        self._own_call = own.encode_whole if isinstance(own, EncodesWhole) else None
+        self._own_call = getattr(own, "encode_whole", None)
         # the others encode a short text as soon as it is looked up
         slow = isinstance(own, Remembers) and facts_of(own).bulky and not facts_of(own).quick
         self._cached = slow and executor in ("auto", "memo")
@@ -94,6 +94,21 @@ class Encoder:
         if isinstance(self._tokenizer, Refreshes):
             self._tokenizer = self._tokenizer.refreshed()
         return self._tokenizer
+
+    @property
+    def current(self) -> TokenizerAdapter:
+        """The adapter of the last call; the caller's tokenizer may have changed since."""
+        return self._tokenizer
+
+    def with_tokenizer(self, adapter: Any) -> Encoder:
+        """The same for another adapter of the same tokenizer, with pools of its own; for None one
+        that only makes others."""
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__
+        twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
+        twin._own_call = getattr(adapter, "encode_whole", None)
+        twin._short_texts = None
+        return twin
 
     def encode(self, text: str) -> Encoding:
         """The ids of `text`, special tokens, truncation and padding as the tokenizer's own call."""
@@ -110,7 +125,7 @@ class Encoder:
     def _from_cache(self, text: str) -> Encoding | None:
         """A short text whose segments are known; from some text on, as asking costs a little."""
         self._short_chars += len(text)
-        if self._short_chars < CACHE_AFTER or not self._cached:
+        if self._short_chars < CACHE_AFTER or not self._cached or len(text) < LEAST_CACHED:
             return None
         short = self._short_texts
         if short is None or short.tokenizer is not self._tokenizer:
@@ -160,12 +175,12 @@ class Encoder:
         """How many ids `encode` gives."""
         return len(self.encode(text).ids)
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Sequence[int] | IdArray) -> str:
         """The tokenizer's own decoding. Raises LookupError if it has none."""
         tokenizer = self.tokenizer
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
-        return tokenizer.decode(ids)
+        return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """The transformers tokenizer of this encoder as an object of its own class that encodes
@@ -214,6 +229,8 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools this encoder opened; it can be used again afterwards."""
+        if not self._executors:
+            return
         with self._lock:
             executors, self._executors = self._executors, {}
         for executor in executors.values():
@@ -283,53 +300,3 @@ def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
     return list(texts)  # the caller's own list may change before a row is asked for
-
-
-def encode(
-    text: str,
-    tokenizer: object = DEFAULT_TOKENIZER,
-    *,
-    strategy: StrategyName = "auto",
-    executor: str | Executor = "auto",
-    workers: int | None = None,
-    allow_approximate: bool = False,
-    **options: Any,
-) -> Encoding:
-    """The ids of `text`, equal to the tokenizer's own serial call. Opens and closes its own pools;
-    for many texts keep an `Encoder`."""
-    with Encoder(
-        tokenizer,
-        strategy=strategy,
-        executor=executor,
-        workers=workers,
-        allow_approximate=allow_approximate,
-        **options,
-    ) as encoder:
-        return encoder.encode(text)
-
-
-def stream(chunks: Iterable[str], tokenizer: object = DEFAULT_TOKENIZER) -> Iterator[IdArray]:
-    """The ids of a text that arrives in chunks: uint32 arrays, none empty, each given as soon as
-    nothing that follows can change it; joined they are those of `encode`. A chunk is asked for when
-    ids are. Raises OptionError for one that is no str, and else what `encode` raises."""
-    return Encoder(tokenizer).stream(chunks)
-
-
-def check(
-    encoding: Any, text: str, tokenizer: object = DEFAULT_TOKENIZER, *, full: bool = False
-) -> CheckReport:
-    """Re-derive every seam of `encoding` independently of how it was found; `full=True` also
-    compares with the serial encode."""
-    from tokpar.certificate import checker
-
-    return checker.check(encoding, text, load(tokenizer), full)
-
-
-def strategies() -> list[StrategyRecord]:
-    """All registered strategies: name, lossless, source, conditions, owner, options."""
-    return registry().strategies()
-
-
-def plugins() -> list[PluginRecord]:
-    """All plugins, the built-in ones included, and what is wrong with those that did not load."""
-    return registry().plugins()

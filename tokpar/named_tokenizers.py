@@ -39,7 +39,7 @@ def tokenizer_named(name: str) -> object:
     warning, unless HF_HUB_OFFLINE is set. Raises UnknownNameError, FileFormatError."""
     path = Path(name)
     if path.is_dir():
-        return _in_directory(path)
+        return in_directory(path)
     if path.exists():
         raise FileFormatError(_unreadable(path))
     encoding = _encoding(name)
@@ -59,7 +59,8 @@ def _unreadable(path: Path) -> str:
     )
 
 
-def _in_directory(directory: Path) -> Path:
+def in_directory(directory: Path) -> Path:
+    """The tokenizer's file in it. Raises FileFormatError."""
     for name in _FILES:
         if (directory / name).is_file():
             return directory / name

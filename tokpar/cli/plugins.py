@@ -16,7 +16,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.encoder import plugins
+    from tokpar.calls import plugins
 
     records = plugins()
     if arguments.json:

@@ -13,7 +13,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.encoder import strategies
+    from tokpar.calls import strategies
 
     records = strategies()
     if arguments.json:

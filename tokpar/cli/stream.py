@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.encoder import stream
+    from tokpar.calls import stream
 
     with options.blamed_on(Source(arguments.file, "")):
         for ids in stream(_texts(arguments.file), options.tokenizer_of(arguments)):
