@@ -18,7 +18,7 @@ from tokpar.kernel.merges import (
     Tokens,
     byte_of,
     merges_of,
-    part_of_object,
+    model_parts,
     parts_of,
     token_table,
 )
@@ -158,6 +158,7 @@ VALUES = st.recursive(
 
 @TWINS
 @given(whole=st.dictionaries(NAMES, VALUES, max_size=5))
+@example(whole={"a": {}, "b": {"c": {}, "d": ["}"]}, "": {"": 1}})
 @example(whole={"a": "}", "b": '\\"', "c": ["]", {"d": "{"}], "e": -1.5e-7})
 def test_the_parts_of_an_object_are_found_as_json_finds_them(
     name: str, whole: dict[str, Any]
@@ -168,10 +169,14 @@ def test_the_parts_of_an_object_are_found_as_json_finds_them(
         found = {key: json.loads(data[i:j]) for key, (i, j) in parts_of(data, functions).items()}
         assert found == json.loads(text)
         for key, value in whole.items():
-            part = part_of_object(data, key, functions)
-            assert part is not None
-            assert json.loads(part) == value
-        assert part_of_object(data, "no such name", functions) is None
+            if isinstance(value, dict):
+                inside = parts_of(data, functions, key)
+                assert {k: json.loads(data[i:j]) for k, (i, j) in inside.items()} == value
+            else:
+                with pytest.raises(GateError, match="has no"):
+                    parts_of(data, functions, key)
+        with pytest.raises(GateError, match="has no"):
+            parts_of(data, functions, "no such name")
 
 
 @TWINS
@@ -189,11 +194,22 @@ def test_an_object_that_is_cut_off_is_no_crash(
     assert {key: part[i:j] for key, (i, j) in found.items()}.keys() <= whole.keys()
 
 
-def test_a_name_that_comes_twice_has_no_part() -> None:
-    written = b'{"model": {"a": 1}, "model": {"a": 2}}'
+def test_a_file_with_a_name_twice_has_no_parts() -> None:
+    files = (
+        b'{"model": {"a": 1}, "model": {"a": 2}}',
+        b'{"model": {"a": 1, "a": 2}}',
+        b'{"b": 1, "model": {"a": 1}, "b": 2}',
+        b'{"model": {"a": 1}',
+        b'{"model": {"a": 1},, "b": 1}',
+        b'{"model": [1]}',
+        b'{"model": {"a": 1} "b": 1]',
+        b"",
+    )
     for name in ("plain", "compiled"):
-        assert part_of_object(written, "model", twin(name, "_reader")) is None
-    assert part_of_object(written, "model", None) is None
+        assert model_parts(b' {"b": {"a": 2}, "model" : {"a": 1 } } ', twin(name, "_reader"))
+        for written in files:
+            assert model_parts(written, twin(name, "_reader")) is None
+    assert model_parts(files[0], None) is None
 
 
 @TWINS

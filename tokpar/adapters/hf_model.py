@@ -9,7 +9,7 @@ from typing import Any
 from tokpar import kernel
 from tokpar.facts.hf_vocabulary import VocabularyArrays
 from tokpar.kernel.kept_tables import Source
-from tokpar.kernel.merges import part_of_object, vocabulary_arrays
+from tokpar.kernel.merges import model_parts, vocabulary_arrays
 
 _ALL_ASKED, _SOME_ASKED = 4096, 64
 """Ids that are looked up to see whether any is missing: all of so many, of more some."""
@@ -33,15 +33,16 @@ def read_model(tokenizer: Any, written: bytes | None, byte_level: bool) -> ReadM
     tokens = cache(lambda: dict(tokenizer.get_vocab(with_added_tokens=False)))
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
     source = None if written is None else Source.of(written)
-    state = None
+    arrays = None
     if byte_level and kernel.READER is not None and type(model).__name__ == "BPE":
         if written is not None:
-            state = part_of_object(written, "model")
+            parts = model_parts(written)
+            arrays = parts and vocabulary_arrays(written, size, tokens, parts=parts)
         elif _is_dense(model, size):
             state = model.__getstate__()
             source = Source.of(state)
-    arrays = None if state is None else vocabulary_arrays(state, size, tokens)
-    return ReadModel(tokens() if arrays is None else arrays, source)
+            arrays = vocabulary_arrays(state, size, tokens)
+    return ReadModel(arrays or tokens(), source)
 
 
 def _is_dense(model: Any, size: int) -> bool:

@@ -49,7 +49,7 @@ from tokpar.facts.misplaced import why_misplaced
 from tokpar.kernel.engine_pieces import engine_pieces_for
 from tokpar.kernel.kept_tables import Source
 from tokpar.kernel.memory import memory_for
-from tokpar.kernel.merges import GateError, Merges, merges_of, part_of_object
+from tokpar.kernel.merges import GateError, Merges, merges_of, model_parts
 from tokpar.kernel.pieces import SolvesSegments, pieces_for
 from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.pure.vocabulary import letters_of
@@ -396,11 +396,12 @@ class HuggingFaceTokenizer(FinishingAdapter):
 def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Merges:
     """The merges of a model of so many tokens; `written`: the file it was read from. GateError if
     it is not what `source` is the digest of."""
-    state = None if written is None else part_of_object(written, "model")
-    if state is None:
-        state = model.__getstate__()
-        if written is None and Source.of(state) != source:
-            raise GateError("its model was changed while it was read")
+    parts = None if written is None else model_parts(written)
+    if written is not None and parts is not None:
+        return merges_of(written, size, parts=parts)
+    state = model.__getstate__()
+    if written is None and Source.of(state) != source:
+        raise GateError("its model was changed while it was read")
     return merges_of(state, size)
 
 

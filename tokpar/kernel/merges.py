@@ -15,6 +15,7 @@ from tokpar.facts.hf_vocabulary import VocabularyArrays
 from tokpar.kernels import IdArray, IntArray, offsets_of
 from tokpar.pure.vocabulary import byte_alphabet
 
+Parts = Mapping[str, tuple[int, int]]
 MOST_IDS = 1 << 31
 LONGEST_TOKEN = (1 << 15) - 1  # bytes
 _DENSE = 8
@@ -58,11 +59,13 @@ class GateError(Exception):
     """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
 
 
-def merges_of(state: bytes, size: int, functions: Any = kernel) -> Merges:
+def merges_of(
+    state: bytes, size: int, functions: Any = kernel, parts: Parts | None = None
+) -> Merges:
     """The merges that `state` has, the part "model" of a `tokenizer.json`, of a model of so many
-    tokens. Raises GateError."""
+    tokens; or a whole file, with the parts of its model. Raises GateError."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
-    parts = parts_of(state, functions.READER)
+    parts = parts_of(state, functions.READER) if parts is None else parts
     for name in ("vocab", "merges"):
         if name not in parts:
             raise GateError(f"its model has no {name}")
@@ -134,39 +137,64 @@ def _made(
     return one
 
 
-def part_of_object(written: bytes, name: str, reader: Any = kernel.READER) -> bytes | None:
-    """The JSON of the value of a name of an object; None if there is none, or no kernel."""
-    if reader is None:
-        return None
+def model_parts(written: bytes, reader: Any = kernel.READER) -> Parts | None:
+    """The parts of the model in a `tokenizer.json`; None if it cannot be told, or no kernel."""
     try:
-        start, stop = parts_of(written, reader)[name]
-    except (GateError, KeyError, ValueError):
+        return None if reader is None else parts_of(written, reader, "model")
+    except (GateError, ValueError):
         return None
-    return written[start:stop]
 
 
-def parts_of(state: bytes, reader: Any) -> Mapping[str, tuple[int, int]]:
-    """[start, stop) of the value of each name of an object. GateError if a name comes twice."""
-    text = np.frombuffer(state, dtype=np.uint8)
+def parts_of(state: bytes, reader: Any, member: str | None = None) -> Parts:
+    """[start, stop) of the value of each name of an object, or of the object that is its member of
+    this name. GateError if a name comes twice."""
+    text, begins = np.frombuffer(state, dtype=np.uint8), state.find(b"{")
+    found: dict[str, Parts] = {}
+    parts, _ = _members(state, text, begins, reader, member, found) if begins >= 0 else ({}, 0)
+    if member is None:
+        return parts
+    if member not in found:
+        raise GateError(f"its file has no {member}")
+    return found[member]
+
+
+def _members(
+    state: bytes,
+    text: NDArray[np.uint8],
+    at: int,
+    reader: Any,
+    member: str | None,
+    found: dict[str, Parts],
+) -> tuple[Parts, int]:
+    """The parts of the object at `at`, and what comes behind it; to `found` the parts of `member`,
+    if that is an object, too: so it is read once."""
     parts: dict[str, tuple[int, int]] = {}
-    at = state.find(b"{") + 1
-    while at > 0:
-        quote = state.find(b'"', at)
-        if quote < 0:
-            break
-        end = reader.value_end(text, quote)
-        start = state.find(b":", end) + 1
-        while state[start : start + 1].isspace():
-            start += 1
-        stop = reader.value_end(text, start) if end > 0 < start else -1
+    at = _behind_white(state, at + 1)
+    while state[at : at + 1] == b'"':
+        end = reader.value_end(text, at)
+        start = _behind_white(state, state.find(b":", end) + 1)
+        name: str = json.loads(state[at:end]) if end > 0 else ""
+        if name == member and state[start : start + 1] == b"{":
+            found[name], stop = _members(state, text, start, reader, None, {})
+        else:
+            stop = reader.value_end(text, start) if end > 0 < start else -1
         if stop < 0:
-            raise GateError("its model is not written as JSON")
-        name = json.loads(state[quote:end])
+            break
         if name in parts:
             raise GateError(f"its file has {name!r} twice")
         parts[name] = start, stop
-        at = stop + 1 if state[stop : stop + 1] == b"," else state.find(b",", stop) + 1
-    return parts
+        at = _behind_white(state, stop)
+        if state[at : at + 1] == b",":
+            at = _behind_white(state, at + 1)
+    if state[at : at + 1] != b"}":
+        raise GateError("its model is not written as JSON")
+    return parts, at + 1
+
+
+def _behind_white(state: bytes, at: int) -> int:
+    while state[at : at + 1].isspace():
+        at += 1
+    return at
 
 
 def _require(settings: Mapping[str, Any]) -> None:
@@ -203,15 +231,19 @@ def _entries(
 
 
 def vocabulary_arrays(
-    state: bytes, size: int, tokens: Callable[[], dict[str, int]], reader: Any = kernel.READER
+    state: bytes,
+    size: int,
+    tokens: Callable[[], dict[str, int]],
+    reader: Any = kernel.READER,
+    parts: Parts | None = None,
 ) -> VocabularyArrays | None:
-    """The vocabulary in `state`, the part "model" of a `tokenizer.json`, of a model of so many
-    tokens; None if it cannot be read, or does not have `size` tokens with an id each. `tokens`: the
-    same vocabulary as the engine gives it."""
+    """The vocabulary in `state`, as `merges_of` takes it, of a model of so many tokens; None if it
+    cannot be read, or does not have `size` tokens with an id each. `tokens`: the same vocabulary as
+    the engine gives it."""
     if reader is None:
         return None
     try:
-        start, stop = parts_of(state, reader)["vocab"]
+        start, stop = (parts_of(state, reader) if parts is None else parts)["vocab"]
         text = np.frombuffer(state, dtype=np.uint8)
         data, lengths, ids = _entries(text, start, stop, reader)
     except (GateError, KeyError, ValueError):
