@@ -174,16 +174,16 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def thirds_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In quick each check of the conformance kit looks at every third text, the next check at the
+def sixths_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In quick each check of the conformance kit looks at every sixth text, the next check at the
     texts beside those."""
     if not is_quick():
         return
     from tokpar.testing import checks
 
-    failure_of, turn = checks.failure_of, cycle(range(3))
+    failure_of, turn = checks.failure_of, cycle(range(6))
     monkeypatch.setattr(
-        checks, "failure_of", lambda check, texts: failure_of(check, texts[next(turn) :: 3])
+        checks, "failure_of", lambda check, texts: failure_of(check, texts[next(turn) :: 6])
     )
 
 

@@ -634,9 +634,9 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
                 if DENSE.startswith(content, p)
             )
             assert bool(found) == (touched and forbids), (content, start, stop)
-            for p in [] if found else spaces_behind_text(DENSE, start, stop).tolist():
-                seam = dataclasses.replace(UNIVERSAL, position=p)
-                assert not [*seam_findings([seam], DENSE, with_token)], (content, p)
+            places = [] if found else spaces_behind_text(DENSE, start, stop).tolist()
+            seams = [dataclasses.replace(UNIVERSAL, position=p) for p in places]
+            assert not [*seam_findings(seams, DENSE, with_token)], content
 
 
 @given(TEXTS, st.sampled_from(REGEX_FAMILIES), NORMALIZERS, ADDED, st.data())

@@ -103,20 +103,20 @@ CHECKED = cases([*NAMES, SMALL_TIKTOKEN], FEW[::2])
 
 
 @pytest.mark.parametrize("name", CHECKED)
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_adapters_of_real_vocabularies_conform(name: str) -> None:
     check_tokenizer(tokenizer_of(name), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", cases([*BYTE_LEVEL, "bert_part", "llama_style"], ["bert_part"]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_pure_tokenizers_conform_and_give_the_ids_of_hugging_face(name: str) -> None:
     pure = tokpar.load(path_of(name), engine="pure")
     check_tokenizer(pure, tokpar.load(path_of(name)), examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", cases(["cl100k_part", SMALL_TIKTOKEN], [SMALL_TIKTOKEN]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_special_tokens_that_are_allowed_are_added_tokens(name: str) -> None:
     check_tokenizer(tokpar.load(tokenizer_of(name), allowed_special="all"), examples=EXAMPLES)
 
@@ -142,25 +142,25 @@ def test_the_executors_conform(make: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_splitters_conform(name: str) -> None:
     check_splitter(built(name)[0], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", ["lopt", "blocks", "recursive"])
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_published_splitters_conform_too(name: str) -> None:
     check_splitter(built(name, acceptance="paper")[0], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(MERGED, MERGED[::9]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_lossless_mergers_conform(name: str, tokenizer: str) -> None:
     check_merger(built(name)[1], named_tokenizers()[tokenizer], examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_splitters_by_name_conform(name: str) -> None:
     build = registry().splitter_kind(name).build
     for options in small_options(build):
@@ -168,7 +168,7 @@ def test_the_splitters_by_name_conform(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(BY_NAME, EACH_ONCE[::2]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_every_merger_conforms_without_what_no_rule_licenses(name: str, tokenizer: str) -> None:
     """As one of two parts that are combined, also with splitters that it was not made for."""
     merger = LicensedMerger(registry().merger_kind(name).build())
@@ -182,7 +182,7 @@ def test_the_approximate_mergers_do_not(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "tokenizer"), cases(BUILT, BUILT[::5]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_strategies_conform(name: str, tokenizer: str) -> None:
     """Of a lossless one, `check_tokenizer` asks most, of the same texts."""
     strategy, adapter = registry().strategy(name), tokpar.load(named_tokenizers()[tokenizer])

@@ -713,12 +713,12 @@ def test_a_wrong_tokenizer_is_caught(name: str) -> None:
 
 
 @pytest.mark.parametrize("added", cases([PLAIN, STRIPPING], [STRIPPING]))
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_honest_tokenizer_passes(added: Any) -> None:
     check_tokenizer(Portable(added), Twin(added), examples=EXAMPLES)
 
 
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_honest_tokenizer_that_remembers_passes() -> None:
     check_tokenizer(Remembering(), Twin(PLAIN), examples=EXAMPLES)
 
@@ -920,7 +920,7 @@ def test_a_wrong_splitter_is_caught(name: str) -> None:
     assert caught(check_splitter, splitter, subject) == (check,)
 
 
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_honest_splitters_pass() -> None:
     check_splitter(Changes(lambda chunks, text: chunks), examples=EXAMPLES)
     check_splitter(Marks(safely), SPACED, examples=EXAMPLES)
@@ -1316,7 +1316,7 @@ def test_a_wrong_merger_is_caught(name: str) -> None:
     assert caught(check_merger, MERGERS[name])[0].startswith(expected)
 
 
-@pytest.mark.usefixtures("thirds_in_quick")
+@pytest.mark.usefixtures("sixths_in_quick")
 def test_the_honest_merger_passes() -> None:
     check_merger(Merges(lambda joins: joins), examples=EXAMPLES)
 
