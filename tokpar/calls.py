@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, TypeVar
 
@@ -178,7 +177,9 @@ def _stamp(path: str | os.PathLike[str]) -> Hashable:
     try:
         found = os.stat(path)
         if S_ISDIR(found.st_mode):
-            from tokpar.named_tokenizers import in_directory  # slow to import
+            from pathlib import Path  # both slow to import
+
+            from tokpar.named_tokenizers import in_directory
 
             found = os.stat(in_directory(Path(path)))
     except (OSError, TokparError):
