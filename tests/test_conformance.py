@@ -28,7 +28,7 @@ from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
 from tokpar.agreement.differing import simplest, smallest
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
-from tokpar.cli.conform import corpus
+from tokpar.cli.texts import read_sources
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
@@ -502,7 +502,7 @@ def test_conform_encodes_the_texts_of_a_corpus_and_names_each_check_on_stderr(
     rows, plain = tmp_path / "rows.jsonl", tmp_path / "plain.txt"
     rows.write_text('{"text": "one\u2028two"}\n\n{"text": "three"}\n', encoding="utf-8")
     plain.write_text("word " * 2000, encoding="utf-8")
-    assert list(corpus(str(rows))) == ["one\u2028two", "three"]
+    assert [source.text for source in read_sources(str(rows))] == ["one\u2028two", "three"]
     arguments = (path_of("bert_part"), rows, plain, "--reference", "none", "--progress", "--json")
     code, out, err = run(capsys, *arguments, "--examples", 0)
     got = json.loads(out)
@@ -543,7 +543,7 @@ def test_a_corpus_row_without_a_text_is_named(
     path.write_text('{"text": "a"}\n{"txt": "b"}\n', encoding="utf-8")
     code, _, err = run(capsys, "default", path)
     assert code == 2
-    assert f'{path}:2: expected a JSON object with a str as "text"' in err
+    assert f"{path}:2: expected a JSON object with a str as 'text'; its fields: 'txt'" in err
 
 
 def checked(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:

@@ -65,4 +65,4 @@ def test_what_is_no_utf_8_is_refused(
     path = tmp_path / "text.txt"
     path.write_bytes(data)
     assert main(["stream", str(path)]) == 2
-    assert f"{path}: expected UTF-8 text, got the byte" in capsys.readouterr().err
+    assert f"{path}: expected UTF-8 text, byte" in capsys.readouterr().err

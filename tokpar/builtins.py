@@ -35,7 +35,7 @@ from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
     *("check", "conform", "count", "decode", "encode", "explain", "plan", "plugins"),
-    *("strategies", "stream"),
+    *("strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
 ADAPTERS = {"huggingface": "hf_lines"} | {n: n for n in ("incremental", "pure", "tiktoken")}
@@ -132,7 +132,11 @@ def tokpar_strategies() -> list[Strategy]:
 
 @hookimpl
 def tokpar_commands() -> list[Command]:
-    return [Command(name, partial(import_module, f"tokpar.cli.{name}")) for name in COMMANDS]
+    modules = {name: name for name in COMMANDS} | {"try": "trial"}  # `try` is a keyword
+    return [
+        Command(name, partial(import_module, f"tokpar.cli.{module}"))
+        for name, module in modules.items()
+    ]
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:

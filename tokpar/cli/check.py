@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli import options
 from tokpar.cli.options import plural, print_json
+from tokpar.cli.texts import read_source
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.certificate.checker import check
     from tokpar.certificate.stored import from_bytes
 
-    source = options.read_source(arguments.file)
+    source = read_source(arguments.file)
     tokenizer = options.tokenizer_of(arguments)
     full = arguments.full or arguments.certificate is None
     encoding: StoredCertificate | Encoding

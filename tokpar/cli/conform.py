@@ -3,7 +3,7 @@
 WHAT is a registered name (see `tokpar plugins`), of which everything that has it is checked; or a
 plugin's name, for all that it provides; or a tokenizer: a path, "default". An engine is checked on
 the bundled file or on --tokenizer, which other parts are checked with, too. CORPUS: files of texts
-(.jsonl: one "text" per row; others: one text) that are encoded whole, too. The ids of an engine are
+(.jsonl: a text per row; others: one text) that are encoded whole, too. The ids of an engine are
 compared with those of --reference, another engine on the same file; for one other than huggingface
 that is huggingface, if the file is a .json. Exit code 1 if a check fails. Needs hypothesis.
 """
@@ -11,24 +11,25 @@ that is huggingface, if the file is a .json. Exit code 1 if a check fails. Needs
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from tokpar.cli.options import (
+    declare_field,
     declare_output,
     declare_ranks,
     options_of,
     plural,
     print_json,
     rank_settings,
-    read_source,
 )
-from tokpar.errors import ConformanceError, FileFormatError, OptionError, UnknownNameError
+from tokpar.cli.texts import read_sources
+from tokpar.errors import ConformanceError, OptionError, UnknownNameError
 from tokpar.hooks import OFFERS
 from tokpar.loading import load
 from tokpar.registry import registry, require_options
@@ -56,6 +57,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", metavar="WHAT", help="a registered part, a plugin, or a tokenizer: a path, a name")
     add("corpus", nargs="*", metavar="CORPUS", help="UTF-8 files: .jsonl with texts, or one text")
+    declare_field(parser)
     add("--kind", choices=KINDS, help="check only what is of this kind")
     add("--option", action="append", metavar="NAME=VALUE", help="an option of WHAT; repeatable")
     group = parser.add_argument_group("tokenizer")
@@ -81,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     examples = arguments.examples
     if examples is not None and examples < 0:
         raise OptionError(f"--examples must be at least 0, got {examples}")
-    texts = [text for name in arguments.corpus for text in corpus(name)]
+    sources = chain.from_iterable(read_sources(n, arguments.field) for n in arguments.corpus)
+    texts = [source.text for source in sources]
     options: dict[str, Any] = {} if examples is None else {"examples": examples}
     options |= {"texts": texts, "fail_fast": arguments.fail_fast}
     described = [_checked(part, options, arguments) for part in parts]
@@ -121,24 +124,6 @@ def _checked(part: Part, options: dict[str, Any], arguments: argparse.Namespace)
         "failed": [] if failed is None else list(failed.checks),
         "report": None if failed is None else str(failed),
     }
-
-
-def corpus(name: str) -> Iterator[str]:
-    """The texts of a file. Raises OSError, FileFormatError."""
-    source = read_source(name)
-    if not name.endswith(".jsonl"):
-        yield source.text
-        return
-    for number, row in enumerate(source.text.split("\n"), start=1):
-        if not row.strip():
-            continue
-        try:
-            text = json.loads(row)["text"]
-        except (ValueError, KeyError, TypeError):
-            text = None
-        if not isinstance(text, str):
-            raise FileFormatError(f'{name}:{number}: expected a JSON object with a str as "text"')
-        yield text
 
 
 def parts_of(arguments: argparse.Namespace) -> list[Part]:

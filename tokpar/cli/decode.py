@@ -6,7 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-from tokpar.cli.options import STDIN, declare_tokenizer, read_source, tokenizer_of
+from tokpar.cli.options import declare_tokenizer, tokenizer_of
+from tokpar.cli.texts import STDIN, read_source
 from tokpar.errors import FileFormatError, OptionError
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source, plural, print_json, rule_counts
+from tokpar.cli.options import plural, print_json, rule_counts
+from tokpar.cli.texts import Source
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 from tokpar.kernels import IdArray, byte_length

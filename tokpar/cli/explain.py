@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source, plural, print_json, rule_counts
+from tokpar.cli.options import plural, print_json, rule_counts
+from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.errors import FileFormatError, OptionError, TokparError
+from tokpar.cli.texts import FIELDS, STDIN, Source, read_sources
+from tokpar.errors import OptionError, TokparError
 from tokpar.seams import Seams
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
 
-STDIN = "-"
-OR_STDIN = 'UTF-8 text; "-" is standard input, the default'
+OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
+LEAST_WIDTH, MOST_WIDTH = 50, 120
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
@@ -35,17 +35,15 @@ _OFF = {
 """Arguments that turn off a setting of `load`."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """One text and the name to report it under: a path, "-" or "--text"."""
-
-    name: str
-    text: str
-
-
 def declare_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help=OR_STDIN)
     parser.add_argument("--text", help="use this text instead of files")
+    declare_field(parser)
+
+
+def declare_field(parser: argparse.ArgumentParser) -> None:
+    which = f"the text in a row of a .jsonl (the first of {', '.join(FIELDS)}, or its only string)"
+    parser.add_argument("--field", metavar="NAME", help=which)
 
 
 def sources(arguments: argparse.Namespace) -> Iterator[Source]:
@@ -66,28 +64,16 @@ def sources(arguments: argparse.Namespace) -> Iterator[Source]:
     if not arguments.files and sys.stdin.isatty():
         raise OptionError('no text: give files, "-" for standard input, or --text')
     for name in arguments.files or [STDIN]:
-        yield read_source(name)
+        yield from read_sources(name, arguments.field)
 
 
-def read_source(name: str) -> Source:
-    """The text of a file, or of standard input for "-": every byte of it, newlines as they are.
-
-    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8."""
-    data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-    try:
-        return Source(name, data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        where = "standard input" if name == STDIN else name
-        raise FileFormatError(
-            f"{where}: expected UTF-8 text, byte {error.start:,} is "
-            f"0x{data[error.start]:02x} ({error.reason})"
-        ) from None
-
-
-def declare_tokenizer(parser: argparse.ArgumentParser) -> None:
+def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> None:
+    """`named=False`: an argument of the command names the tokenizer."""
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
-    add("--tokenizer", default="default", metavar="NAME|PATH", help="tokenizer.json, vocab.txt ...")
+    if named:
+        what = "tokenizer.json, vocab.txt ..."
+        add("--tokenizer", default="default", metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
     add("--no-special-tokens", action="store_true", help="leave out [CLS], <s> and the like")
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
@@ -240,6 +226,11 @@ def _value(text: str) -> Any:
         return ast.literal_eval(named.get(text.lower(), text))
     except (ValueError, SyntaxError):
         return text
+
+
+def width() -> int:
+    """Columns of the terminal, as far as they are taken: 50 to 120."""
+    return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
 
 
 def print_json(value: Any) -> None:

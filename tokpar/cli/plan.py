@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.options import Source, plural, print_json, print_table, visible
+from tokpar.cli.options import plural, print_json, print_table, visible
 from tokpar.cli.progress import bar_of
+from tokpar.cli.texts import Source, read_source
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Seam, Split, Witness
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     own = options.strategy_options(arguments)
     strategy = chosen(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
-    source = options.read_source(arguments.file)
+    source = read_source(arguments.file)
     if arguments.why is not None:
         said = _why(source.text, arguments.why, tokenizer)
         if arguments.json:

@@ -1,51 +1,45 @@
 """Print the ids of a text while it arrives, each as soon as nothing that follows can change it.
 
 Reads what is there, encodes, prints one line of ids, and reads on; all lines together are the ids
-that `tokpar encode` prints. How soon depends on the tokenizer: see docs/streaming.md.
+that `tokpar encode` prints. How soon depends on the tokenizer: see docs/streaming.md. For a text
+that waits for nobody `tokpar encode` is much faster: here one core encodes about 1 MB/s. Each row
+of a .jsonl is a text of its own; an empty line stands between two.
 """
 
 import argparse
-import codecs
-import sys
-from collections.abc import Iterator
-from contextlib import nullcontext
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from tokpar.cli import options
-from tokpar.cli.options import OR_STDIN, STDIN, Source
-from tokpar.errors import FileFormatError
+from tokpar.cli.options import OR_STDIN
+from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows, read_sources
 
 BYTES = 1 << 16
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help=OR_STDIN)
+    options.declare_field(parser)
     options.declare_tokenizer(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tokpar.calls import stream
+    from tokpar.encoder import Encoder
 
-    with options.blamed_on(Source(arguments.file, "")):
-        for ids in stream(_texts(arguments.file), options.tokenizer_of(arguments)):
-            print(*ids.tolist(), flush=True)
+    encoder = Encoder(options.tokenizer_of(arguments))
+    for number, (name, chunks) in enumerate(_texts(arguments)):
+        if number:
+            print()
+        with options.blamed_on(Source(name, "")):
+            for ids in encoder.stream(chunks):
+                print(*ids.tolist(), flush=True)
     return 0
 
 
-def _texts(name: str) -> Iterator[str]:
-    """What has arrived, again and again; a character that is not complete waits for its end."""
-    decoder, final = codecs.getincrementaldecoder("utf-8")(), False
-    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
-        read = getattr(file, "read1", file.read)
-        while not final:
-            data = read(BYTES)
-            final = not data
-            try:
-                text = decoder.decode(data, final)
-            except UnicodeDecodeError as error:
-                where = "standard input" if name == STDIN else name
-                raise FileFormatError(
-                    f"{where}: expected UTF-8 text, got the byte "
-                    f"0x{error.object[error.start]:02x} ({error.reason})"
-                ) from None
-            yield text
+def _texts(arguments: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]:
+    """The name of each text and what has arrived of it, again and again."""
+    name = arguments.file
+    if has_rows(name):
+        for source in read_sources(name, arguments.field):
+            yield source.name, [source.text]
+    else:
+        yield name, decoded(byte_blocks(name, BYTES), name)

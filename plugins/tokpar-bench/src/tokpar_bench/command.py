@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
-from tokpar.cli.options import declare_output, plural, print_json
+from tokpar.cli.options import declare_field, declare_output, plural, print_json
 from tokpar.plugin import FileFormatError, OptionError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ SYNTHETIC, QUICK_SYNTHETIC = (8, 50_000), (4, 10_000)  # texts of each kind, cod
 def declare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help=".jsonl rows, or one UTF-8 text")
-    add("--field", default="text", metavar="NAME", help='of a .jsonl row (default: "text")')
+    declare_field(parser)
     add("--skip-bad-lines", action="store_true", help="name them on stderr and go on")
     add("--limit", type=int, metavar="N", help="only the first N texts of each file")
     add("--paper", action="store_true", help="the LoPT paper's experiments, its figures beside")

@@ -1,7 +1,6 @@
 """Texts to measure on: files, read line by line so that a bad line can be named; or drawn from a
 seed, the shapes of text that matter to a method, in no language's statistics."""
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,9 +8,8 @@ from importlib.resources import files
 from itertools import repeat
 from pathlib import Path
 
+from tokpar.cli.texts import OnBadRow, Source, byte_blocks, has_rows, read_sources
 from tokpar.plugin import FileFormatError
-
-ROWS = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -29,42 +27,35 @@ class Dataset:
         return sum(map(len, self.texts))
 
 
-def read_dataset(path: Path, field: str = "text", skip_bad_lines: bool = False) -> Dataset:
+def read_dataset(path: Path, field: str | None = None, skip_bad_lines: bool = False) -> Dataset:
     """The texts of a .jsonl (one object per line, the text in `field`), or the one text of another
     file. Raises OSError; FileFormatError for the first bad line unless those are skipped, and where
     no text is left."""
-    rows = path.suffix in ROWS
-    data = path.read_bytes()
-    good: list[str] = []
     bad: list[str] = []
-    for number, line in enumerate(data.split(b"\n") if rows else data.splitlines(True), start=1):
-        if rows and not line.strip():
-            continue
-        try:
-            good.append(_row(line, field) if rows else line.decode("utf-8"))
-        except ValueError as error:
-            problem = f"{path}:{number}: {error}"
-            if not skip_bad_lines:
-                raise FileFormatError(f"{problem} (--skip-bad-lines leaves it out)") from error
-            bad.append(problem)
-    texts = good if rows or not good else ["".join(good)]
+    keep = (lambda problem: bad.append(str(problem))) if skip_bad_lines else None
+    try:
+        sources = read_sources if has_rows(str(path)) else _one_text
+        texts = tuple(source.text for source in sources(str(path), field, keep))
+    except FileFormatError as error:
+        raise FileFormatError(f"{error} (--skip-bad-lines leaves it out)") from error
     if not texts:
         raise FileFormatError(f"{path}: expected text, got none")
-    return Dataset(path.name, tuple(texts), str(path), tuple(bad))
+    return Dataset(path.name, texts, str(path), tuple(bad))
 
 
-def _row(line: bytes, field: str) -> str:
-    """Raises ValueError that says what was expected."""
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"expected a JSON object in UTF-8 ({error})") from error
-    text = row.get(field) if isinstance(row, dict) else None
-    if not isinstance(text, str):
-        raise ValueError(f"expected a JSON object with a str as {field!r}")
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("expected text that has a UTF-8 form, got a lone surrogate")
-    return text
+def _one_text(name: str, field: str | None, on_bad_line: OnBadRow | None) -> Iterator[Source]:
+    """The text of a file without the lines that are not UTF-8, if `on_bad_line` takes those."""
+    good: list[str] = []
+    for number, line in enumerate(b"".join(byte_blocks(name)).splitlines(True), start=1):
+        try:
+            good.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            problem = FileFormatError(f"{name}:{number}: {error}")
+            if on_bad_line is None:
+                raise problem from error
+            on_bad_line(problem)
+    if good:
+        yield Source(name, "".join(good))
 
 
 def _words() -> list[str]:

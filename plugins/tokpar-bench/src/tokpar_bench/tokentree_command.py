@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import tokpar
 from tokpar.cli import options
-from tokpar.cli.options import Source, plural, print_json, print_table
+from tokpar.cli.options import plural, print_json, print_table
+from tokpar.cli.texts import Source
 from tokpar.plugin import OptionError
 
 if TYPE_CHECKING:

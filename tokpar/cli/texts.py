@@ -1,0 +1,207 @@
+"""Read the texts of files: one text, or one text per row of a .jsonl; plain, .gz or .zst."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tokpar.errors import FileFormatError, OptionError
+
+STDIN = "-"
+ROWS = (".jsonl", ".ndjson")
+COMPRESSED = (".gz", ".zst")
+FIELDS = ("text", "content", "prompt", "body", "document", "code")
+"""Fields of a row that are taken for its text, the first one that is there."""
+BLOCK_BYTES = 1 << 20
+
+OnBadRow = Callable[[FileFormatError], object]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One text and the name to report it under: a path, "rows.jsonl:3", "-" or "--text"."""
+
+    name: str
+    text: str
+
+
+def has_rows(name: str) -> bool:
+    """True for a file of which each row is a text: "a.jsonl", "a.ndjson.gz"."""
+    return _uncompressed(name).endswith(ROWS)
+
+
+def read_source(name: str) -> Source:
+    """The one text of a file, or of standard input for "-": newlines stay as they are.
+
+    Raises OSError if it cannot be read, FileFormatError if it is not UTF-8."""
+    return Source(name, "".join(decoded(byte_blocks(name), name)))
+
+
+def read_sources(
+    name: str, field: str | None = None, on_bad_row: OnBadRow | None = None
+) -> Iterator[Source]:
+    """The text of each row of a .jsonl, read when its turn comes; or the one text of another file.
+
+    `field`: the name of the text in a row; None: the first of `FIELDS` in the first row, or its
+    only string. Raises OSError; FileFormatError for a bad row, without `on_bad_row`, which is
+    called with it."""
+    if not has_rows(name):
+        yield read_source(name)
+        return
+    for number, line in enumerate(_lines(byte_blocks(name)), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = _parsed(line)
+            field = field or _field_of(row)
+            text = _text_of(row, field)
+        except ValueError as error:
+            problem = FileFormatError(f"{name}:{number}: {error}")
+            if on_bad_row is None:
+                raise problem from None
+            on_bad_row(problem)
+        else:
+            yield Source(f"{name}:{number}", text)
+
+
+def byte_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The uncompressed bytes of a file, or of standard input, as they arrive. Raises OSError;
+    FileFormatError for a damaged .gz or .zst, OptionError without a package that reads .zst."""
+    if name.endswith(".gz"):
+        try:
+            with gzip.open(name, "rb") as file:
+                yield from _blocks(file, size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FileFormatError(f"{name}: expected a complete .gz file ({error})") from None
+        return
+    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
+        blocks = _blocks(file, size)
+        yield from _decompressed_zst(blocks, name) if name.endswith(".zst") else blocks
+
+
+def decoded(blocks: Iterable[bytes], name: str) -> Iterator[str]:
+    """The UTF-8 text of blocks of bytes; a character that is not complete waits for the next block.
+    Raises FileFormatError that names the first bad byte."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    start = 0
+    for data, final in _with_end(blocks):
+        waiting = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            where = "standard input" if name == STDIN else name
+            place = start - waiting + error.start
+            raise FileFormatError(
+                f"{where}: expected UTF-8 text, byte {place:,} is "
+                f"0x{error.object[error.start]:02x} ({error.reason})"
+            ) from None
+        start += len(data)
+        yield text
+
+
+def _with_end(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    for data in blocks:
+        yield data, False
+    yield b"", True
+
+
+def _blocks(file: Any, size: int) -> Iterator[bytes]:
+    read = getattr(file, "read1", file.read)  # what has arrived, without waiting for more
+    while data := read(size):
+        yield data
+
+
+def _decompressed_zst(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Frame by frame: readers of whole files say nothing of one that is cut off."""
+    new_decompressor, failure = _zstd(name)
+    decompressor: Any = None
+    for block in blocks:
+        data = block
+        while data:
+            decompressor = decompressor or new_decompressor()
+            try:
+                yield decompressor.decompress(data)
+            except failure as error:
+                raise FileFormatError(f"{name}: expected a .zst file ({error})") from None
+            data = decompressor.unused_data if decompressor.eof else b""
+            decompressor = None if decompressor.eof else decompressor
+    if decompressor is not None:
+        raise FileFormatError(f"{name}: expected a complete .zst file, it ends within a frame")
+
+
+def _zstd(name: str) -> tuple[Callable[[], Any], type[Exception]]:
+    """Makes a decompressor of one frame; and the exception that it raises."""
+    try:
+        module: Any = import_module("compression.zstd")  # Python 3.14
+        return module.ZstdDecompressor, module.ZstdError
+    except ImportError:
+        pass
+    try:
+        module = import_module("zstandard")
+    except ImportError:
+        raise OptionError(
+            f"{name}: .zst is read by the package zstandard: pip install 'tokpar[zst]'"
+        ) from None
+    return (lambda: module.ZstdDecompressor().decompressobj()), module.ZstdError
+
+
+def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Without their newlines; nothing else ends a line."""
+    parts: list[bytes] = []
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        parts.append(first)
+        for line in others:
+            yield b"".join(parts)
+            parts = [line]
+    yield b"".join(parts)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Raises ValueError that says what was expected, as the two functions below do."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected a JSON object in UTF-8 ({error})") from error
+    if not isinstance(row, dict):
+        raise ValueError(f"expected a JSON object with a 'text', got a {type(row).__name__}")
+    return row
+
+
+def _field_of(row: dict[str, Any]) -> str:
+    strings = [name for name, value in row.items() if isinstance(value, str)]
+    known = [name for name in FIELDS if name in strings]
+    if known or len(strings) == 1:
+        return (known or strings)[0]
+    expected = f"expected a JSON object with a str as one of {', '.join(map(repr, FIELDS))}"
+    raise ValueError(f"{expected}; {_got(row)}")
+
+
+def _text_of(row: dict[str, Any], field: str) -> str:
+    text = row.get(field)
+    if not isinstance(text, str):
+        raise ValueError(f"expected a JSON object with a str as {field!r}; {_got(row)}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("expected text that has a UTF-8 form, got a lone surrogate") from None
+    return text
+
+
+def _got(row: dict[str, Any]) -> str:
+    shown = [f"{name!r} ({type(value).__name__})" for name, value in list(row.items())[:8]]
+    shown += ["..."] if len(row) > len(shown) else []
+    return f"its fields: {', '.join(shown) or 'none'} (--field NAME chooses one)"
+
+
+def _uncompressed(name: str) -> str:
+    return name.removesuffix(next((end for end in COMPRESSED if name.endswith(end)), ""))

@@ -1,0 +1,241 @@
+"""Try tokpar on a tokenizer and a text of yours: the tokenizer's own call beside it, ids compared.
+
+TOKENIZER is what `tokpar encode --tokenizer` takes; without FILE the text is Python's own
+documentation. "cold" is the first call, "seen" the second one on the same text. Of a text for which
+the own call would take more than some seconds only the first part is used. Exit code 1 if ids
+differ or the certificate does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokpar.cli import options
+from tokpar.cli.options import plural, print_json, rule_counts
+from tokpar.cli.texts import Source, has_rows
+from tokpar.encoding import Encoding
+from tokpar.errors import OptionError
+from tokpar.kernels import IdArray, byte_length
+
+if TYPE_CHECKING:
+    from tokpar.certificate.findings import CheckReport
+    from tokpar.interfaces import TokenizerAdapter
+
+FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
+MOST_SECONDS = 6.0
+"""The own call gets a text `GROWTH` times as long as long as that should take no longer."""
+PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
+"""Of engines that have another name than their package."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was measured: seconds of the own call, and of tokpar's first and second call; `whole` is
+    the length of the text in code points, `part` is what was used of it."""
+
+    tokenizer: str
+    engine: str
+    text: str
+    whole: int
+    part: int
+    megabytes: float
+    own_seconds: float
+    cold_seconds: float
+    seen_seconds: float
+    own_ids: int
+    equal_ids: int
+    ids_equal: bool
+    lossless: bool
+    certificate_ok: bool
+    certified: str
+
+    @property
+    def ok(self) -> bool:
+        """True if the ids are equal and the certificate holds."""
+        return self.ids_equal and self.lossless and self.certificate_ok
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    what = "a name or a path, the default is the bundled one"
+    add("tried", nargs="?", default="default", metavar="TOKENIZER", help=what)
+    add("files", nargs="*", metavar="FILE", help="UTF-8 text, or .jsonl with a text per row")
+    add("--text", help="use this text instead of files")
+    options.declare_field(parser)
+    options.declare_tokenizer(parser, named=False)
+    add = parser.add_argument_group("executor").add_argument
+    add("--workers", type=int, metavar="N", help="default: the cores available")
+    options.declare_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    arguments.tokenizer = arguments.tried
+    name, text = _text(arguments)
+    own, mine = options.tokenizer_of(arguments), options.tokenizer_of(arguments)
+    with options.blamed_on(Source(name, "")):
+        trial = tried(name, text, own, mine, arguments)
+    if arguments.json:
+        print_json({**asdict(trial), "ok": trial.ok})
+    else:
+        print("\n".join(shown(trial)))
+    return 0 if trial.ok else 1
+
+
+def tried(
+    name: str,
+    text: str,
+    own: TokenizerAdapter,
+    mine: TokenizerAdapter,
+    arguments: argparse.Namespace,
+) -> Trial:
+    """Measure the call of `own`, then tokpar with `mine`, another object of the same tokenizer."""
+    from tokpar.certificate.checker import check
+    from tokpar.encoder import Encoder
+
+    part, ids, own_seconds = _measured(_own_call(own), text)
+    with Encoder(mine, workers=arguments.workers) as encoder:
+        cold, cold_seconds = _timed(encoder.encode, part)
+        seen, seen_seconds = _timed(encoder.encode, part)
+    report = check(cold, part, mine, full=False)
+    equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
+    return Trial(
+        tokenizer=Path(arguments.tokenizer).name,
+        engine=engine_of(own),
+        text=name,
+        whole=len(text),
+        part=len(part),
+        megabytes=byte_length(part) / 1e6,
+        own_seconds=own_seconds,
+        cold_seconds=cold_seconds,
+        seen_seconds=seen_seconds,
+        own_ids=len(ids),
+        equal_ids=equal,
+        ids_equal=equal == len(ids) == len(cold.ids) == len(seen.ids),
+        lossless=cold.lossless and seen.lossless,
+        certificate_ok=report.ok,
+        certified=_certified(cold, report),
+    )
+
+
+def shown(trial: Trial) -> Iterator[str]:
+    """At most ten lines of at most 80 columns."""
+    part = "" if trial.part == trial.whole else f"the first of {plural(trial.whole, 'character')}"
+    rate = {name: f"{trial.megabytes / max(1e-9, s):10,.1f} MB/s" for name, s in _seconds(trial)}
+    first, again = (trial.own_seconds / max(1e-9, s) for _, s in _seconds(trial)[1:])
+    size = f"{plural(trial.part, 'character')}, {trial.megabytes:,.3g} MB"
+    yield from _lines("tokenizer", f"{trial.tokenizer}, engine {trial.engine}")
+    yield from _lines("text", f"{trial.text}: {size}{', ' * bool(part)}{part}")
+    yield from _lines("own call", rate["own"])
+    yield from _lines(
+        "tokpar, cold", f"{rate['cold']}  {first:8,.1f} times the own call, first call"
+    )
+    yield from _lines(
+        "tokpar, seen", f"{rate['seen']}  {again:8,.1f} times the own call, second call"
+    )
+    if trial.ids_equal:
+        yield from _lines("ids equal", f"{trial.equal_ids:,} of {trial.own_ids:,}")
+    else:
+        yield from _lines(
+            "ids DIFFER", f"from id {trial.equal_ids:,} on, of {trial.own_ids:,}: a bug"
+        )
+        yield from _lines("", "of tokpar; please report it with this tokenizer and text")
+    yield from _lines("certificate", trial.certified)
+
+
+def engine_of(tokenizer: TokenizerAdapter) -> str:
+    """The package that encodes, with its version: "tokenizers 0.23.1"."""
+    engine = tokenizer.name.partition(":")[0]
+    package = PACKAGES.get(engine, engine)
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:  # an adapter of a plugin or of the caller
+        return tokenizer.name
+
+
+def _lines(title: str, content: str) -> list[str]:
+    """Two columns; a content that is too long goes on in the next line, or ends after three."""
+    parts = textwrap.wrap(content, min(80, options.width()) - 14, max_lines=3, placeholder=" ...")
+    return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
+
+
+def _seconds(trial: Trial) -> list[tuple[str, float]]:
+    return [("own", trial.own_seconds), ("cold", trial.cold_seconds), ("seen", trial.seen_seconds)]
+
+
+def _text(arguments: argparse.Namespace) -> tuple[str, str]:
+    """The name of the text, and so much of it as may be used. Raises OptionError without one."""
+    if not arguments.files and arguments.text is None:
+        topics: Any = import_module("pydoc_data.topics")
+        return "Python's documentation", "\n".join(topics.topics.values())
+    sources = [source for source in _few(arguments) if source.text]
+    if not sources:
+        raise OptionError("there is no text to try, only empty files")
+    more = len(sources) > 1
+    name = "--text" if arguments.text is not None else arguments.files[0]
+    rows = not arguments.files or any(map(has_rows, arguments.files))
+    joined = f", {plural(len(sources), 'row' if rows else 'file')} joined" if more else ""
+    return f"{Path(name).name}{joined}", "\n".join(source.text for source in sources)
+
+
+def _few(arguments: argparse.Namespace) -> Iterator[Source]:
+    """The texts, until they are as long as may be used."""
+    length = 0
+    for source in options.sources(arguments):
+        yield source
+        length += len(source.text)
+        if length > MOST_CHARS:
+            return
+
+
+def _own_call(tokenizer: TokenizerAdapter) -> Callable[[str], IdArray]:
+    """The engine's own serial call, special tokens and all."""
+    from tokpar.encoder import Encoder
+
+    serial = Encoder(tokenizer, strategy="serial")
+    return lambda text: serial.encode(text).ids
+
+
+def _measured(call: Callable[[str], IdArray], text: str) -> tuple[str, IdArray, float]:
+    """So much of the text as `call` encodes in some seconds, its ids, and the seconds it took."""
+    size = min(len(text), FIRST_CHARS)
+    while True:
+        part = text[:size]
+        ids, seconds = _timed(call, part)
+        if size == len(text) or size >= MOST_CHARS or GROWTH * seconds > MOST_SECONDS:
+            break
+        size = min(len(text), GROWTH * size)
+    if seconds < 1:  # the faster of two calls
+        seconds = min(seconds, _timed(call, part)[1])
+    return part, ids, seconds
+
+
+def _timed(call: Callable[[str], Any], text: str) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = call(text)
+    return result, time.perf_counter() - start
+
+
+def _equal(ids: IdArray, others: IdArray) -> int:
+    """How many ids are equal before the first that differs."""
+    shorter = min(len(ids), len(others))
+    different = np.flatnonzero(ids[:shorter] != others[:shorter])
+    return int(different[0]) if len(different) else shorter
+
+
+def _certified(encoding: Encoding, report: CheckReport) -> str:
+    if not report.ok:
+        return f"FAILED: {report.findings[0].message}"
+    if not encoding.seams:
+        return f"no seam: one call for the whole text ({encoding.report.why})"
+    rules = ", ".join(islice(rule_counts(encoding.seams), 4))
+    return f"ok: {plural(len(encoding.seams), 'seam')} derived again by the checker ({rules})"
