@@ -26,8 +26,7 @@ from tokpar.cli import main
 from tokpar.cli.options import _value, visible
 from tokpar.cli.progress import ProgressExecutor
 from tokpar.encoding import Encoding
-from tokpar.errors import install
-from tokpar.hooks import Command, hookimpl, load_plugin
+from tokpar.hooks import Command, hookimpl, install, load_plugin
 from tokpar.registry import Registry
 from tokpar.seams import Seams
 from tokpar.types import Report, Rows, Seam

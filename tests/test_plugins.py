@@ -43,6 +43,7 @@ INNER = {
     | {
         "tokpar.adapters.pure",
         "tokpar.agreement.differing",
+        "tokpar.cli.texts",
         "tokpar.mending",
         "tokpar.pure.bpe",
         "tokpar.pure.formats",

@@ -78,7 +78,7 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("tokpar_train"):
                 raise
-            from tokpar.errors import install
+            from tokpar.hooks import install
 
             how = install("tokpar-train")
             raise ImportError(f"tokpar.train needs the package tokpar-train: {how}") from error

@@ -47,8 +47,8 @@ def encode(
     """The ids of `text`, equal to the tokenizer's own serial call. Pools that this opens are closed
     again.
 
-    >>> tokpar.encode("Hello world").ids
-    array([15496,   995], dtype=uint32)
+    >>> encode("Hello world").ids
+    array([6728, 5246], dtype=uint32)
     """
     arguments = _arguments(strategy, executor, workers, allow_approximate, options)
     return _called(tokenizer, arguments, Encoder.encode, text)

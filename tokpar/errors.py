@@ -3,11 +3,6 @@
 from collections.abc import Iterable
 
 
-def install(package: str) -> str:
-    """How to install a package of this project, which no package index has yet."""
-    return f"pip install ./plugins/{package}, in a checkout of tokpar"
-
-
 class TokparError(Exception):
     """Root of the errors below."""
 

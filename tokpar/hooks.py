@@ -197,3 +197,8 @@ def _offers(plugin: object) -> Iterator[tuple[str, Any]]:
                 if not isinstance(each.name, str):
                     raise PluginError(f"{hook}: a name must be a str, got {each.name!r}")
                 yield kind, each
+
+
+def install(package: str) -> str:
+    """How to install a package of this project, which no package index has yet."""
+    return f"pip install ./plugins/{package}, in a checkout of tokpar"

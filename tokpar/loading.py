@@ -7,7 +7,8 @@ import weakref
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from tokpar.errors import OptionError, UnknownNameError, install
+from tokpar.errors import OptionError, UnknownNameError
+from tokpar.hooks import install
 from tokpar.interfaces import Ability, TokenizerAdapter
 from tokpar.registry import registry
 
@@ -107,7 +108,7 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
             loaded = "`tokpar plugins` shows what is loaded"
             advice = f"it comes with {package}: {install(package)} ({loaded})"
         raise UnknownNameError("engine", engine, known, advice)
-    if isinstance(source, (str, os.PathLike)):
+    if isinstance(source, (str, os.PathLike)) and not (engine and os.path.isfile(source)):
         from tokpar.named_tokenizers import tokenizer_named  # most callers have an object
 
         named = tokenizer_named(os.fspath(source))
@@ -118,7 +119,8 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
 
 def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
     """An object that is its own adapter. Raises UnknownNameError, OptionError."""
-    what = type(source).__name__
+    what = os.fspath(source) if isinstance(source, os.PathLike) else type(source).__name__
+    what = source if isinstance(source, str) else what
     if engine is not None:
         raise UnknownNameError("tokenizer", what, (), f"engine={engine!r} does not load it")
     if not callable(getattr(source, "encode", None)):

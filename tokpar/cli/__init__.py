@@ -61,7 +61,8 @@ def _added(commands: Any) -> Iterator[str]:
 def _named(name: str) -> Command:
     """Plugins are loaded only for a name that is not tokpar's own."""
     from tokpar.builtins import tokpar_commands
-    from tokpar.errors import OptionError, PluginError, UnknownNameError, install
+    from tokpar.errors import OptionError, PluginError, UnknownNameError
+    from tokpar.hooks import install
     from tokpar.registry import registry
 
     own = {command.name: command for command in tokpar_commands()}
