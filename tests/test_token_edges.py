@@ -697,7 +697,7 @@ def test_runs_of_tokens_are_passed_over(contents: list[str], parts: list[tuple[s
     text = "".join(part * times for part, times in parts)
     tokens = tuple(Token(content, k) for k, content in enumerate(dict.fromkeys(contents)))
     edges = TokenEdges(Facts("oniguruma", "BPE", added_tokens=tokens, unparted=None))
-    found = list(edges._occurrences(text, 0, len(text)))
+    found = list(edges._contents.all(text))
     lone = [(a, b) for a, b in found if all(a <= c and d <= b for c, d in _chain(found, a, b))]
     assert list(edges._lone(text, 0, len(text))) == lone
 
