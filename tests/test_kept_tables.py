@@ -214,6 +214,14 @@ def test_a_tokenizer_that_is_changed_does_not_find_the_tables_of_before(folder: 
                 assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
 
 
+def test_a_whole_file_of_another_key_is_ignored(folder: Path) -> None:
+    pieces = made(large())
+    path = kept_file(folder)
+    write("another", pieces._machine, pieces._merges)
+    (folder / "another.tables").replace(path)
+    assert read(path.stem) is None
+
+
 def test_nothing_is_kept_without_a_key(folder: Path) -> None:
     pieces = made(large())
     forget(kept_file(folder).stem)
