@@ -78,7 +78,7 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     if is_quick():
         monkeypatch.setattr(check, "DIVIDED", 500_000)

@@ -86,7 +86,7 @@ class Finished(Points):
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
     """An empty cache of its own for each test."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "agreement"
