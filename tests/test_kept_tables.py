@@ -31,7 +31,7 @@ TEXT = "some words, and 12 words more. " * 200
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", LEAST_KEPT)
     return tmp_path / KIND
