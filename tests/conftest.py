@@ -221,6 +221,18 @@ def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tokpar.kernel.pieces.forget", lambda key: TABLES.pop(key, None))
 
 
+@pytest.fixture(scope="session")
+def classes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("classes")
+
+
+@pytest.fixture
+def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The members of classes are asked of the engine once in a process, also by tests with an empty
+    cache of their own: for tests that are about what else is kept there."""
+    monkeypatch.setattr("tokpar.facts.kept_members.directory", lambda kind: classes_folder)
+
+
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""

@@ -29,7 +29,7 @@ from tokpar.adapters.engine import (
     unhonoured,
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.agreement import check
+from tokpar.agreement import check, compared_texts
 from tokpar.agreement.compared_texts import hostile_texts, short_texts
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.kernels import IdArray
@@ -78,10 +78,11 @@ def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenize
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> None:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     if is_quick():
-        monkeypatch.setattr(check, "DIVIDED", 500_000)
+        monkeypatch.setattr(compared_texts, "LONG", 100_000)
+        monkeypatch.setattr(check, "DIVIDED", 130_000)
 
 
 def changed(tmp_path: Path, **parts: Any) -> Path:
@@ -168,7 +169,8 @@ def test_spans_and_text_are_those_of_the_library() -> None:
 
 def test_a_text_is_one_call_unless_the_caller_wants_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     # how it is compared, and on which texts: the test of a file above
-    monkeypatch.setattr(check, "DIVIDED", 500_000)
+    monkeypatch.setattr(compared_texts, "LONG", 100_000)
+    monkeypatch.setattr(check, "DIVIDED", 130_000)
     monkeypatch.setattr(check, "short_texts", lambda reference: short_texts(reference)[::20])
     text = "one two three. " * 3000
     whole = tokpar.encode(text, load(DEFAULT), chunk_chars=9000)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.tokenizers_drawn import is_panic
@@ -321,7 +321,8 @@ def test_tokens_are_tried_one_by_one_where_one_text_would_not_tell() -> None:
         assert found_by(many(**{flag: True})) == set()
     inside = many()
     inside.add_tokens([AddedToken("1><2", normalized=False)])
-    for normalizer in (normalizers.Prepend("<"), normalizers.Replace("<1>", "y")):
+    in_parts = normalizers.Replace(Regex("^<0>x"), "y")  # leaves the texts of all as they are
+    for normalizer in (normalizers.Prepend("<"), normalizers.Replace("<1>", "y"), in_parts):
         own = many()
         own.normalizer = normalizer
         assert found_by(own) == set()
@@ -333,7 +334,9 @@ def test_tokens_are_tried_one_by_one_where_one_text_would_not_tell() -> None:
     cut, padded = many(), many()
     cut.enable_truncation(1 << 20)
     padded.enable_padding()
-    for own in (inside, raised, in_model, cut, padded):
+    as_text = many()
+    as_text.encode_special_tokens = True  # found by neither
+    for own in (inside, raised, in_model, cut, padded, as_text):
         assert found_by(own) == set()
 
 
@@ -347,7 +350,11 @@ def test_a_token_among_many_that_the_copy_finds_otherwise_is_noticed() -> None:
     alone.add_tokens([AddedToken("<7>", single_word=True, normalized=False)])
     both = private_copy(own)
     both.add_tokens([AddedToken("<8><9>", normalized=False)])
-    for copy in (alone, both):
+    other = {token: k for token, k in VOCABULARY.items() if token != "x"} | {"y": VOCABULARY["x"]}
+    letter = Tokenizer(models.BPE(other, [], unk_token="<unk>"))  # what is between has another id
+    letter.add_tokens([*added.values(), AddedToken("x", normalized=False)])
+    assert letter.encode("<7>").ids == own.encode("<7>").ids
+    for copy in (alone, both, letter):
         assert found_together(own, copy, added) == found_together(copy, own, added) == set()
 
 

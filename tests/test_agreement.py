@@ -86,7 +86,7 @@ class Finished(Points):
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
     """An empty cache of its own for each test."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "agreement"
@@ -219,14 +219,15 @@ class Divides:
 def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(check, "DIVIDED", 500_000)
+    monkeypatch.setattr(compared_texts, "LONG", 100_000)
+    monkeypatch.setattr(check, "DIVIDED", 130_000)
     monkeypatch.setattr(check, "SECONDS", 0.1)
     reference = partial(tokpar.load, "default")
     own_ids = lru_cache(maxsize=None)(tokpar.load("default").encode)
-    adapter = Divides(450_000, own_ids)
+    adapter = Divides(115_000, own_ids)
     with pytest.raises(EngineError, match=r"\(\d+,\d+ code points\)"):
         agreement(adapter, reference)
-    assert agreement(Divides(500_000, own_ids), reference, key="other").startswith("same ids")
+    assert agreement(Divides(130_000, own_ids), reference, key="other").startswith("same ids")
 
 
 def test_slices_have_alone_the_ids_of_the_whole_or_there_is_one() -> None:

@@ -31,7 +31,7 @@ TEXT = "some words, and 12 words more. " * 200
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
     monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", LEAST_KEPT)
     return tmp_path / KIND
@@ -212,6 +212,14 @@ def test_a_tokenizer_that_is_changed_does_not_find_the_tables_of_before(folder: 
             change()
             for _ in range(2):
                 assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
+
+
+def test_a_whole_file_of_another_key_is_ignored(folder: Path) -> None:
+    pieces = made(large())
+    path = kept_file(folder)
+    write("another", pieces._machine, pieces._merges)
+    (folder / "another.tables").replace(path)
+    assert read(path.stem) is None
 
 
 def test_nothing_is_kept_without_a_key(folder: Path) -> None:

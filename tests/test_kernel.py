@@ -234,7 +234,13 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
 def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> StretchMemory:
     lengths = getattr(adapter, "_lengths", None)
     facts, least = adapter.facts, memory.LEAST_BYTES
-    small = StretchMemory(lambda: apart_for(facts, lengths), facts.added_tokens, least, functions)
+    small = StretchMemory(
+        lambda: apart_for(facts, lengths),
+        facts.added_tokens,
+        least,
+        functions,
+        absorbs=facts.scheme == "dummy",
+    )
     small.seeds[2] = counting
     small.waves = (wave,) * 2
     return small

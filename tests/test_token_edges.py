@@ -5,9 +5,10 @@ The conditions are written out here once more, as proofs/theorem-29.md states th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ from tests.tokenizers_drawn import (
 )
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.stored import from_bytes, to_bytes
+from tokpar.cuts.added import _either
 from tokpar.cuts.edges import TokenEdges
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.unfinished import UnfinishedText
@@ -709,3 +711,19 @@ def _chain(found: list[tuple[int, int]], start: int, stop: int) -> list[tuple[in
         low, high = min(a for a, _ in reached), max(b for _, b in reached)
         reached = [(a, b) for a, b in found if a < high and low < b]
     return reached
+
+
+@given(
+    contents=st.sets(st.text("ab<|.", min_size=1, max_size=12), min_size=1, max_size=30),
+    text=st.text("ab<|.", max_size=60),
+)
+@example(contents={"a" * k + "b" for k in range(400)}, text="a" * 20 + "b")
+@example(contents={"ab", "a", "abc"}, text="xaby")
+@example(contents={"(", "(?:", "[a-", "\\d", "\n"}, text="0[a-(?")
+def test_contents_are_found_where_each_of_them_is(contents: set[str], text: str) -> None:
+    found = re.compile(_either(sorted(contents)))
+    for start, stop in combinations(range(len(text) + 1), 2):
+        begins = any(text.startswith(content, start, stop) for content in contents)
+        assert (found.match(text, start, stop) is not None) == begins
+        within = any(content in text[start:stop] for content in contents)
+        assert (found.search(text, start, stop) is not None) == within
