@@ -22,7 +22,7 @@ from tests.conftest import cases
 from tokpar.adapters.engine import certified_slices
 from tokpar.adapters.engine_files import JsonFile
 from tokpar.adapters.probing import meetings, probing
-from tokpar.agreement import Drawn, check, release, require_agreement
+from tokpar.agreement import Drawn, check, compared_texts, release, require_agreement
 from tokpar.agreement.cache import digest, directory
 from tokpar.agreement.compared_texts import CODE_POINTS, contracted, is_assigned
 from tokpar.agreement.drawn_texts import drawn_texts
