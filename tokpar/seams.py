@@ -15,6 +15,8 @@ import numpy as np
 from tokpar.kernels import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
 from tokpar.types import Rule, Seam, Witness
 
+_COUNTED = 1 << 20
+"""Code points of which the positions are found together where they are only counted."""
 Licence = tuple[Rule | None, str, Witness]
 """Rule, theorem and witness: all of a seam but where it is."""
 
@@ -35,6 +37,17 @@ class Everywhere:
         sides, regions = sides_of(self.licence), self.regions.tolist()
         found = [spaces_behind_text(text, start, stop, sides) for start, stop in regions]
         return np.concatenate(found) if found else NO_INTS
+
+    def count(self, text: str) -> int:
+        """How many positions there are, found in some megabytes of memory whatever their number."""
+        sides, found = sides_of(self.licence), 0
+        for first, last in self.regions.tolist():
+            for start in range(first, last, _COUNTED):
+                stop = min(last, start + _COUNTED)
+                # beside a place three characters are looked at, as far as they are in the region
+                places = spaces_behind_text(text, max(first, start - 2), min(last, stop + 1), sides)
+                found += int(np.count_nonzero((places >= start) & (places < stop)))
+        return found
 
 
 def sides_of(licence: Seam) -> bytes:
@@ -77,6 +90,9 @@ class Columns:
 
 class Derivation(Protocol):
     """Finds the cuts of `Everywhere` in a text."""
+
+    def count(self) -> int:
+        """How many there are, without an array of them."""
 
     def positions(self) -> IntArray:
         """Where they are, code points, ascending."""
@@ -130,8 +146,13 @@ class Seams(Sequence[Seam]):
         places: IntArray = before + np.arange(len(before))
         return places
 
+    @cached_property
+    def _count(self) -> int:
+        derived = 0 if self.everywhere is None else self._derivation().count()
+        return len(self.planned) + derived
+
     def __len__(self) -> int:
-        return len(self.planned) + len(self.positions)
+        return self._count
 
     @overload
     def __getitem__(self, k: int) -> Seam: ...
@@ -178,10 +199,16 @@ class Seams(Sequence[Seam]):
         return Seams, (self.planned, self.everywhere, None, self.proofs)
 
     def __repr__(self) -> str:
-        if self.everywhere is None:
-            return f"<{len(self.planned):,} seams>"
-        places = len(self.everywhere.regions)
-        return f"<{len(self.planned):,} seams, and every certified space of {places:,} regions>"
+        return f"<{self.description}>"
+
+    @property
+    def description(self) -> str:
+        """How many seams there are; without the text, which regions have more than are counted."""
+        if self.everywhere is None or self.derive is not None:
+            return f"{len(self):,} seam{'s' * (len(self) != 1)}"
+        regions = len(self.everywhere.regions)
+        many = f"{regions:,} region{'s' * (regions != 1)}"
+        return f"{len(self.planned):,} seams and one at each certified space of {many}"
 
 
 NO_SEAMS = Seams(Columns())
