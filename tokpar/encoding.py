@@ -131,7 +131,7 @@ class Batch(Sequence[Encoding]):
     ids[offsets[k] : offsets[k + 1]]. As a sequence it gives the `Encoding` of each text, which is
     made when it is asked for.
 
-    `report`: of all texts together."""
+    `report`: of all texts together. `datasets.map` takes `list(batch)`."""
 
     rows: Rows
     report: Report
