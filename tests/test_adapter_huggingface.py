@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import (
     AddedToken,
     NormalizedString,
+    Regex,
     Tokenizer,
     decoders,
     models,
