@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import (
     AddedToken,
     NormalizedString,
+    Regex,
     Tokenizer,
     decoders,
     models,
@@ -360,6 +361,20 @@ def test_a_panic_of_the_engine_is_an_engine_error() -> None:
         with pytest.raises(EngineError, match="panicked"):
             adapter.encode_many(["b", "a  "], spans)
     assert adapter.encode("b").tolist() == [1]
+
+
+def test_a_panic_that_is_known_names_what_is_wrong() -> None:
+    tokenizer = letters()
+    token = ("<s>", 0)
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[token])
+    config = json.loads(tokenizer.to_str())
+    config["post_processor"]["special_tokens"] = {}
+    broken = Tokenizer.from_str(json.dumps(config))
+    with pytest.raises(EngineError, match="names a special token that its special_tokens leave"):
+        tokpar.encode("b", broken)
+    broken.pre_tokenizer = pre_tokenizers.Split(Regex("(a|aa)+b|."), "isolated")
+    with pytest.raises(EngineError, match="the pattern has too many ways to match this text"):
+        tokpar.encode("a" * 60, broken)
 
 
 def test_added_tokens_that_make_the_engine_panic_do_not_prevent_loading() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -288,6 +289,10 @@ class Given:
     counts: Any
     asked: list[str] = field(default_factory=list)
 
+    def count(self) -> int:
+        self.asked.append("count")
+        return len(self.places)
+
     def positions(self) -> Any:
         self.asked.append("positions")
         return self.places
@@ -326,15 +331,26 @@ def test_a_row_of_seams_is_a_sequence_in_order(places: set[int], data: st.DataOb
 def test_seams_between_others_are_made_when_they_are_asked_for() -> None:
     given = Given(np.array([3]), np.array([2]))
     seams = Seams(Columns(), Everywhere(Seam(0, "K1", "20"), np.array([[0, 9]])), given)
-    assert (seams.lossless, repr(seams)) == (
-        True,
-        "<0 seams, and every certified space of 1 regions>",
-    )
+    assert seams.lossless
     assert given.asked == []
-    assert len(seams) == 1
-    assert given.asked == ["positions"], "to count the ids before each takes longer"
+    assert (len(seams), repr(seams)) == (1, "<1 seam>")
+    assert given.asked == ["count"], "an array of places is not needed to count them"
     assert [(seam.position, seam.token) for seam in seams] == [(3, 2)]
-    assert given.asked == ["positions", "tokens"]
+    assert given.asked == ["count", "positions", "tokens"]
+    kept = pickle.loads(pickle.dumps(seams))
+    assert repr(kept) == "<0 seams and one at each certified space of 1 region>"
+
+
+@given(
+    st.text("ab. \n", max_size=60),
+    st.integers(1, 5),
+    st.sampled_from([(), (("left", "any"), ("spared", ".")), (("left", "text"), ("spared", "b"))]),
+)
+def test_cuts_are_counted_without_their_places(text: str, at_a_time: int, witness: Any) -> None:
+    regions = np.array([[0, len(text) // 2], [len(text) // 2, len(text)]])
+    everywhere = Everywhere(Seam(0, "K3", "50", witness), regions)
+    with patch("tokpar.seams._COUNTED", at_a_time):
+        assert everywhere.count(text) == len(everywhere.positions(text))
 
 
 @needs_kernel

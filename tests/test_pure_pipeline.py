@@ -27,6 +27,7 @@ from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.facts.tables import load_atoms, load_pictographs, range_class
+from tokpar.pure import patterns
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder
@@ -736,3 +737,12 @@ def test_full_vocabularies_give_the_ids_and_offsets_of_hf(
         assert ids.tolist() == hf.encode(text, add_special_tokens=False).ids
         assert np.array_equal(ours.encode_whole(text), hf.encode(text).ids)
         assert np.array_equal(ours.locate(ids, text), theirs.locate(ids, text))  # type: ignore[attr-defined]
+
+
+def test_a_pattern_that_backtracks_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "LEAST_SECONDS", 0.2)
+    pattern = patterns.compile_pattern("(a|aa)+b|.", "oniguruma")
+    assert [*patterns.spans(pattern, "aaac")] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    with pytest.raises(EngineError, match=r"too many ways to match after position 2$") as caught:
+        [*patterns.spans(pattern, "cc" + "a" * 60)]
+    assert (caught.value.start, caught.value.stop) == (2, 62)

@@ -1,4 +1,46 @@
-"""Lossless parallel tokenization: one long text on all cores, exactly the serial ids."""
+"""Lossless parallel tokenization: exactly the ids of your tokenizer, many times faster.
+
+A tokenizer is whatever you have: an object of transformers, tokenizers or tiktoken, a file, a
+directory, a name such as "o200k_base"; without one the bundled tokenizer is used.
+
+Encode a text, many texts, and ids back to a text:
+
+>>> import tokpar
+>>> tokpar.encode("Hello world").ids
+array([6728, 5246], dtype=uint32)
+>>> [len(encoding) for encoding in tokpar.encode_batch(["Hello world", "Hello"])]
+[2, 1]
+>>> tokpar.count("Hello world")
+2
+>>> tokpar.decode([6728, 5246])
+'Hello world'
+>>> [ids.tolist() for ids in tokpar.stream(["Hello wor", "ld"])]
+[[6728], [5246]]
+
+Keep an `Encoder` where many calls are made; its pool of threads stays open:
+
+>>> with tokpar.Encoder("default", workers=2) as encoder:
+...     encoding = encoder.encode("The quick brown fox jumps over the lazy dog. " * 2000)
+>>> encoding.lossless, len(encoding), encoding.seams[0].rule
+(True, 28001, 'K1')
+
+Check an encoding: every seam again, and with `full` the ids of the serial call, too:
+
+>>> tokpar.check(encoding, "The quick brown fox jumps over the lazy dog. " * 2000, full=True).ok
+True
+
+Load a tokenizer with settings, and choose how a text is cut and joined:
+
+>>> tokenizer = tokpar.load("default", add_special_tokens=False)
+>>> tokpar.encode("Hello world", tokenizer, strategy="serial").report.plan
+'serial'
+>>> [record.name for record in tokpar.strategies() if record.lossless][:3]
+['auto', 'blocks', 'cut']
+
+Keep the library that you use, and make it faster: `tokpar.as_hf(tokenizer)` and
+`tokpar.patch_transformers()` for transformers, `tokpar.as_tiktoken(encoding)` for tiktoken.
+
+In a shell: `tokpar try TOKENIZER FILE`, `tokpar encode FILE`, `tokpar --help`."""
 
 import typing
 

@@ -88,6 +88,11 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
 
+    def __repr__(self) -> str:
+        given = self._arguments | {"executor": None, "workers": self._workers}
+        chosen = ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+        return f"<Encoder of {self._tokenizer.name!r}, {chosen}>"
+
     @property
     def tokenizer(self) -> TokenizerAdapter:
         """The adapter in use, as the caller's tokenizer is now."""

@@ -116,7 +116,8 @@ class Encoding:
 
     def __repr__(self) -> str:
         how = "lossless" if self.lossless else "approximate"
-        return f"<Encoding of {len(self)} ids, {self.seams!r}, {how}, {self.report.strategy!r}>"
+        seams, strategy = self.seams.description, self.report.strategy
+        return f"<Encoding of {len(self):,} ids, {seams}, {how}, strategy {strategy!r}>"
 
 
 def _without_origin(ids: IdArray, seams: Seams, report: Report) -> Encoding:
@@ -130,7 +131,7 @@ class Batch(Sequence[Encoding]):
     ids[offsets[k] : offsets[k + 1]]. As a sequence it gives the `Encoding` of each text, which is
     made when it is asked for.
 
-    `report`: of all texts together."""
+    `report`: of all texts together. `datasets.map` takes `list(batch)`."""
 
     rows: Rows
     report: Report

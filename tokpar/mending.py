@@ -238,6 +238,10 @@ class Work:
         return Seams(planned, everywhere, recount, proofs)
 
 
+TOGETHER = 1 << 16
+"""Stretches that are objects of Python at a time, where their ids are counted."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Recount:
     """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
@@ -250,6 +254,10 @@ class Recount:
     everywhere: Everywhere
     counts: IntArray
 
+    def count(self) -> int:
+        """How many there are."""
+        return self.everywhere.count(self.text)
+
     def positions(self) -> IntArray:
         """Code points, ascending."""
         return self.everywhere.positions(self.text)
@@ -261,13 +269,18 @@ class Recount:
         absorbed = int(dict(self.everywhere.licence.witness).get("absorbed", 0))
         ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
         for (start, stop), (first, last) in ends:
-            edges = [start, *spaces_behind_text(self.text, start, stop, sides).tolist(), stop]
+            edges = np.concatenate(
+                ([start], spaces_behind_text(self.text, start, stop, sides), [stop])
+            )
             # the first of a region, which is a whole text where spaces are absorbed, loses none
-            starts = [start, *(place + absorbed for place in edges[1:-1])]
-            stretches = [self.text[a:b] for a, b in zip(starts, edges[1:], strict=True)]
-            new = list({stretch for stretch in stretches if stretch not in lengths})
-            lengths.update(zip(new, self._lengths(new), strict=True))
-            offsets = first + offsets_of(lengths[stretch] for stretch in stretches)
+            starts = edges[:-1] + absorbed
+            starts[0] = start
+            sizes = np.empty(len(starts), dtype=np.int64)
+            for k in range(0, len(starts), TOGETHER):
+                part = slice(k, k + TOGETHER)
+                pairs = zip(starts[part].tolist(), edges[1:][part].tolist(), strict=True)
+                sizes[part] = self._lengths([self.text[a:b] for a, b in pairs], lengths)
+            offsets = first + offsets_of(sizes)
             if offsets[-1] != last:
                 raise EngineError(
                     f"{self.tokenizer.name} gave {last - first} ids for the code points from "
@@ -278,11 +291,15 @@ class Recount:
             before.append(offsets[1:-1])
         return np.concatenate(before)
 
-    def _lengths(self, texts: Sequence[str]) -> list[int]:
-        if not isinstance(self.tokenizer, EncodesMany) or not texts:
-            return [len(self.tokenizer.encode(text)) for text in texts]
-        lengths: list[int] = np.diff(self.tokenizer.encode_many(texts, False).offsets).tolist()
-        return lengths
+    def _lengths(self, texts: Sequence[str], known: dict[str, int]) -> list[int]:
+        """How many ids each text has; `known`: of texts that were asked for before."""
+        new = list({text for text in texts if text not in known})
+        if isinstance(self.tokenizer, EncodesMany) and new:
+            counts = np.diff(self.tokenizer.encode_many(new, False).offsets).tolist()
+        else:
+            counts = [len(self.tokenizer.encode(text)) for text in new]
+        known.update(zip(new, counts, strict=True))
+        return [known[text] for text in texts]
 
 
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:

@@ -91,6 +91,9 @@ class Columns:
 class Derivation(Protocol):
     """Finds the cuts of `Everywhere` in a text."""
 
+    def count(self) -> int:
+        """How many there are, without an array of them."""
+
     def positions(self) -> IntArray:
         """Where they are, code points, ascending."""
 
@@ -143,8 +146,13 @@ class Seams(Sequence[Seam]):
         places: IntArray = before + np.arange(len(before))
         return places
 
+    @cached_property
+    def _count(self) -> int:
+        derived = 0 if self.everywhere is None else self._derivation().count()
+        return len(self.planned) + derived
+
     def __len__(self) -> int:
-        return len(self.planned) + len(self.positions)
+        return self._count
 
     @overload
     def __getitem__(self, k: int) -> Seam: ...
@@ -191,10 +199,16 @@ class Seams(Sequence[Seam]):
         return Seams, (self.planned, self.everywhere, None, self.proofs)
 
     def __repr__(self) -> str:
-        if self.everywhere is None:
-            return f"<{len(self.planned):,} seams>"
-        places = len(self.everywhere.regions)
-        return f"<{len(self.planned):,} seams, and every certified space of {places:,} regions>"
+        return f"<{self.description}>"
+
+    @property
+    def description(self) -> str:
+        """How many seams there are; without the text, which regions have more than are counted."""
+        if self.everywhere is None or self.derive is not None:
+            return f"{len(self):,} seam{'s' * (len(self) != 1)}"
+        regions = len(self.everywhere.regions)
+        many = f"{regions:,} region{'s' * (regions != 1)}"
+        return f"{len(self.planned):,} seams and one at each certified space of {many}"
 
 
 NO_SEAMS = Seams(Columns())

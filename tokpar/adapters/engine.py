@@ -139,6 +139,9 @@ class EngineTokenizer:
         """What proofs may use: nothing without `cut`."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     def check_text(self, text: str) -> None:
         """Raises tiktoken's error for a disallowed special token, the engine's for a surrogate."""
         self._file.check_text(text)

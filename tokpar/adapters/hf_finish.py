@@ -139,6 +139,9 @@ class FinishingAdapter(ABC):
     _finish: Finish
     _memory: StretchMemory | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     @abstractmethod
     def encode(self, text: str) -> IdArray:
         """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""

@@ -103,6 +103,9 @@ class _InPython:
         self.name = name  # the engine, and the name of the vocabulary or file: "pure:bert"
         self._tokenizer = tokenizer
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     def check_text(self, text: str) -> None:
         """Raises OptionError if `text` cannot be written as UTF-8."""
         if text.isascii():

@@ -65,10 +65,20 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException"
 
 
+PANICS = {
+    "no entry found for key": "the template of the post-processor names a special token that its "
+    "special_tokens leave out",
+    "retry-limit-in-match over": "the pattern has too many ways to match this text",
+}
+"""What is wrong where an engine panics with these words."""
+
+
 def raise_panic(error: BaseException, engine: str, texts: Sequence[str]) -> None:
     """Raises EngineError if `error` is a panic of the engine on these texts."""
     if is_panic(error):
-        raise EngineError(f"{engine} panicked: {error}", 0, sum(map(len, texts))) from error
+        cause = next((f" ({PANICS[known]})" for known in PANICS if known in str(error)), "")
+        message = f"{engine} panicked: {error}{cause}"
+        raise EngineError(message, 0, sum(map(len, texts))) from error
 
 
 @contextmanager

@@ -54,6 +54,9 @@ class EncodingAdapter:
         self.encoding = encoding
         self.name = f"tiktoken:{encoding.name}"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
         return str(self.encoding.decode([int(id_) for id_ in ids]))

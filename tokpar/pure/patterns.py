@@ -20,6 +20,11 @@ Slice = tuple[int, int]
 Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 
+LEAST_SECONDS = 10.0
+LEAST_RATE = 10_000
+"""All matches of a text may take ten seconds, and one more for so many code points, the work of the
+caller between them included: a hundredth of the usual rate."""
+
 _CHARACTER = r"\\[pP]\{(?:[LMNPSZ][a-z]?|Han)\}|\\[rntsS]|\\[!-/:-@\[-`{-~\ ]"
 _MEMBER = rf"{_CHARACTER} | (?!&&|~~) [^\\\[\]^-] (?: -[^\\\[\]-] )? | \^"
 _INNER = rf"\[ (?![\^:]) (?: {_MEMBER} )+ \] (?!-)"
@@ -77,12 +82,24 @@ def _united(outer: str) -> str:
 
 
 def spans(pattern: AnyPattern, text: str) -> Iterator[Slice]:
-    """All matches. EngineError at one of nothing: engines do not agree on where they go on."""
-    for match in pattern.finditer(text):
-        start, stop = match.span()
-        if start == stop:
-            raise EngineError(f"{pattern.pattern!r} matched nothing", 0, len(text))
-        yield start, stop
+    """All matches. EngineError at one of nothing: engines do not agree on where they go on; and for
+    a pattern that backtracks without end, as `(a|aa)+b` does in a run of a: engines count their
+    steps and fail, this one looks at the time."""
+    stop = 0
+    if isinstance(pattern, re.Pattern):  # `re` has no limit, and runs patterns of this package only
+        matches: Iterator[re.Match[str] | regex.Match[str]] = pattern.finditer(text)
+    else:
+        matches = pattern.finditer(text, timeout=LEAST_SECONDS + len(text) / LEAST_RATE)
+    try:
+        for match in matches:
+            start, stop = match.span()
+            if start == stop:
+                raise EngineError(f"{pattern.pattern!r} matched nothing", 0, len(text))
+            yield start, stop
+    except TimeoutError:
+        raise EngineError(
+            f"{pattern.pattern!r} has too many ways to match after position {stop}", stop, len(text)
+        ) from None
 
 
 def replaced(pattern: AnyPattern, content: str, text: str) -> str:

@@ -191,6 +191,9 @@ class SentencePieceTokenizer:
         self._before = self._special("add_bos", processor.bos_id())
         self._after = self._special("add_eos", processor.eos_id())
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     def _special(self, setting: str, id_: int) -> IdArray:
         if self._settings[setting] and id_ < 0:
             raise OptionError(f"{setting}=True needs a model with such a symbol, this one has none")
