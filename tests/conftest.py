@@ -29,6 +29,7 @@ from tokpar import kernel
 from tokpar.kernel.machine import Machine
 from tokpar.kernel.merges import Merges
 
+os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 Case = TypeVar("Case")
 EXAMPLES = {
     "quick": 20,

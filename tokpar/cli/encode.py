@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
+from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
 from tokpar.cli.files import id_blocks, new_file, write_ids
 from tokpar.cli.screen import filled, width
-from tokpar.cli.summary import Total, label_of, rule_counts
+from tokpar.cli.summary import Total, label_of
 from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def targets_of(out: Path | None, names: Sequence[str]) -> dict[str, Path]:
-    """Where the ids of each input are written to. Makes a directory. Raises OptionError, OSError."""
+    """The path that the ids of each input are written to; makes a directory. Raises OptionError,
+    OSError."""
     if out is None:
         return {}
     is_folder = out.is_dir() or not out.suffix or os.fspath(out).endswith(os.sep)

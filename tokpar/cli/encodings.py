@@ -1,4 +1,4 @@
-"""Encode the texts that the arguments name, file by file: one that cannot be used stops no other."""
+"""Encode the texts that the arguments name, file by file; a file that fails stops no other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from tokpar.cli.options import strategy_options
@@ -93,18 +93,17 @@ def sources(arguments: argparse.Namespace) -> Iterator[Source]:
 def one_source(arguments: argparse.Namespace, name: str) -> Source:
     """The one text of an input, or the row of it that --row names. Raises OptionError."""
     found = sources_in(arguments, name)
-    row = getattr(arguments, "row", None)
-    if row is not None:
+    if arguments.row is not None:
         for source in found:
-            if source.name == f"{name}:{row}":
+            if source.name == f"{name}:{arguments.row}":
                 return source
-        raise OptionError(f"--row {row}: {name} has no text in that row")
-    source = next(found, None)
-    if source is None:
+        raise OptionError(f"--row {arguments.row}: {name} has no text in that row")
+    first = list(islice(found, 2))
+    if not first:
         raise OptionError(f"{name}: expected a text, got no row")
-    if next(found, None) is not None:
+    if len(first) > 1:
         raise OptionError(f"{name} has more than one text: choose one with --row N")
-    return source
+    return first[0]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
 
 OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
+ONE_TEXT = 'UTF-8 text, a row of a .jsonl, .gz, .zst; "-" is standard input'
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
@@ -33,6 +34,10 @@ def declare_sources(parser: argparse.ArgumentParser) -> None:
 def declare_field(parser: argparse.ArgumentParser) -> None:
     which = f"the text in a row of a .jsonl (the first of {', '.join(FIELDS)}, or its only string)"
     parser.add_argument("--field", metavar="NAME", help=which)
+
+
+def declare_row(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--row", type=int, metavar="N", help="the text of this row of a .jsonl")
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> None:

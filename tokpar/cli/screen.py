@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,11 +44,21 @@ def width() -> int:
     return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
 
 
+def is_screen() -> bool:
+    """True if somebody looks at standard output: a terminal, or one whose width COLUMNS gives."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
 def filled(text: str, indent: str = "  ") -> str:
     """`text` in lines that fit the terminal, all but the first one indented."""
     return textwrap.fill(
         text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def print_line(text: str) -> None:
+    """Print a line; on a screen that is too narrow it goes on below, indented."""
+    print(filled(text) if is_screen() else text)
 
 
 def columns(text: str) -> int:
@@ -74,7 +86,9 @@ def print_table(
     first `most` rows."""
     every = list(rows)
     cells = [list(header), *([str(cell) for cell in row] for row in every[:most])]
-    widths = _fitting([max(map(columns, column)) for column in zip(*cells, strict=True)])
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    if is_screen():
+        widths = _fitting(widths)
     numeric = [
         len(cells) > 1 and all(cell.replace(",", "").isdigit() for cell in column[1:])
         for column in zip(*cells, strict=True)
@@ -96,9 +110,7 @@ def _fitting(widths: list[int]) -> list[int]:
     return widths
 
 
-def _lines_of(
-    row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]
-) -> Iterator[str]:
+def _lines_of(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
     parts = [folded(cell, most) for cell, most in zip(row, widths, strict=True)]
     for line in zip_longest(*parts, fillvalue=""):
         padded = (
