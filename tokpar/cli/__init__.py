@@ -101,6 +101,7 @@ def _add(command: Command, commands: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    from tokpar.cli.interrupts import end_on_interrupt
     from tokpar.errors import TokparError
 
     words = sys.argv[1:] if argv is None else argv
@@ -109,6 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser(words).parse_args(words)
+        if argv is None and arguments.run.__module__.startswith("tokpar."):
+            end_on_interrupt()  # the command of a plugin may have something to clean up
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as stop:

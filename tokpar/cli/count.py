@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = inputs(arguments)
     with input_encoder(arguments, options.tokenizer_of(arguments)) as encoder:
         for name in names:
-            with problems.of_input():
+            with problems.of_input(name):
                 counted = _counted(encoder, name)
                 counts.append(counted.ids)
                 lossless &= counted.lossless

@@ -28,14 +28,14 @@ GROUP_CHARS = 1 << 20
 
 @dataclass
 class Problems:
-    """Inputs that could be used, and those that could not, each of which is told on stderr."""
+    """How many inputs could be used, and the names of those that could not."""
 
     used: int = 0
-    refused: int = 0
+    refused: list[str] = field(default_factory=list)
 
     @contextmanager
-    def of_input(self) -> Iterator[None]:
-        """Print what is wrong with one input, and go on."""
+    def of_input(self, name: str) -> Iterator[None]:
+        """Print on stderr what is wrong with this input, and go on."""
         try:
             yield
             self.used += 1
@@ -43,10 +43,15 @@ class Problems:
             raise
         except (TokparError, OSError) as error:
             print(f"tokpar: error: {message_of(error)}", file=sys.stderr)
-            self.refused += 1
+            self.refused.append(name)
 
     def code(self, lossless: bool = True) -> int:
-        """The exit code: 2 if no input could be used, 1 if some could not or ids may be wrong."""
+        """The exit code: 2 if no input could be used, 1 if some could not, which are named on
+        stderr, or ids may be wrong."""
+        every = self.used + len(self.refused)
+        if self.refused and every > 1:
+            names = f"{len(self.refused):,} of {every:,} inputs left out: {', '.join(self.refused)}"
+            print(f"tokpar: error: {names}", file=sys.stderr)
         if self.refused and not self.used:
             return 2
         return 0 if lossless and not self.refused else 1

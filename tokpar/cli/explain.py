@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tokpar.cli import options
 from tokpar.cli.cuts import Cuts, foreseen, rule_counts
 from tokpar.cli.encodings import blamed_on, inputs, one_source
+from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import plural
 from tokpar.cli.texts import Source
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         from tokpar.explain.page import page
 
         shown = page(traced, source.name, arguments.around, arguments.proofs)
-        arguments.html.write_text(shown, encoding="utf-8")
+        write_text(arguments.html, shown)
     if arguments.json:
         print_json(describe(traced, source, chosen, arguments.around))
     else:

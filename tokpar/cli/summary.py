@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural
 from tokpar.kernels import byte_length
+from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:
     from tokpar.cli.texts import Source
@@ -47,11 +48,22 @@ class Total:
         self.code_points += len(source.text)
         self.bytes += byte_length(source.text)
         self.chunks += encoding.report.chunks
-        self.why = encoding.report.why
+        report = encoding.report
+        self.why = "it is one segment" if report.plan == DIVIDED else report.why
+        self.why = self.why or f"strategy {report.strategy}"
         self.seconds += sum(encoding.report.seconds.values())
         self.rules.update(rule_counts(encoding.seams, source.text))
         self.lossless &= encoding.lossless
         self.at_spaces |= encoding.seams.everywhere is not None
+
+    def join(self, other: Total) -> None:
+        """All texts of another input."""
+        for name in ("texts", "ids", "code_points", "bytes", "seconds", "chunks"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.rules.update(other.rules)
+        self.lossless &= other.lossless
+        self.at_spaces |= other.at_spaces
+        self.why = other.why
 
     @property
     def summary(self) -> str:
