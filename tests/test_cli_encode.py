@@ -155,7 +155,8 @@ def test_a_terminal_shows_the_first_ids_and_a_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    path = written(tmp_path / "text.txt", TEXT)
+    monkeypatch.chdir(tmp_path)
+    path = written(Path("text.txt"), TEXT)
     outcome = run("encode", path, terminal=True)
     ids = ids_of(TEXT)
     shown, _, more = " ".join(outcome.out.split()).partition(" ... ")

@@ -8,7 +8,6 @@ the others are encoded all the same.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +19,8 @@ from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
 from tokpar.cli.files import id_blocks, new_file, write_ids
-from tokpar.cli.screen import filled, width
+from tokpar.cli.options import json_line
+from tokpar.cli.screen import filled, print_line, width
 from tokpar.cli.summary import Total, label_of
 from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
@@ -120,7 +120,7 @@ def _encode(encoder: InputEncoder, total: Total, target: Path | None) -> None:
 
 def _print_summary(arguments: argparse.Namespace, summary: str) -> None:
     if not arguments.json and not arguments.quiet:
-        print(filled(summary) if sys.stderr.isatty() else summary, file=sys.stderr)
+        print_line(summary, sys.stderr)
 
 
 def _write_certificate(
@@ -149,7 +149,7 @@ def _print_json(
         "seams_by_rule": counts,
         "report": asdict(encoding.report),
     }
-    written = json.dumps(described, ensure_ascii=False)
+    written = json_line(described)
     if not with_ids:
         print(written)
         return

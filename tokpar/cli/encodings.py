@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, executor_of
+from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
 from tokpar.interfaces import Finishes, TokenizerAdapter
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tokpar.encoding import Encoding
 
 TEXT = "--text"
+_KEYWORD = re.compile(r"\b(engine|executor|strategy)='([\w.+-]+)'")
 GROUP_CHARS = 1 << 20
 """Code points of rows that are encoded together."""
 
@@ -58,10 +61,13 @@ class Problems:
 
 
 def message_of(error: Exception) -> str:
-    """What an error says, led by the file it is about."""
+    """What an error says in one line, led by the file it is about; arguments are called as in a
+    shell, controls of a terminal are escaped."""
+    said = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        said = f"{error.filename}: {error.strerror}"
+    said = said.replace("pass allow_approximate=True", "--allow-approximate")
+    return visible(_KEYWORD.sub(r"--\1 \2", said))
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli.cuts import Cuts, rule_counts
-from tokpar.cli.screen import plural
+from tokpar.cli.screen import plural, visible
 from tokpar.kernels import byte_length
 from tokpar.results import DIVIDED
 
@@ -75,11 +75,13 @@ class Total:
         elif self.texts == 1:
             parts.append(f"not cut: {self.why}")
         parts.append("lossless" if self.lossless else "NOT lossless")
-        return f"{self.name}: " + "; ".join(parts)
+        return f"{visible(self.name)}: " + "; ".join(parts)
 
     def _amount(self) -> str:
         texts = "" if self.texts == 1 else f"{plural(self.texts, 'text')}, "
-        size = f"{plural(self.code_points, 'code point')}, {self.bytes / 1e6:,.3g} MB"
+        few = plural(self.bytes, "byte")
+        size = few if self.bytes < 10_000 else f"{self.bytes / 1e6:,.3g} MB"
+        size = f"{plural(self.code_points, 'code point')}, {size}"
         return f"{plural(self.ids, 'id')} of {texts}{size}"
 
     def _speed(self) -> str:
