@@ -1,4 +1,4 @@
-"""Decode ids: exactly the text on standard output, with a newline after it only on a terminal."""
+"""Decode ids: exactly the text on standard output, in UTF-8; a terminal gets a newline after it."""
 
 import argparse
 import json
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tokpar.cli.options import declare_tokenizer, tokenizer_of
+from tokpar.cli.streams import write_exactly
 from tokpar.cli.texts import STDIN, read_source
 from tokpar.errors import FileFormatError, OptionError
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
             text = encoder.decode(ids)
         except LookupError as error:
             raise OptionError(str(error.args[0]) if error.args else "ids unknown") from error
-    sys.stdout.write(text + "\n" if sys.stdout.isatty() else text)
+    write_exactly(text)
     return 0
 
 

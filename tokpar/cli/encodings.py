@@ -64,8 +64,9 @@ def message_of(error: Exception) -> str:
     """What an error says in one line, led by the file it is about; arguments are called as in a
     shell, controls of a terminal are escaped."""
     said = str(error)
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        said = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        said = error.strerror
+        said = said if error.filename is None else f"{error.filename}: {said}"
     said = said.replace("pass allow_approximate=True", "--allow-approximate")
     return visible(_KEYWORD.sub(r"--\1 \2", said))
 
