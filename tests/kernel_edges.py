@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tests.merges_drawn import plain_bpe
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Stretches
-from tokpar.kernel.machine import Machine
-from tokpar.kernels import offsets_of
+from tokpar.arrays import offsets_of
+from tokpar.cache.generation import Generation
+from tokpar.cache.pretoken_machine import Machine
+from tokpar.cache.segments import Stretches
 
 SEEDS = np.array([12345678901234567, 98765432109876543, 2**64 - 1], dtype=np.uint64)
 BYTES = plain_bpe().by_kernel("plain")

@@ -26,9 +26,9 @@ from tests.tokenizers_drawn import (
     texts_with,
 )
 from tokpar.adapters import hf_offsets
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.cache.segment_cache import LEAST_BYTES, MEMORY_BYTES
 from tokpar.errors import EngineError
-from tokpar.kernel.memory import LEAST_BYTES, MEMORY_BYTES
 from tokpar.types import Rows
 
 Spans = list[tuple[int, int]]

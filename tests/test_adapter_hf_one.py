@@ -23,22 +23,22 @@ from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
-from tokpar.adapters import hf_lines
-from tokpar.agreement.compared_texts import hostile_texts
+from tokpar.adapters import hf_version
 from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.executors.native import MemoExecutor
-from tokpar.facts.tables import load_atoms, load_families
+from tokpar.parity.compared_texts import hostile_texts
+from tokpar.patterns.class_tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
 
-RELEASE = hf_lines.installed()
+RELEASE = hf_version.installed()
 if RELEASE is None or RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_one import (  # noqa: E402
+from tokpar.adapters.hf_v1 import (  # noqa: E402
     MOST_KEPT,
     _with_its_punctuation,
     known,

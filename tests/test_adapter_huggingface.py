@@ -27,7 +27,7 @@ from tokenizers import (
 
 import tokpar
 from tokpar import interfaces, loading
-from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.spans import alone

@@ -18,12 +18,12 @@ from tests.conftest import needs_kernel
 from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.toy import Toy
+from tokpar.arrays import together
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import together
 from tokpar.results import Results
 from tokpar.types import Rows
 

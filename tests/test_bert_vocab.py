@@ -26,7 +26,7 @@ from tokenizers import (
 import tokpar
 from tests.seams import assert_adapter_lossless
 from tests.texts import texts
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError

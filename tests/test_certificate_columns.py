@@ -42,19 +42,19 @@ from tests.test_certificate import (
     witness,
 )
 from tests.test_certificate_inside import forced_case
-from tokpar.certificate import added, answers, checker, rules
-from tokpar.certificate.answers import Answers, Written
+from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
+from tokpar.certificate import added_token_rule, checker, context_rules, tokenizer_probe
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.check_context import Between, Ground, RefusedError
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
-from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.ids import spelled, token_counts
-from tokpar.certificate.rules import Judge
+from tokpar.certificate.context_rules import Judge
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.id_checks import spelled, token_counts
 from tokpar.certificate.spelling import spells
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.tokenizer_probe import Answers, Written
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
-from tokpar.kernels import IdArray, byte_length, byte_starts, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
@@ -78,7 +78,7 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
     assert own.at(everywhere).tolist() == starts.tolist()
     for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(answers, "_BLOCK", size)
+            patched.setattr(tokenizer_probe, "_BLOCK", size)
             assert Written(text).spaces.tolist() == own.spaces.tolist()
     if data is None:
         return
@@ -94,7 +94,7 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
 @given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
 def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
     drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
-    assert {*added.occurring(drawn, text)} == {c for c in drawn if c and c in text}
+    assert {*added_token_rule.occurring(drawn, text)} == {c for c in drawn if c and c in text}
 
 
 # ------------------------------------------------------------------------------- columns
@@ -245,10 +245,10 @@ def without_a_side(which: slice) -> Callable[..., Any]:
 holds = checker._holds
 EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
 MISTAKES: list[tuple[Any, str, Any]] = [
-    (rules, "_KEPT", dict.fromkeys(rules._KEPT, EVERY_KIND)),
-    (rules, "_KEPT", {key: EVERY_KIND for key in rules._KEPT if key[0] == "K1"}),
-    (rules, "_KEPT", {key: EVERY_KIND for key in rules._KEPT if key[0] == "K3"}),
-    (checker, "looks_at_two", lambda licence, facts: licence[:2] in rules._OF_PAIRS),
+    (context_rules, "_KEPT", dict.fromkeys(context_rules._KEPT, EVERY_KIND)),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K1"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K3"}),
+    (checker, "looks_at_two", lambda licence, facts: licence[:2] in context_rules._OF_PAIRS),
     (checker, "_holds", lambda condition, of: True),
     (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
     (sys.modules[__name__], "surely_licensed", without_a_side(slice(1, 2))),

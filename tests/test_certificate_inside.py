@@ -32,13 +32,13 @@ from tests.test_certificate import (
     witness,
 )
 from tests.tokenizers_drawn import PATTERNS, WordPieceSpec, build
+from tokpar.arrays import IdArray, byte_starts
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
-from tokpar.certificate.inside import Vocabulary
-from tokpar.certificate.region import Scanner
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.pretoken_regions import Scanner
+from tokpar.certificate.within_pretoken_rule import Vocabulary
 from tokpar.encoding import Encoding
-from tokpar.kernels import IdArray, byte_starts
 from tokpar.spans import alone
 from tokpar.types import Facts, Rows, Seam
 

@@ -18,17 +18,17 @@ import pytest
 from tests.conftest import cases, drawn
 from tests.tokenizers_drawn import Added
 from tests.toy import PLAIN, STRIPPING, Portable, Toy, Twin
-from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import SerialExecutor, encode_piece
-from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import (
+from tokpar.arrays import (
     IdArray,
     SpanArray,
     code_point_spans,
     has_surrogate,
     spaces_behind_text,
 )
+from tokpar.errors import EngineError, OptionError
+from tokpar.executors.serial import SerialExecutor, encode_piece
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter

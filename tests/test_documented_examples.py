@@ -25,7 +25,8 @@ import pytest
 
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh
-from tokpar import kernel, pure
+from tokpar import pure
+from tokpar.cache import compiled
 from tokpar.cli import main
 from tokpar.pure import decoders, normalizers, pretokenize
 from tokpar.registry import Registry
@@ -100,7 +101,7 @@ def save_model(folder: Path) -> None:
 def test_the_examples_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if kernel.STRETCHES is None and page.name in ("README.md", "guide.md"):
+    if compiled.SEGMENTS is None and page.name in ("README.md", "guide.md"):
         pytest.skip("they print seams at every space, of which there are fewer without the kernel")
     if page.name == "conformance.md":  # of parts that test_conformance.py looks at
         request.getfixturevalue("few_texts")

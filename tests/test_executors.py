@@ -20,13 +20,13 @@ import pytest
 import tokpar
 from tests.conftest import below_one
 from tokpar import limits
+from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
-from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.limits import worker_count
 from tokpar.types import Chunk, Facts, Piece, Rows
 

@@ -21,7 +21,7 @@ from tokenizers import (
 
 from tests.conftest import cases, directory
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.facts.tables import load_families
+from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 

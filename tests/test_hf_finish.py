@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import drawn
-from tokpar.adapters.hf_finish import finish_of
-from tokpar.adapters.huggingface import load
+from tokpar.adapters.hf_postprocess import finish_of
+from tokpar.adapters.hf_v0 import load
 from tokpar.errors import EngineError
 from tokpar.spans import alone
 from tokpar.types import Rows

@@ -20,15 +20,15 @@ from tests.seams import assert_lossless, part
 from tests.test_certificate import by_hand, encoding_of, kinds, with_seam
 from tests.test_inside import CJK, N, drawn, encoded, rules
 from tests.tokenizers_drawn import NORMALIZERS, PATTERNS, ByteLevelSpec, build, plain_copy
+from tokpar.certificate.check_context import Ground, RefusedError
 from tokpar.certificate.checker import check
-from tokpar.certificate.ground import Ground, RefusedError
-from tokpar.certificate.inert import Inert
-from tokpar.certificate.tables import load_tables
-from tokpar.cuts.inert import InertGuard, inert_for
-from tokpar.cuts.inside import inside_of
-from tokpar.facts.tables import load_atoms, load_pictographs
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.invariant_text import Inert
+from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
+from tokpar.cuts.within_pretoken import inside_of
 from tokpar.interfaces import facts_of
 from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.patterns.class_tables import load_atoms, load_pictographs
 from tokpar.types import AddedToken as Added
 from tokpar.types import Chunk, Facts, NormalizerStage, Piece, Seam
 

@@ -27,13 +27,13 @@ from tests.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar import pipeline
-from tokpar.cuts.inside import Region, inside_of
-from tokpar.cuts.scan import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.pretokens import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.within_pretoken import Region, inside_of
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.mending import Method
+from tokpar.joining import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.overlap.acceptance import by_two_edges
 from tokpar.overlap.licences import overlap_of

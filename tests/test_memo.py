@@ -21,14 +21,14 @@ from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cuts.added import AddedTokenGuard
+from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.segments import Stretches, separator_of
+from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import MemoExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.kernel.generation import LONGEST_KEPT
-from tokpar.kernel.joined import Stretches, separator_of
-from tokpar.mending import Method, Recount
+from tokpar.joining import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
@@ -48,7 +48,7 @@ def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar
     with (
         patch.object(memory, "waves", (wave, wave)),
         MemoExecutor(2) as executor,
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 

@@ -32,12 +32,12 @@ from tests.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar.adapters import hf_offsets
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.cuts.inert import inert_for
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import byte_starts, code_point_spans
+from tokpar.cache.offset_rows import LONGEST_SEGMENT, packed, unpacked
+from tokpar.cache.segment_cache import LEAST_BYTES
+from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
-from tokpar.kernel.memory import LEAST_BYTES
-from tokpar.kernel.offset_rows import LONGEST_SEGMENT, packed, unpacked
-from tokpar.kernels import byte_starts, code_point_spans
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids

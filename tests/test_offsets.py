@@ -37,10 +37,10 @@ from tests.seams import finder
 from tests.stages_drawn import shaped
 from tokpar.adapters import hf_offset_parts, hf_offsets, hf_trimming
 from tokpar.adapters.hf_trimming import Trimming
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import code_point_spans
+from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
 from tokpar.facts.misplaced import why_misplaced
-from tokpar.kernel.offset_rows import OffsetRows, packed, unpacked
-from tokpar.kernels import code_point_spans
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids

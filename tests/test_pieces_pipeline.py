@@ -26,14 +26,13 @@ from tests.test_adapter_tiktoken import encoding
 from tests.test_kernel import ALL, small_memory
 from tests.test_lossless import named, own_call
 from tests.tokenizers_drawn import DATA, VOCAB, build, byte_level_specs, contents, texts_with
-from tokpar import kernel
-from tokpar.adapters import huggingface
+from tokpar.adapters import hf_v0
+from tokpar.arrays import IdArray
+from tokpar.cache import compiled, segment_cache
+from tokpar.cache.engine_pretokens import EnginePieces
+from tokpar.cache.generation import Generation
+from tokpar.cache.new_segments import Pieces
 from tokpar.errors import MismatchError, OptionError
-from tokpar.kernel import memory
-from tokpar.kernel.engine_pieces import EnginePieces
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.pieces import Pieces
-from tokpar.kernels import IdArray
 from tokpar.types import Facts, Rows
 
 pytestmark = [pytest.mark.ids, needs_kernel]
@@ -55,7 +54,7 @@ def same_ids(encoder: tokpar.Encoder, tokenizer: Tokenizer, rows: list[str]) -> 
 
 @contextmanager
 def left_to_the_engine() -> Iterator[None]:
-    with patch("tokpar.adapters.huggingface.pieces_for", lambda *given: None):
+    with patch("tokpar.adapters.hf_v0.pieces_for", lambda *given: None):
         yield
 
 
@@ -77,7 +76,7 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
     for each, pieces in zip(own, (True, False), strict=True):
         adapter: Any = tokpar.load(each)
         if adapter._memory is not None:
-            adapter._memory = small_memory(adapter, kernel.STRETCHES, counting, wave=60)
+            adapter._memory = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
         with tokpar.Encoder(adapter, workers=2) as encoder:
             for _ in range(2):
                 if pieces:
@@ -153,7 +152,7 @@ def test_a_text_with_a_lone_surrogate_is_refused_as_by_the_engine_and_hurts_no_o
 def test_a_segment_that_needs_too_much_room_is_left_to_the_engine() -> None:
     tokenizer = default()
     adapter: Any = tokpar.load(tokenizer)
-    with patch.object(memory, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
+    with patch.object(segment_cache, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, ["a " + "b" * 2000 + " c"] * 3)
         assert adapter._memory.seen.pieces == 2
         same_ids(encoder, tokenizer, ["a " + "b" * 20 + " c"] * 3)
@@ -163,7 +162,7 @@ def test_a_segment_that_needs_too_much_room_is_left_to_the_engine() -> None:
 def test_many_threads_have_the_serial_ids_cold_and_warm() -> None:
     tokenizer = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
     adapter: Any = tokpar.load(tokenizer)
-    adapter._memory = small_memory(adapter, kernel.STRETCHES, ALL, wave=2000)
+    adapter._memory = small_memory(adapter, compiled.SEGMENTS, ALL, wave=2000)
     draw = random.Random(3)
     words = [
         f"{draw.choice('aB.é中1')}{draw.randrange(9999)}{draw.choice('xyz')}" for _ in range(500)
@@ -315,7 +314,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-    own = huggingface._tokenized
+    own = hf_v0._tokenized
     honest = partial(own, adapter._chunks.model)
     tokens = set(pieces._merges.tokens.bytes_of(range(len(pieces._merges.tokens.ids))))
 
@@ -327,7 +326,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     found = pieces.difference(7)
     assert (found is None) == (lies == "none")
     assert found is None or (found in tokens) == (lies == "tokens")
-    with patch("tokpar.adapters.huggingface._tokenized", lambda model, piece: tokenize(piece)):
+    with patch("tokpar.adapters.hf_v0._tokenized", lambda model, piece: tokenize(piece)):
         other = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     assert (other is None) == (lies != "none")
 
@@ -345,7 +344,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
     def fail(*given: object) -> IdArray:
         raise error
 
-    with patch("tokpar.adapters.huggingface._tokenized", fail):
+    with patch("tokpar.adapters.hf_v0._tokenized", fail):
         assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
     made = lie(adapter, b"")
     with tokpar.Encoder(adapter) as encoder:
@@ -357,7 +356,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
 
 
 def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
-    from tokpar.kernel.machine import machine_for
+    from tokpar.cache.pretoken_machine import machine_for
 
     for name in ("bert_part", "llama_style", "metaspace_unigram"):
         adapter: Any = tokpar.load(Tokenizer.from_file(str(VOCAB / f"{name}.json")))

@@ -42,9 +42,9 @@ INNER = {
     "tokpar-bench": OF_COMMANDS
     | {
         "tokpar.adapters.pure",
-        "tokpar.agreement.differing",
+        "tokpar.parity.differing",
         "tokpar.cli.texts",
-        "tokpar.mending",
+        "tokpar.joining",
         "tokpar.pure.bpe",
         "tokpar.pure.formats",
         "tokpar.pure.merging",
@@ -53,10 +53,10 @@ INNER = {
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
     | {
-        "tokpar.cuts.windows",
+        "tokpar.cuts.window_tables",
         "tokpar.executors.pipes",
         "tokpar.facts.families",
-        "tokpar.kernels",
+        "tokpar.arrays",
         "tokpar.pure.added",
         "tokpar.pure.patterns",
         "tokpar.pure.pretokenize",

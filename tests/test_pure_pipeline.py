@@ -26,7 +26,7 @@ from tests.recipes import generate_classes
 from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.facts.tables import load_atoms, load_pictographs, range_class
+from tokpar.patterns.class_tables import load_atoms, load_pictographs, range_class
 from tokpar.pure import patterns
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase

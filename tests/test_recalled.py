@@ -23,17 +23,17 @@ from tests.conftest import needs_kernel
 from tests.test_lossless import named, own_call
 from tests.test_memo import ALWAYS, ENGLISH
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import kernel, pipeline
-from tokpar.cuts.added import AddedTokenGuard
+from tokpar import pipeline
+from tokpar.arrays import SPACES, utf8_bytes
+from tokpar.cache import compiled, segment_cache
+from tokpar.cache.policy import MOST_BUDGET, QUICK, Seen, Terms
+from tokpar.cache.segment_cache import StretchMemory, memory_for
+from tokpar.cache.segments import apart_for
+from tokpar.cache.text_parts import next_cut
+from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.executors.native import MemoExecutor, _merged
 from tokpar.interfaces import Remembers
-from tokpar.kernel import memory
-from tokpar.kernel.joined import apart_for
-from tokpar.kernel.memory import StretchMemory, memory_for
-from tokpar.kernel.pace import MOST_BUDGET, QUICK, Seen, Terms
-from tokpar.kernel.waves import next_cut
-from tokpar.kernels import SPACES, utf8_bytes
-from tokpar.mending import Method
+from tokpar.joining import Method
 from tokpar.methods import auto
 from tokpar.types import AddedToken, Rows
 
@@ -46,14 +46,14 @@ def encoded(texts: Sequence[str], adapter: Any, wave: int = 60, terms: Terms | N
     from a memory that may be tiny."""
     if isinstance(adapter, Remembers) and adapter.remembers:
         lengths = getattr(adapter, "_lengths", None)
-        tiny: Any = memory_for(adapter.facts, lambda: lengths, memory.LEAST_BYTES)
+        tiny: Any = memory_for(adapter.facts, lambda: lengths, segment_cache.LEAST_BYTES)
         tiny._terms, tiny.waves = terms or Terms(), (wave, wave)
         adapter._memory = tiny  # type: ignore[attr-defined]
     splitter, merger = auto.build()
     with (
         MemoExecutor(2) as executor,
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
-        patch("tokpar.kernel.memory.LEAST_PART", 16),
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.LEAST_PART", 16),
     ):
         method = Method(splitter, executor, merger, "auto", whole=True)
         first = pipeline.encode_batch(texts, adapter, method)
@@ -103,7 +103,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer, full=True).ok
     adapter: Any = tokpar.load(tokenizer)
-    with patch("tokpar.kernel.memory.MOST_NEW", ALWAYS):
+    with patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS):
         found, flags = adapter.remembered(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
@@ -128,7 +128,7 @@ def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
     ]
     rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
     with (
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
         patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
     ):
         found, flags = adapter.remembered(rows, 2)
@@ -313,9 +313,9 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
 
     class Failing:
-        BLOCK = kernel.STRETCHES.BLOCK
-        lengths = staticmethod(kernel.STRETCHES.lengths)
-        written = staticmethod(kernel.STRETCHES.written)
+        BLOCK = compiled.SEGMENTS.BLOCK
+        lengths = staticmethod(compiled.SEGMENTS.lengths)
+        written = staticmethod(compiled.SEGMENTS.written)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError
@@ -323,6 +323,6 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     broken = StretchMemory(
         lambda: apart_for(adapter.facts, adapter._lengths), (), functions=Failing()
     )
-    with pytest.raises(ZeroDivisionError), patch("tokpar.kernel.memory.LEAST_PART", 16):
+    with pytest.raises(ZeroDivisionError), patch("tokpar.cache.segment_cache.LEAST_PART", 16):
         broken.encode([ENGLISH, ENGLISH], lambda rows: adapter.encode_many(rows, False), 4)
     assert broken._own_state().readers == 0

@@ -68,7 +68,7 @@ assert not regex.fullmatch("[a||b]", "|")
 
 from tokpar.certificate import region as certificate
 from tokpar.cuts import scan
-from tokpar.facts.members import matched, members
+from tokpar.patterns.charclass_members import matched, members
 from tokpar.pure.patterns import compile_pattern
 from tokpar.types import Facts
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokpar.certificate.answers import Written
+from tokpar.arrays import IntArray, byte_starts, offsets_of
 from tokpar.certificate.spelling import _masked, spells
-from tokpar.kernels import IntArray, byte_starts, offsets_of
+from tokpar.certificate.tokenizer_probe import Written
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from tests.stages_drawn import (
 )
 from tests.tokenizers_drawn import is_panic
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.spaces import _parts
+from tokpar.certificate.space_rule import _parts
 from tokpar.facts.hf_facts import facts_from_json
-from tokpar.facts.spaces import _edge
+from tokpar.facts.space_stages import _edge
 from tokpar.interfaces import facts_of
 from tokpar.types import Facts, Seam
 

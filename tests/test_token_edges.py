@@ -45,12 +45,12 @@ from tests.tokenizers_drawn import (
     texts_with,
     tiktoken_specs,
 )
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.cuts.added import _either
-from tokpar.cuts.edges import TokenEdges
+from tokpar.cuts.added_token_edges import TokenEdges
+from tokpar.cuts.added_token_guard import _either
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import TokenizerAdapter, facts_of

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.test_window_seams import IN_TWOS, by_regex
-from tokpar.certificate.by_windows import ByWindows
+from tokpar.certificate.check_context import Ground, RefusedError
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.ground import Ground, RefusedError
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.window_rule import ByWindows
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
 from tokpar.interfaces import facts_of
 from tokpar.loading import load

@@ -16,8 +16,8 @@ import regex
 from tokenizers import Tokenizer
 
 from tests.tokenizers_drawn import PATTERNS, Added, ByteLevelSpec, Extras, build, byte_characters
+from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import alone
 from tokpar.types import AddedToken, Facts, Piece, Rows

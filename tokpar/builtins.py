@@ -38,7 +38,7 @@ COMMANDS = (
     *("strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_lines"} | {n: n for n in ("incremental", "pure", "tiktoken")}
+ADAPTERS = {"huggingface": "hf_version"} | {n: n for n in ("incremental", "pure", "tiktoken")}
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (

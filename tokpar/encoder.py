@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar import pipeline
+from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
@@ -23,10 +24,9 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray
+from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
-from tokpar.mending import Method
 from tokpar.registry import registry
 from tokpar.results import TOO_SHORT, by_own_call, serial_report
 from tokpar.sizes import fit_for, fitting_executor, smallest_row
@@ -156,7 +156,7 @@ class Encoder:
     def _encode_batch(
         self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
     ) -> Batch:
-        from tokpar.kernel.texts import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
         lengths = lengths_of(texts)
         smallest = self._smallest_split

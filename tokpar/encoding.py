@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.interfaces import Decodes
-from tokpar.kernels import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.seams import Seams
 from tokpar.spans import Origin
 from tokpar.types import Report, Rows

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Split
 
 

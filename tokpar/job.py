@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_wholes
+from tokpar.joining import Clock, Method, Watch, Work, run, seams_of_wholes
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
 
@@ -38,7 +38,7 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     whole = job.method.whole and job.method.divides_rows and job.watch is None
     if not (whole and long and isinstance(executor, Recalls)):
         return list(long)
-    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(tokenizer)
@@ -94,7 +94,7 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     none = np.zeros(len(job.texts), dtype=np.bool_)
     if job.asked or not job.method.divides_rows:
         return none, None
-    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(job.tokenizer)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
-from tokpar.kernels import SpanArray
-from tokpar.mending import Method, Watch, Work
+from tokpar.joining import Method, Watch, Work
 from tokpar.results import DIVIDED, TOO_SHORT, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
 

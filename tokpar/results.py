@@ -8,10 +8,10 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, frozen_ids
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
 from tokpar.types import Report, Rows

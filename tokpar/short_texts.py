@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from tokpar.arrays import frozen_ids
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Finishes, Remembers, TokenizerAdapter
-from tokpar.kernels import frozen_ids
-from tokpar.mending import seams_of_wholes
+from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
 from tokpar.spans import Origin, alone
 from tokpar.types import Report

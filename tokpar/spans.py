@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
 from tokpar.interfaces import Ability, Finishes, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.types import CERTIFIED_CUTS, Rows
 

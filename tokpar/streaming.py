@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tokpar.arrays import IdArray, has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.online import Sink, TokenSplitter, splitters
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.interfaces import Ability, ChecksText, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, has_surrogate
+from tokpar.patterns.expression import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
 
 _Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]

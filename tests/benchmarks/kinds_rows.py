@@ -16,8 +16,8 @@ from tests.benchmarks.kinds_texts import Text
 from tests.benchmarks.parity import DifferError, same_ids, special_ids
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject, huggingface_subject
 from tests.benchmarks.turns import timed
+from tokpar.arrays import IdArray
 from tokpar.executors.serial import PASSING
-from tokpar.kernels import IdArray
 
 OWN, OURS = "own", "tokpar"
 FIRST, HALF, SEEN = "first", "second half", "seen"

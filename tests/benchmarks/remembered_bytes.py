@@ -90,7 +90,7 @@ def _parts(each: Any) -> list[Any]:
         return list(each)
     if isinstance(each, dict):
         return list(each.values())
-    if not type(each).__module__.startswith("tokpar.kernel"):
+    if not type(each).__module__.startswith("tokpar.cache"):
         return []
     if is_dataclass(each):
         return [getattr(each, field.name) for field in fields(each)]

@@ -24,8 +24,8 @@ from tests.benchmarks.speed_engines import (
     is_wanted,
     library_subjects,
 )
+from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray
 
 State = Literal["cold", "warm", "seen"]
 STATES: tuple[State, ...] = ("cold", "warm", "seen")

@@ -14,15 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.hf_version import numbers
 from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
-from tokpar.agreement import Drawn, release, require_agreement
-from tokpar.agreement.drawn_texts import drawn_texts
+from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
-from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.parity import Drawn, release, require_agreement
+from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import Piece, Rows
 
 TRUSTED = "trusted, not checked"

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.hf_finish import Finish, Padding, Truncation
+from tokpar.adapters import hf_version, tiktoken
+from tokpar.adapters.hf_postprocess import Finish, Padding, Truncation
 from tokpar.adapters.settings import FINISHING, flags
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.families import GPT2
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_finish
 from tokpar.types import AddedToken, Facts, Rows
 
 if TYPE_CHECKING:
-    from tokpar.adapters.hf_lines import FileAdapter
+    from tokpar.adapters.hf_version import FileAdapter
 
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 _NAMES = ("type", "behavior", "prepend_scheme")  # of stages, whose values are no text
@@ -86,7 +86,7 @@ class JsonFile:
 
     def reference(self) -> FileAdapter:
         """The file with its own library."""
-        adapter = hf_lines.load(self.path, **self._settings)
+        adapter = hf_version.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
 

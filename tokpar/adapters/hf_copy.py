@@ -11,16 +11,16 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_added import found_together
-from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
-from tokpar.adapters.hf_finish import Finish, finish_of, parsed
-from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.hf_model import read_model
+from tokpar.adapters.hf_postprocess import Finish, finish_of, parsed
+from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
+from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
+from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernel.kept_tables import Source
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 

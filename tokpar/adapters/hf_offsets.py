@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.hf_caller import AFFIXES
-from tokpar.adapters.hf_finish import OTHER_IDS
 from tokpar.adapters.hf_offset_parts import (
     OffsetsByIds,
     Part,
@@ -27,15 +25,10 @@ from tokpar.adapters.hf_offset_parts import (
     parts_between,
     together,
 )
+from tokpar.adapters.hf_postprocess import OTHER_IDS
+from tokpar.adapters.hf_source import AFFIXES
 from tokpar.adapters.settings import raise_panic
-from tokpar.cuts.finder import finder_for
-from tokpar.cuts.inert import inert_for
-from tokpar.facts.hf_facts import MISPLACED
-from tokpar.facts.spaces import space_cuts
-from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernel.memory import StretchMemory, offsets_memory_for
-from tokpar.kernel.offset_rows import packed, unpacked
-from tokpar.kernels import (
+from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
@@ -44,6 +37,13 @@ from tokpar.kernels import (
     offsets_of,
     spans_between,
 )
+from tokpar.cache.offset_rows import packed, unpacked
+from tokpar.cache.segment_cache import StretchMemory, offsets_memory_for
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.normalizer_invariant import inert_for
+from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.space_stages import space_cuts
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.limits import worker_count
 from tokpar.types import Facts, Rows
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
-from tokpar.facts.rewritten import require_unchanged
-from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernels import IdArray, SpanArray, byte_starts
+from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.fancy_regex_quirks import require_unchanged
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
 from tokpar.pure.openai import KNOWN_ENCODINGS

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tokpar.cache.segment_cache import MEMORY_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.kernel.memory import MEMORY_BYTES, require_bytes
 from tokpar.pure.bert import bert_config
 
 FINISHING = ("add_special_tokens", "truncation", "padding")

@@ -26,15 +26,15 @@ from tokpar.adapters.tiktoken_encodings import (
     arguments_of,
     own_encode,
 )
+from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.cache.merges import ranks_of
+from tokpar.cache.new_segments import Pieces, pieces_for
+from tokpar.cache.segment_cache import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
+from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
-from tokpar.kernel.kept_tables import Source
-from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
-from tokpar.kernel.merges import ranks_of
-from tokpar.kernel.pieces import Pieces, pieces_for
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts, Rows

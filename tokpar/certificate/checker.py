@@ -9,17 +9,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, Mask, Written
+from tokpar.arrays import NO_INTS, IdArray, IntArray
+from tokpar.certificate.certificate_file import StoredCertificate, text_digest
+from tokpar.certificate.check_context import Between, Ground, RefusedError, require, witness_values
+from tokpar.certificate.context_rules import Judge, looks_at_two
 from tokpar.certificate.findings import CheckReport, Finding
-from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
-from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
-from tokpar.certificate.rules import Judge, looks_at_two
-from tokpar.certificate.spaces import Spaces
-from tokpar.certificate.spaces import places as places_of
-from tokpar.certificate.stored import StoredCertificate, text_digest
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
+from tokpar.certificate.space_rule import Spaces
+from tokpar.certificate.space_rule import places as places_of
+from tokpar.certificate.tokenizer_probe import Answers, Mask, Written
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 

@@ -19,8 +19,8 @@ from tokpar.cli.texts import read_source
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
+    from tokpar.certificate.certificate_file import StoredCertificate
     from tokpar.certificate.findings import CheckReport
-    from tokpar.certificate.stored import StoredCertificate
     from tokpar.encoding import Encoding
 
 
@@ -32,8 +32,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.certificate.certificate_file import from_bytes
     from tokpar.certificate.checker import check
-    from tokpar.certificate.stored import from_bytes
 
     source = read_source(arguments.file)
     tokenizer = options.tokenizer_of(arguments)

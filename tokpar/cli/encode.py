@@ -13,12 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
 from tokpar.cli.options import plural, print_json, rule_counts
 from tokpar.cli.texts import Source
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, byte_length
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -66,7 +66,7 @@ def _write(
         path.write_text(line + "\n", encoding="utf-8")
     if arguments.certificate is not None:
         from tokpar import __version__
-        from tokpar.certificate.stored import to_bytes
+        from tokpar.certificate.certificate_file import to_bytes
 
         certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
         arguments.certificate.write_bytes(certificate)

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
 from tokpar.cli.options import plural, print_json, rule_counts
 from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, byte_length
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport

@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
+from tokpar.arrays import IntArray, copy_rows, offsets_of
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
 from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
-from tokpar.kernels import IntArray, copy_rows, offsets_of
 from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
 

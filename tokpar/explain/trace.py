@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
-from tokpar.agreement.differing import first_difference
+from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.joining import Joined, Method
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.mending import Joined, Method
+from tokpar.parity.differing import first_difference
 from tokpar.results import TOO_SHORT, in_one_call
 from tokpar.sizes import fit_for
 from tokpar.types import Chunk, Piece, Seam, Split

@@ -24,9 +24,9 @@ from tokpar.facts.hf_vocabulary import (
     utf8,
     vocabulary,
 )
-from tokpar.facts.spaces import MARK, SpaceCut, bare, decided, only_marks
-from tokpar.facts.tables import recognise
+from tokpar.facts.space_stages import MARK, SpaceCut, bare, decided, only_marks
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.patterns.class_tables import recognise
 from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme

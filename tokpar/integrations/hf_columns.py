@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from tokpar.adapters.hf_finish import Finish, Padding, Truncation, finish_of
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.kernels import IntArray, SpanArray, offsets_of
+from tokpar.adapters.hf_postprocess import Finish, Padding, Truncation, finish_of
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import IntArray, SpanArray, offsets_of
 from tokpar.types import Rows
 
 _Item = TypeVar("_Item")

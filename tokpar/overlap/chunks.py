@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.inside import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
 from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
 SOON, FAR = 256, 4096

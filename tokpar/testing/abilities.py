@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tokpar.arrays import IdArray, code_point_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
 from tokpar.interfaces import (
@@ -18,7 +19,6 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray, code_point_spans
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import HasOffsets, alone, numbered
 from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome

@@ -6,9 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from tokpar.agreement.differing import shown, token
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.cuts.finder import finder_for
-from tokpar.facts.tables import family_named, recognise
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
@@ -18,7 +17,8 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.parity.differing import shown, token
+from tokpar.patterns.class_tables import family_named, recognise
 from tokpar.pure.added import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import ChecksText, Finishes, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
+from tokpar.joining import Method
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.mending import Method
 from tokpar.pipeline import encode_batch
 from tokpar.registry import build_strategy, registry
 from tokpar.results import in_one_call

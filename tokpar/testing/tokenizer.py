@@ -10,12 +10,12 @@ from functools import cache, partial
 
 import numpy as np
 
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import TokparError
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.facts.tables import load_atoms
 from tokpar.interfaces import EncodesMany, Finishes, HasSpec, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray
 from tokpar.loading import load
+from tokpar.patterns.class_tables import load_atoms
 from tokpar.testing.abilities import ability_checks
 from tokpar.testing.checks import (
     Check,
