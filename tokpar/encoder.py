@@ -19,8 +19,8 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import (
     Decodes,
     Executor,
+    HasSegmentCache,
     HasSpec,
-    Remembers,
     TokenizerAdapter,
     facts_of,
 )
@@ -83,7 +83,11 @@ class Encoder:
         self._short = serial_report(parts.name, never or TOO_SHORT, own)
         self._own_call = getattr(own, "encode_whole", None)
         # the others encode a short text as soon as it is looked up
-        slow = isinstance(own, Remembers) and facts_of(own).bulky and not facts_of(own).quick
+        slow = (
+            isinstance(own, HasSegmentCache)
+            and facts_of(own).returns_objects
+            and not facts_of(own).has_own_cache
+        )
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
@@ -151,10 +155,10 @@ class Encoder:
     def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch:
         """The ids of texts before special tokens, truncation and padding. `tokenizer`: what
         `Encoder.tokenizer` gave for this call."""
-        return self._encode_batch(texts, tokenizer, finish=False)
+        return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
@@ -167,7 +171,9 @@ class Encoder:
         executor = self._executor_for(tokenizer, *sizes)
         whole = self._smallest_split > 0  # the size of chunks was not asked for
         method = Method(self._splitter, executor, self._merger, self._strategy, whole)
-        return pipeline.encode_batch(texts, tokenizer, method, long=long.tolist(), finish=finish)
+        return pipeline.encode_batch(
+            texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
+        )
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
@@ -248,8 +254,10 @@ class Encoder:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
-        return self._encode_batch([text], tokenizer, finish)[0]
+    def _encode_one(
+        self, text: str, tokenizer: TokenizerAdapter, postprocess: bool = True
+    ) -> Encoding:
+        return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
         name = self._executor

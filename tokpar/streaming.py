@@ -14,7 +14,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Ability, ChecksText, Finishes, TokenizerAdapter, facts_of
+from tokpar.interfaces import Ability, ChecksText, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.patterns.expression import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
@@ -51,7 +51,7 @@ def stream(
     """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
-    around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
+    around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ()
     if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
         return _not_empty(_at_the_end(_strings(chunks), whole))
     checked = _checked(_strings(chunks), tokenizer)

@@ -248,7 +248,7 @@ def trace(
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
     found: list[Joined] = []
     encoding = pipeline.encode_batch(
-        [text], adapter, method, long=long, finish=False, watch=found.append
+        [text], adapter, method, long=long, postprocess=False, watch=found.append
     )[0]
     serial = encoding.ids
     chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks
@@ -258,7 +258,7 @@ def trace(
         joined = found[0]
         chunks, pieces = joined.chunks, joined.pieces
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
-        serial = in_one_call(text, adapter, encoding.report, finish=False).ids
+        serial = in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))
