@@ -219,7 +219,11 @@ def test_metaspace_without_split_or_with_another_sign_goes_by_its_stages() -> No
     whole = pre_tokenizers.Metaspace(split=False)
     assert "only a BPE parts a text" in str(facts(unigram(), whole).unprovable)
     found = facts(bpe(LLAMA, byte_fallback=True), whole)
-    assert (found.scheme, found.chars_before_mark, found.unprovable) == ("spaces", frozenset(), None)
+    assert (found.scheme, found.chars_before_mark, found.unprovable) == (
+        "spaces",
+        frozenset(),
+        None,
+    )
     other = facts(unigram(), pre_tokenizers.Metaspace(replacement="_"))
     assert (other.scheme, other.unprovable) == ("spaces", None)
 

@@ -372,7 +372,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
     source = encoding() if source is None else source
     text = " ".join(f"w{k}q{k * 7919}" for k in range(4000))
     asked: list[bytes] = []
-    name = "tiktoken" if kind == "tiktoken" else "huggingface"
+    name = "tiktoken" if kind == "tiktoken" else "hf_v0"
     module = importlib.import_module(f"tokpar.adapters.{name}")
     own = module._tokenized
 
