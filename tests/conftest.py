@@ -29,6 +29,7 @@ from tokpar.cache import compiled
 from tokpar.cache.merges import Merges
 from tokpar.cache.pretoken_machine import Machine
 
+os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 Case = TypeVar("Case")
 EXAMPLES = {
     "quick": 20,

@@ -28,9 +28,8 @@ from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.registry import registry
-from tokpar.results import TOO_SHORT, by_own_call, serial_report
-from tokpar.sizes import fit_for, fitting_executor, smallest_row
-from tokpar.types import Facts
+from tokpar.results import by_own_call, serial_report
+from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
 
 if TYPE_CHECKING:
     import tiktoken
@@ -75,12 +74,12 @@ class Encoder:
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
         own = self._tokenizer = load(tokenizer)
-        # why no text is ever cut, where that cannot change
-        never = None if isinstance(own, Refreshes) else _never_cut(facts_of(own))
+        never = why_never_cut(own)
         self._smallest_split = 0
         if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
-        self._short = serial_report(parts.name, never or TOO_SHORT, own)
+        self._uncut = never or TOO_SHORT
+        self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = getattr(own, "encode_whole", None)
         # the others encode a short text as soon as it is looked up
         slow = (
@@ -170,7 +169,7 @@ class Encoder:
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         executor = self._executor_for(tokenizer, *sizes)
         whole = self._smallest_split > 0  # the size of chunks was not asked for
-        method = Method(self._splitter, executor, self._merger, self._strategy, whole)
+        method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
         return pipeline.encode_batch(
             texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
         )
@@ -300,9 +299,10 @@ def _tiktoken_again(
     return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
-def _never_cut(facts: Facts) -> str | None:
-    """Why no text of a tokenizer is ever cut, or None."""
-    if facts.unprovable is None:
+def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
+    """Why no text of a tokenizer is ever cut; None if some are, or may be once it has changed."""
+    facts = facts_of(tokenizer)
+    if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
         return None
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 

@@ -13,7 +13,7 @@ from tokpar.errors import EngineError, MismatchError, WorkerError
 from tokpar.interfaces import ChecksText, HasSegmentCache, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
 from tokpar.joining import Method, Watch, Work
-from tokpar.results import DIVIDED, TOO_SHORT, Results, in_one_call, serial_report
+from tokpar.results import DIVIDED, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
 
 
@@ -104,7 +104,7 @@ def _joined(job: Job, row: int) -> Encoding | None:
 
 
 def _whole(job: Job, row: int, postprocess: bool) -> Encoding:
-    why = job.splits[row].why if row in job.splits else TOO_SHORT
+    why = job.splits[row].why if row in job.splits else job.method.uncut
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, postprocess)
     job.clock.lap("tokenize")
@@ -158,7 +158,8 @@ def _finished(job: Job, own: Rows, postprocess: bool) -> Batch:
         memory=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
     )
     whys = {row: split.why for row, split in job.splits.items()}
-    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided)
+    uncut = job.method.uncut
+    results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided, uncut)
     told = results.told(0) if len(job.texts) == 1 else report
     return Batch(final, told, results.encoding, results.spans)
 

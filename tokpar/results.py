@@ -13,12 +13,12 @@ from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
 from tokpar.interfaces import EncodesWhole, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.seams import NO_SEAMS, Seams
+from tokpar.sizes import TOO_SHORT
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
 from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
-TOO_SHORT = "the text is too short for splitting to pay"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,8 @@ class Divided:
 @dataclass(frozen=True, eq=False)
 class Results:
     """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
-    encoded by themselves, unfinished, `whys` why others were not cut. `report`: of all."""
+    encoded by themselves, unfinished, `whys` why others were not cut, `uncut` why all the rest were
+    not. `report`: of all."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -43,6 +44,7 @@ class Results:
     whys: Mapping[int, str]
     report: Report
     divided: Divided | None = None
+    uncut: str = TOO_SHORT
 
     def encoding(self, k: int) -> Encoding:
         """The encoding of text `k`; nothing of it is made before."""
@@ -66,7 +68,7 @@ class Results:
         if row is not None:
             seconds = self._seconds(length)
             return replace(row.report, seconds=seconds, memory=self.report.memory)
-        plan, why = "serial", self.whys.get(k, TOO_SHORT)
+        plan, why = "serial", self.whys.get(k, self.uncut)
         if self._is_divided(k):
             plan, why = DIVIDED, NO_REGION_LEFT
         known = self._reports.get((length, plan, why))

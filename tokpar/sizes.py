@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter, facts_of
 
+TOO_SHORT = "the text is too short for splitting to pay"
+
 
 @dataclass(frozen=True)
 class Fit:
