@@ -133,6 +133,9 @@ def test_the_examples_of_a_page_run_in_order(
     text = page.read_text(encoding="utf-8")
     if '"my-model"' in text:
         save_model(tmp_path / "my-model")
+    if "book.txt" in text:
+        words = (ROOT / "LICENSE").read_text(encoding="utf-8")
+        (tmp_path / "book.txt").write_text(words * 4, encoding="utf-8")
     if "tiktoken.get_encoding" in text:  # a part of it stands for an encoding that is downloaded
         monkeypatch.setitem(tiktoken.registry.ENCODINGS, "cl100k_base", part("cl100k_part"))
     names: dict[str, Any] = {"__name__": "__main__"}
