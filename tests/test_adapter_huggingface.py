@@ -506,8 +506,8 @@ def test_the_adapter_has_every_ability() -> None:
     adapter = adapter_of(byte_level())
     for ability in (
         interfaces.HasFacts, interfaces.EncodesMany, interfaces.EncodesWhole, interfaces.Locates,
-        interfaces.Finishes, interfaces.Remembers, interfaces.ChecksText, interfaces.Decodes,
-        loading.Refreshes, interfaces.HasSpec,
+        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.ChecksText,
+        interfaces.Decodes, loading.Refreshes, interfaces.HasSpec,
     ):  # fmt: skip
         assert isinstance(adapter, ability)
 

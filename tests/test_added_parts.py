@@ -48,7 +48,7 @@ def rows(parted: Parted) -> list[list[str]]:
 
 
 def with_tokens(*tokens: Token) -> Facts:
-    return Facts("oniguruma", "BPE", added_tokens=tokens, unparted=None)
+    return Facts("oniguruma", "BPE", added_tokens=tokens, added_token_cuts_refused=None)
 
 
 @given(st.data(), hf_tokenizers(finishing=False))

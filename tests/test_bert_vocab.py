@@ -99,15 +99,15 @@ def remembering(path: Path, engine: str | None, lowercase: bool) -> Any:
     adapter = loaded(path, engine, lowercase=lowercase)
     if engine != "pure":
         return adapter
-    remembers = copy.copy(adapter)
-    remembers.encode = lru_cache(maxsize=10_000)(adapter.encode)
+    has_segment_cache = copy.copy(adapter)
+    has_segment_cache.encode = lru_cache(maxsize=10_000)(adapter.encode)
 
     @lru_cache(maxsize=10_000)
     def located(ids: bytes, text: str) -> Any:
         return adapter.locate(np.frombuffer(ids, np.uint32), text)
 
-    remembers.locate = lambda ids, text: located(ids.tobytes(), text)
-    return remembers
+    has_segment_cache.locate = lambda ids, text: located(ids.tobytes(), text)
+    return has_segment_cache
 
 
 # What is loaded

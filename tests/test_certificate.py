@@ -67,7 +67,7 @@ class Bracketed(Small):
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of([7, *rows[k].tolist(), 8, 9] for k in range(len(rows)))
 
 
@@ -76,7 +76,7 @@ class Cut(Small):
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))
 
 

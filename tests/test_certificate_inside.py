@@ -476,7 +476,7 @@ def test_a_character_on_which_engines_may_differ_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
-        ({"undivided": "it drops bytes"}, "undivided"),
+        ({"pretoken_cuts_refused": "it drops bytes"}, "undivided"),
         ({"tiles": False}, "undivided"),
         ({"model": "Unigram"}, "scheme"),
         ({"model": "WordPiece"}, "scheme"),
@@ -609,7 +609,7 @@ class Hiding:
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))
 
 

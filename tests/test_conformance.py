@@ -255,7 +255,7 @@ class Encodes(Toy):
 
     around = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return rows
 
 

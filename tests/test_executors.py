@@ -287,7 +287,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     lock, now, most = threading.Lock(), 0, 0
 
     class Counting(Words):
-        facts = Facts(engine="words", model="words", unprovable="a test", bulky=True)
+        facts = Facts(engine="words", model="words", unprovable="a test", returns_objects=True)
 
         def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
             nonlocal now, most

@@ -518,7 +518,10 @@ PAPER = ("--chunk-chars", 200, "--option", "acceptance=paper", "--allow-approxim
 def test_a_certified_encoding_ends_well(run: Run) -> None:
     code, out, err = run("--text", PROSE * 3, "--chunk-chars", 30)
     assert (code, err) == (0, "")
-    assert out.startswith("--text: strategy auto, tokenizer huggingface:BPE; 7 seams (7 K1); the ")
+    assert out.startswith(
+        "--text: strategy auto, tokenizer huggingface:BPE; cut at 60 places (60 K1; "
+    )
+    assert "), shown: 7 seams between 8 chunks; the " in out
     assert "are the serial ones" in out
     assert RULES["K1"].split(":")[0] in out
     assert "Theorem 20: " in out

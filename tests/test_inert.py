@@ -20,7 +20,7 @@ from tests.seams import assert_lossless, part
 from tests.test_certificate import by_hand, encoding_of, kinds, with_seam
 from tests.test_inside import CJK, N, drawn, encoded, rules
 from tests.tokenizers_drawn import NORMALIZERS, PATTERNS, ByteLevelSpec, build, plain_copy
-from tokpar.certificate.check_context import Ground, RefusedError
+from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check
 from tokpar.certificate.frozen_tables import load_tables
 from tokpar.certificate.invariant_text import Inert
@@ -56,7 +56,7 @@ def staged(kind: str) -> NormalizerStage:
 
 def checker_keeps(facts: Facts, text: str) -> bool:
     try:
-        Inert(Ground(text, facts, load_tables())).require(0, len(text))
+        Inert(CheckContext(text, facts, load_tables())).require(0, len(text))
     except RefusedError:
         return False
     return True
@@ -104,7 +104,7 @@ def engine_of(kind: str, text: str) -> str:
 @pytest.mark.parametrize("kind", [*ENGINES, "Replace"])
 def test_planner_and_checker_decide_alike(kind: str) -> None:
     facts = facts_with(staged(kind))
-    guard, inert = InertGuard(facts), Inert(Ground("", facts, load_tables()))
+    guard, inert = InertGuard(facts), Inert(CheckContext("", facts, load_tables()))
 
     def accepted(char: str) -> bool:
         try:
@@ -413,7 +413,7 @@ def test_all_strategies_on_stretches(name: str) -> None:
 def test_places_follow_from_lengths_only_where_text_is_left_alone() -> None:
     tokenizer = tokpar.load(byte_level(normalizers.NFC()), add_special_tokens=False)
     facts = facts_of(tokenizer)
-    assert (facts.tiles, facts.undivided) == (False, None)
+    assert (facts.tiles, facts.pretoken_cuts_refused) == (False, None)
     assert facts.sizes is not None
     for text in ("中文 and more", "áé" * 30, "e\u0301\u0301é"):
         sizes = facts.sizes(tokenizer.encode(text))

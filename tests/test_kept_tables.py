@@ -20,7 +20,7 @@ from tests.merges_drawn import DrawnBPE, plain_bpe
 from tests.tokenizers_drawn import VOCAB
 from tokpar.cache.generation import Generation
 from tokpar.cache.new_segments import Pieces
-from tokpar.cache.segments import Stretches
+from tokpar.cache.segments import Segments
 from tokpar.cache.stored_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
@@ -148,7 +148,7 @@ def test_tables_that_the_engine_contradicts_are_kept_no_longer(folder: Path) -> 
     data = np.frombuffer(b"of new words" + bytes(16), dtype=np.uint8)
     one = np.array([0]), np.array([12]), np.zeros(1, dtype=np.uint8)
     with pytest.raises(tokpar.MismatchError, match="the engine has ids"):
-        pieces.solve(Stretches(data, *one), (Generation.empty(16), Generation.empty(16)))
+        pieces.solve(Segments(data, *one), (Generation.empty(16), Generation.empty(16)))
     assert not list(folder.glob("*.tables"))
 
 

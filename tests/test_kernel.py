@@ -29,8 +29,8 @@ from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
 from tokpar.cache import compiled, segment_cache
 from tokpar.cache.generation import LONGEST_KEPT
-from tokpar.cache.segment_cache import StretchMemory
-from tokpar.cache.segments import Apart, Stretches, apart_for
+from tokpar.cache.segment_cache import SegmentCache
+from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
 from tokpar.cache.text_parts import ANYTHING, beside_of, next_cut
 from tokpar.certificate.space_rule import places as places_of
 from tokpar.errors import OptionError
@@ -230,11 +230,11 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
 # ------------------------------------------------------------------- the ids of real tokenizers
 
 
-def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> StretchMemory:
+def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> SegmentCache:
     lengths = getattr(adapter, "_lengths", None)
     facts, least = adapter.facts, segment_cache.LEAST_BYTES
-    small = StretchMemory(
-        lambda: apart_for(facts, lengths),
+    small = SegmentCache(
+        lambda: unbatcher_for(facts, lengths),
         facts.added_tokens,
         least,
         functions,
@@ -260,8 +260,8 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     rows = data.draw(st.lists(texts_with(contents[:5], 60), min_size=2, max_size=8), label="rows")
     own = [own_call(tokenizer, row) for row in rows]  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
-    if adapter.remembers:
-        adapter._memory = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
+    if adapter.has_segment_cache:
+        adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
     with (
         patch("tokpar.cache.segment_cache.MOST_NEW", 9.0),
         tokpar.Encoder(adapter, workers=2) as encoder,
@@ -375,8 +375,8 @@ def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
 
 @needs_kernel
 def test_a_budget_below_the_least_says_so() -> None:
-    with pytest.raises(OptionError, match="memory_bytes must be 0, or 65,536 or more, got 5"):
-        StretchMemory(Apart, (), 5)
+    with pytest.raises(OptionError, match="cache_bytes must be 0, or 65,536 or more, got 5"):
+        SegmentCache(Unbatcher, (), 5)
 
 
 @needs_kernel
@@ -445,11 +445,11 @@ def test_ids_that_do_not_come_apart_are_not_believed(name: str, how: str) -> Non
     words = [" ab", " c", "first", " last \n"]
     data, places = utf8(words)
     kinds = np.array([0, 0, 1, 2], dtype=np.uint8)
-    some = Stretches(data, places[:-1].copy(), np.diff(places), kinds)
+    some = Segments(data, places[:-1].copy(), np.diff(places), kinds)
     apart = {
-        "sizes": Apart(sizes=lambda ids: np.ones(len(ids), dtype=np.int64)),
-        "separator": Apart(separator=AddedToken("|", ord("|"))),
-        "alone": Apart(),
+        "sizes": Unbatcher(sizes=lambda ids: np.ones(len(ids), dtype=np.int64)),
+        "separator": Unbatcher(separator=AddedToken("|", ord("|"))),
+        "alone": Unbatcher(),
     }[how]
 
     def honest(rows: Any) -> Rows:
@@ -476,10 +476,10 @@ def test_stretches_recombine_only_if_no_added_token_can_lie_across() -> None:
     def facts(*tokens: AddedToken) -> Facts:
         return Facts(engine="e", model="BPE", scheme="regex", tiles=True, added_tokens=tokens)
 
-    assert apart_for(facts(AddedToken("<s>", 5)), lengths).sizes is not None
-    assert apart_for(facts(AddedToken(" s>", 5)), lengths).sizes is not None
+    assert unbatcher_for(facts(AddedToken("<s>", 5)), lengths).sizes is not None
+    assert unbatcher_for(facts(AddedToken(" s>", 5)), lengths).sizes is not None
     for token in (AddedToken("< s>", 5), AddedToken(" s>", 5, single_word=True)):
-        apart = apart_for(facts(token), lengths)
+        apart = unbatcher_for(facts(token), lengths)
         assert apart.sizes is None
 
 
@@ -494,7 +494,7 @@ def test_ids_of_tokens_of_two_lengths_are_no_certain_ones() -> None:
 
 @pytest.mark.parametrize(("value", "said"), [("none", "none"), ("fast", "TOKPAR_KERNEL must be")])
 def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
-    code = "import tokpar.cache as k; print(k.NAME)"
+    code = "import tokpar.cache.compiled as k; print(k.NAME)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

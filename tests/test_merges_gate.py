@@ -231,7 +231,7 @@ def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
         encoder = tokpar.Encoder(adapter)
         for _ in range(2):
             assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
-        memory = adapter._memory
+        memory = adapter._segment_cache
         assert (memory is not None and memory.seen.pieces > 0) == inside
 
 

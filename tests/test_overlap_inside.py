@@ -259,7 +259,7 @@ def test_what_no_pre_token_is_divided_of() -> None:
     inside = inside_of(tokpar.load(part("cl100k_part")))
     assert inside.refusal is None
     for change, said in (
-        ({"undivided": "because"}, "because"),
+        ({"pretoken_cuts_refused": "because"}, "because"),
         ({"tiles": False}, "make up the text"),
         ({"longest_token": 0}, "make up the text"),
         ({"model": "Unigram"}, "divided for BPE"),

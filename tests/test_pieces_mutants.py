@@ -125,7 +125,7 @@ def test_a_mistake_in_the_machine_changes_the_ids_of_some_text(mistake: str) -> 
     with tokpar.Encoder(adapter) as encoder:
         found = [encoding.ids.tolist() for encoding in encoder.encode_batch(rows)]
     assert found != [tokenizer.encode(row).ids for row in rows]
-    assert adapter._memory.seen.pieces > 0
+    assert adapter._segment_cache.seen.pieces > 0
 
 
 # ------------------------------------------------------------------------------- merges

@@ -37,12 +37,15 @@ PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if path.is_dir())
 PUBLIC = {"tokpar", "tokpar.errors", "tokpar.interfaces", "tokpar.plugin", "tokpar.types"} | {
     f"tokpar.pure.{module}" for module in ("save", "tokenizer", "vocabulary")
 }
-OF_COMMANDS = {"tokpar.cli", "tokpar.cli.options", "tokpar.cli.progress", "tokpar.limits"}
+OF_COMMANDS = {"tokpar.cli", "tokpar.limits"} | {
+    f"tokpar.cli.{module}" for module in ("options", "progress", "screen")
+}
 INNER = {
     "tokpar-bench": OF_COMMANDS
     | {
         "tokpar.adapters.pure",
         "tokpar.parity.differing",
+        "tokpar.cli.encodings",
         "tokpar.cli.texts",
         "tokpar.joining",
         "tokpar.pure.bpe",

@@ -185,4 +185,4 @@ def test_words_that_the_engine_remembers_from_before_its_training_keep_their_ids
         assert own.encode(text).ids != fresh.encode(text).ids or known == own.encode(text).ids
         for each in (text * 40, f"x{text}" * 40, text[::-1] * 40):
             assert encoder.encode(each).ids.tolist() == own.encode(each).ids
-        assert tokpar.load(own).made_pieces(encoder.tokenizer._memory.seeds) is None  # type: ignore[attr-defined]
+        assert tokpar.load(own).made_pieces(encoder.tokenizer._segment_cache.seeds) is None  # type: ignore[attr-defined]

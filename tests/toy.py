@@ -86,7 +86,7 @@ class Toy:
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self.spelled.values())),
-            undivided=None if tiles else "added tokens take white space",
+            pretoken_cuts_refused=None if tiles else "added tokens take white space",
             tokens=lambda: frozenset(self.tokens),
         )
 
@@ -144,7 +144,7 @@ class Toy:
 
     around: Any = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         longest = int(np.diff(rows.offsets).max(initial=0)) + 1
         final = np.ones((len(rows), longest), dtype=np.uint32)
         for k, row in enumerate(final):

@@ -19,8 +19,8 @@ from tokpar.errors import OptionError
 from tokpar.interfaces import (
     Decodes,
     Executor,
+    HasSegmentCache,
     HasSpec,
-    Remembers,
     TokenizerAdapter,
     facts_of,
 )
@@ -28,9 +28,8 @@ from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
 from tokpar.registry import registry
-from tokpar.results import TOO_SHORT, by_own_call, serial_report
-from tokpar.sizes import fit_for, fitting_executor, smallest_row
-from tokpar.types import Facts
+from tokpar.results import by_own_call, serial_report
+from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
 
 if TYPE_CHECKING:
     import tiktoken
@@ -75,15 +74,19 @@ class Encoder:
         self._lock = threading.Lock()
         self._executor = _known_executor(executor)
         own = self._tokenizer = load(tokenizer)
-        # why no text is ever cut, where that cannot change
-        never = None if isinstance(own, Refreshes) else _never_cut(facts_of(own))
+        never = why_never_cut(own)
         self._smallest_split = 0
         if parts.tunable:
             self._smallest_split = fit_for(own).smallest_split if never is None else sys.maxsize
-        self._short = serial_report(parts.name, never or TOO_SHORT, own)
+        self._uncut = never or TOO_SHORT
+        self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = getattr(own, "encode_whole", None)
         # the others encode a short text as soon as it is looked up
-        slow = isinstance(own, Remembers) and facts_of(own).bulky and not facts_of(own).quick
+        slow = (
+            isinstance(own, HasSegmentCache)
+            and facts_of(own).returns_objects
+            and not facts_of(own).has_own_cache
+        )
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
@@ -151,10 +154,10 @@ class Encoder:
     def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch:
         """The ids of texts before special tokens, truncation and padding. `tokenizer`: what
         `Encoder.tokenizer` gave for this call."""
-        return self._encode_batch(texts, tokenizer, finish=False)
+        return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
@@ -166,8 +169,10 @@ class Encoder:
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         executor = self._executor_for(tokenizer, *sizes)
         whole = self._smallest_split > 0  # the size of chunks was not asked for
-        method = Method(self._splitter, executor, self._merger, self._strategy, whole)
-        return pipeline.encode_batch(texts, tokenizer, method, long=long.tolist(), finish=finish)
+        method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
+        return pipeline.encode_batch(
+            texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
+        )
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
@@ -248,8 +253,10 @@ class Encoder:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
-        return self._encode_batch([text], tokenizer, finish)[0]
+    def _encode_one(
+        self, text: str, tokenizer: TokenizerAdapter, postprocess: bool = True
+    ) -> Encoding:
+        return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
         name = self._executor
@@ -292,9 +299,10 @@ def _tiktoken_again(
     return encoder.as_tiktoken(smallest_text=smallest_text)
 
 
-def _never_cut(facts: Facts) -> str | None:
-    """Why no text of a tokenizer is ever cut, or None."""
-    if facts.unprovable is None:
+def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
+    """Why no text of a tokenizer is ever cut; None if some are, or may be once it has changed."""
+    facts = facts_of(tokenizer)
+    if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
         return None
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 

@@ -69,7 +69,7 @@ class Encoding:
     @cached_property
     def untruncated(self) -> int:
         """How many ids the text has, without special tokens, truncation and padding."""
-        return len(self._origin("untruncated").before_finish(self.ids))
+        return len(self._origin("untruncated").before_postprocess(self.ids))
 
     @property
     def lossless(self) -> bool:

@@ -174,11 +174,11 @@ class EncodesMany(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Remembers(Protocol, metaclass=Ability):
+class HasSegmentCache(Protocol, metaclass=Ability):
     """Has a memory for what lies between certified cuts, because encoding is slower than that."""
 
     @property
-    def remembers(self) -> bool:
+    def has_segment_cache(self) -> bool:
         """It can be used: nothing else stands between such stretches."""
 
     @property
@@ -220,14 +220,14 @@ class Locates(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Finishes(Protocol, metaclass=Ability):
+class PostProcesses(Protocol, metaclass=Ability):
     """Adds what is applied once to the whole: special tokens, truncation, padding."""
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids before and after every text; None where finishing may also cut, pad or look at it."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Final ids, as those of one batch: padded to its longest where the settings say so.
         Selects, inserts and pads only: the values of ids are never looked at. LookupError where
         that is not possible for ids other than those of `texts`."""

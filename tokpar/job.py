@@ -44,7 +44,7 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     licence = licence_of_rows(tokenizer)
     if licence is None:
         return list(long)
-    job.asked = facts_of(tokenizer).quick
+    job.asked = facts_of(tokenizer).has_own_cache
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
     seams_of = seams_of_wholes(tokenizer, licence)

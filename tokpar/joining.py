@@ -26,6 +26,7 @@ from tokpar.interfaces import (
     facts_of,
 )
 from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
+from tokpar.sizes import TOO_SHORT
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
 # Rounds of local repair before the whole text is encoded serially: each at least halves the seams
@@ -36,13 +37,15 @@ MOST_REPAIR_ROUNDS = 4
 @dataclass(frozen=True, slots=True)
 class Method:
     """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet.
-    `whole`: texts may be given to a memory as they are before they are cut."""
+    `whole`: texts may be given to a memory as they are before they are cut. `uncut`: why texts are
+    not cut that the splitter is not asked about."""
 
     splitter: Splitter
     executor: Executor
     merger: Merger
     name: str = ""
     whole: bool = False
+    uncut: str = TOO_SHORT
 
     def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
         """The splitter's first answer; one chunk if the merger cannot have what it goes by."""

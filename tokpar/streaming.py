@@ -14,7 +14,7 @@ from tokpar.cuts.finder import finder_for
 from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
 from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.interfaces import Ability, ChecksText, Finishes, TokenizerAdapter, facts_of
+from tokpar.interfaces import Ability, ChecksText, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.patterns.expression import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
@@ -51,12 +51,32 @@ def stream(
     """
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
-    around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
-    if around is None or finder_for(facts_of(tokenizer)).refusal is not None:
+    if not encodes_parts(tokenizer):
         return _not_empty(_at_the_end(_strings(chunks), whole))
     checked = _checked(_strings(chunks), tokenizer)
     eager = _eager_ids(checked, tokenizer)
-    ids = _between_cuts(checked, tokenizer) if eager is None else eager
+    ids = _between_cuts(checked, tokenizer, tokenizer.encode) if eager is None else eager
+    return _with_special_tokens(ids, tokenizer)
+
+
+def stream_parts(
+    chunks: Iterable[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
+) -> Iterator[IdArray]:
+    """The same for a tokenizer that `encodes_parts`, where each part, as long as the chunks allow,
+    is encoded by `encode`, before special tokens: in parallel, from a cache."""
+    checked = _checked(_strings(chunks), tokenizer)
+    return _with_special_tokens(_between_cuts(checked, tokenizer, encode), tokenizer)
+
+
+def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
+    """True if a text may be encoded part by part: some places are certified cuts, and nothing that
+    follows depends on the whole, as truncation and padding do."""
+    around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ()
+    return around is not None and finder_for(facts_of(tokenizer)).refusal is None
+
+
+def _with_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
+    around = (tokenizer.around or ()) if isinstance(tokenizer, PostProcesses) else ()
     return _not_empty(chain(around[:1], ids, around[1:]))
 
 
@@ -101,7 +121,9 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
         yield chunk
 
 
-def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
+def _between_cuts(
+    chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
+) -> Iterator[IdArray]:
     """What lies before the last final cut is encoded by itself; the rest is a text of its own."""
     unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
     # `text` stays a plain local variable, which CPython extends in place
@@ -116,17 +138,17 @@ def _between_cuts(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterato
         if seam is None:
             tried = max(tried, horizon)
             continue
-        ids = _encoded(tokenizer, text[: seam.position], start)
+        ids = _encoded(encode, text[: seam.position], start)
         taken = seam.position + int(dict(seam.witness).get("absorbed", 0))
         text, start, tried = text[taken:], start + taken, max(0, horizon - taken)
         yield ids
-    yield _encoded(tokenizer, text, start)
+    yield _encoded(encode, text, start)
 
 
-def _encoded(tokenizer: TokenizerAdapter, text: str, start: int) -> IdArray:
+def _encoded(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray:
     """The place of an EngineError is counted from the start of the whole text."""
     try:
-        return tokenizer.encode(text)
+        return encode(text)
     except EngineError as error:
         raise EngineError(str(error), start + error.start, start + error.stop) from error
 

@@ -38,7 +38,7 @@ from tokpar.arrays import (
     spans_between,
 )
 from tokpar.cache.offset_rows import packed, unpacked
-from tokpar.cache.segment_cache import StretchMemory, offsets_memory_for
+from tokpar.cache.segment_cache import SegmentCache, offsets_cache_for
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED
@@ -59,13 +59,13 @@ _BLOCK = 1 << 18
 @dataclass(frozen=True, eq=False)
 class EngineOffsets:
     """Offsets by one tokenizer. `engine`: its private copy, without post-processor, truncation and
-    padding. `lengths`: bytes of tokens that tile every text, if they do. `memory_bytes`: of the
+    padding. `lengths`: bytes of tokens that tile every text, if they do. `cache_bytes`: of the
     cache, 0 for none. Thread-safe."""
 
     engine: Any
     facts: Facts
     lengths: TokenLengths | None
-    memory_bytes: int
+    cache_bytes: int
     _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
@@ -87,11 +87,11 @@ class EngineOffsets:
         return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
 
     @cached_property
-    def memory(self) -> StretchMemory | None:
+    def memory(self) -> SegmentCache | None:
         """The cache of packed offsets; None where not every space is a certified cut."""
         if finder_for(self.facts).at_spaces is None:
             return None
-        return offsets_memory_for(self.facts, self.memory_bytes)
+        return offsets_cache_for(self.facts, self.cache_bytes)
 
     @property
     def _misplaces(self) -> bool:

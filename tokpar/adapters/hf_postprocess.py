@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
 from tokpar.cache.new_segments import SolvesSegments
-from tokpar.cache.segment_cache import StretchMemory
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
 from tokpar.interfaces import Divided
 from tokpar.pure.parts import Json
@@ -65,7 +65,7 @@ class Padding:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class PostProcess:
     """Truncation, then `prefix` and `suffix` (uint32), then padding. `unknown`: why this is not
     what the tokenizer does, or None."""
 
@@ -131,13 +131,13 @@ class Finish:
         return len(self.prefix) + len(self.suffix)
 
 
-class FinishingAdapter(ABC):
-    """An adapter whose `_finish` is applied to the ids of whole texts, and which may have a memory
-    for what lies between certified cuts."""
+class PostProcessingAdapter(ABC):
+    """An adapter that applies `_postprocess` to the ids of whole texts, and may have a cache of the
+    segments between certified cuts."""
 
     facts: Facts
-    _finish: Finish
-    _memory: StretchMemory | None = None
+    _postprocess: PostProcess
+    _segment_cache: SegmentCache | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
@@ -159,26 +159,28 @@ class FinishingAdapter(ABC):
         """The caller's own call on several texts. Raises as `encode_whole` does."""
 
     @property
-    def remembers(self) -> bool:
+    def has_segment_cache(self) -> bool:
         """It has a memory for what lies between certified cuts."""
-        return self._memory is not None
+        return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
         """What the memory has seen."""
-        return {} if self._memory is None else self._memory.seen.counters
+        return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
-        assert self._memory is not None
+        assert self._segment_cache is not None
         own = partial(self.encode_many, spans=False)
-        return self._memory.encode(texts, own, workers, self.made_pieces)
+        return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
     def known(self, text: str) -> IdArray | None:
         """The ids of a short text, where the memory knows all of it; else None."""
-        if self._memory is None:
+        if self._segment_cache is None:
             return None
-        return self._memory.known(text, partial(self.encode_many, spans=False), self.made_pieces)
+        return self._segment_cache.known(
+            text, partial(self.encode_many, spans=False), self.made_pieces
+        )
 
     def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
         """What encodes new segments without the engine, for a table of these seeds; None where
@@ -192,15 +194,15 @@ class FinishingAdapter(ABC):
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
-        return self._finish.around
+        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        return self._postprocess.around
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where
         the settings say so. Where that is not understood (`facts.unprovable`) or fails, the native
         call answers, or raises; LookupError for ids that are not those of the texts."""
         try:
-            return self._finish.rows(rows)
+            return self._postprocess.rows(rows)
         except NativeRefusesError:
             if not all(np.array_equal(self.encode(t), rows[k]) for k, t in enumerate(texts)):
                 raise LookupError(OTHER_IDS) from None
@@ -219,9 +221,9 @@ def parsed(component: Any) -> Json | None:
     return None if component is None else dict(json.loads(component.__getstate__()))
 
 
-def finish_of(
+def postprocess_of(
     own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
-) -> Finish:
+) -> PostProcess:
     """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
     or without."""
     return finish_from(
@@ -234,11 +236,11 @@ def finish_of(
 
 def finish_from(
     around: Around | str, add_special_tokens: bool, truncation: Json | None, padding: Json | None
-) -> Finish:
+) -> PostProcess:
     """`around`: see `around_of`. The settings are as tokenizers below 1.0 tell them; where
     `max_length` is below the number of special tokens, nothing is cut."""
     if isinstance(around, str):
-        return Finish(unknown=around)
+        return PostProcess(unknown=around)
     prefix, suffix = around if add_special_tokens else ((), ())
     added = len(prefix) + len(suffix)
     cut = pad = None
@@ -248,7 +250,7 @@ def finish_from(
     if padding is not None:
         multiple = padding["pad_to_multiple_of"] or 0
         pad = Padding(padding["length"], multiple, padding["direction"], padding["pad_id"])
-    return Finish(np.array(prefix, np.uint32), np.array(suffix, np.uint32), cut, pad)
+    return PostProcess(np.array(prefix, np.uint32), np.array(suffix, np.uint32), cut, pad)
 
 
 def around_of(post: Json | None) -> Around | str:

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.arrays import IdArray
-from tokpar.cache.segment_cache import MEMORY_BYTES
+from tokpar.cache.segment_cache import CACHE_BYTES
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
 AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
@@ -39,7 +39,7 @@ _WORDS = 40
 class Caller:
     """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
     from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
-    `memory_bytes`: for what is remembered of its texts. `engine_check`: the engine encodes each new
+    `cache_bytes`: for what is remembered of its texts. `engine_check`: the engine encodes each new
     pre-token, too. `written`: the bytes of the file, or None."""
 
     own: Any
@@ -48,7 +48,7 @@ class Caller:
     add_special_tokens: bool = True
     truncation: bool = True
     padding: bool = True
-    memory_bytes: int = MEMORY_BYTES
+    cache_bytes: int = CACHE_BYTES
     engine_check: bool = False
     written: Any = field(default=None, repr=False, compare=False)
 

@@ -18,9 +18,9 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokpar.adapters.hf_copy import facts_of_copy, finish_like, private_copy, same_as, written
+from tokpar.adapters.hf_copy import facts_of_copy, postprocess_like, private_copy, same_as, written
 from tokpar.adapters.hf_offsets import EngineOffsets
-from tokpar.adapters.hf_postprocess import OTHER_IDS, Finish, FinishingAdapter
+from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
 from tokpar.adapters.hf_source import (
     AFFIXES,
     Caller,
@@ -47,7 +47,7 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
 from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
-from tokpar.cache.segment_cache import memory_for
+from tokpar.cache.segment_cache import segment_cache_for
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
@@ -57,7 +57,7 @@ from tokpar.types import Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
-_OWN_SETTINGS = "memory_bytes", "engine_check"
+_OWN_SETTINGS = "cache_bytes", "engine_check"
 MOST_ADDED = 64
 """Added tokens with which looking for a change takes less than encoding a short text."""
 
@@ -66,18 +66,18 @@ def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
     """An adapter for releases below 1.0, see `hf_version.load`."""
     path = path_of(source, ".txt")
     if path is not None:
-        memory_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
+        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
         config, finishing = bert_file(path, settings)
         own = Tokenizer.from_str(json.dumps(config))
-        caller = Caller(own, fixed=True, memory_bytes=memory_bytes, **finishing)
+        caller = Caller(own, fixed=True, cache_bytes=cache_bytes, **finishing)
         return HuggingFaceTokenizer(caller)
     found = caller_of(source)
     if found is None:
         return None
-    memory_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
+    cache_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
     check = asked_always(settings)
     finishing = flags(settings, FINISHING)
-    return _shared(replace(found, memory_bytes=memory_bytes, engine_check=check, **finishing))
+    return _shared(replace(found, cache_bytes=cache_bytes, engine_check=check, **finishing))
 
 
 _alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
@@ -91,7 +91,7 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
     about = (
         kind.__module__,
         kind.__qualname__,
-        caller.memory_bytes,
+        caller.cache_bytes,
         caller.engine_check,
         caller.fixed,
     )
@@ -105,40 +105,44 @@ def _shared(caller: Caller) -> HuggingFaceTokenizer:
     return adapter
 
 
-def from_json(config: str, encode_special_tokens: bool, finish: Finish) -> HuggingFaceTokenizer:
+def from_json(
+    config: str, encode_special_tokens: bool, postprocess: PostProcess
+) -> HuggingFaceTokenizer:
     """The adapter that `HuggingFaceTokenizer.spec` describes. EngineError: see `same_as`."""
     own = same_as(config)
     own.encode_special_tokens = encode_special_tokens
-    return HuggingFaceTokenizer(Caller(own, fixed=True), finish)
+    return HuggingFaceTokenizer(Caller(own, fixed=True), postprocess)
 
 
-class HuggingFaceTokenizer(FinishingAdapter):
+class HuggingFaceTokenizer(PostProcessingAdapter):
     """The adapter; see `load`."""
 
-    def __init__(self, caller: Caller, finish: Finish | None = None) -> None:
+    def __init__(self, caller: Caller, postprocess: PostProcess | None = None) -> None:
         self.caller = caller
         self._state = None if caller.fixed else caller.state()
         self._model = caller.own.model
         self._chunks = private_copy(caller.own)
-        self._finish = finish_like(caller, self._chunks) if finish is None else finish
-        self._own_call = finish is None and caller.as_it_is
-        if not self._own_call and self._finish.unknown:
+        self._postprocess = (
+            postprocess_like(caller, self._chunks) if postprocess is None else postprocess
+        )
+        self._own_call = postprocess is None and caller.as_it_is
+        if not self._own_call and self._postprocess.unknown:
             raise OptionError(
                 "its truncation and padding are a part of its own call, which nothing can replace: "
-                f"{self._finish.unknown}"
+                f"{self._postprocess.unknown}"
             )
         self._chunks.encode_special_tokens = caller.encode_special_tokens
-        unknown = self._finish.unknown
+        unknown = self._postprocess.unknown
         self.facts, self._lengths, self._source = facts_of_copy(caller, self._chunks, unknown)
         lengths = self._lengths
         # with encode_special_tokens, tokens that the facts do not list may hide others
         if not caller.encode_special_tokens:
-            self._memory = memory_for(self.facts, lambda: lengths, caller.memory_bytes)
+            self._segment_cache = segment_cache_for(self.facts, lambda: lengths, caller.cache_bytes)
 
     @property
-    def unfinishable(self) -> str | None:
-        """Why `finish` must leave its work to the caller's own call, or None."""
-        return self._finish.unknown
+    def postprocess_refused(self) -> str | None:
+        """Why `postprocess` must leave its work to the caller's own call, or None."""
+        return self._postprocess.unknown
 
     @cached_property
     def fingerprint(self) -> str | None:
@@ -161,11 +165,11 @@ class HuggingFaceTokenizer(FinishingAdapter):
             chunks.encode_special_tokens = caller.encode_special_tokens
             if self.facts.tokens is not None:
                 self.facts.tokens()
-        finish = finish_like(caller, chunks)
-        if finish.unknown is not None:
+        postprocess = postprocess_like(caller, chunks)
+        if postprocess.unknown is not None:
             return None
         twin = self._with(caller)
-        twin._finish, twin._model, twin._chunks = finish, caller.own.model, chunks
+        twin._postprocess, twin._model, twin._chunks = postprocess, caller.own.model, chunks
         twin._state = None if caller.fixed else caller.state()
         if chunks is not self._chunks:  # made of this one's engine
             twin.__dict__.pop("_engine_offsets", None)
@@ -222,7 +226,7 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def encode_whole(self, text: str) -> IdArray:
         """The caller's own call, unless that cuts or pads where it should not."""
         if not self._own_call:
-            return self._finish.rows(Rows.of([self.encode(text)]))[0]
+            return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
         try:
             return id_array(self.caller.ids(text))
         except BaseException as error:
@@ -280,8 +284,8 @@ class HuggingFaceTokenizer(FinishingAdapter):
     @cached_property
     def _engine_offsets(self) -> EngineOffsets:
         # with encode_special_tokens, tokens that the facts do not list may hide others
-        memory_bytes = 0 if self.caller.encode_special_tokens else self.caller.memory_bytes
-        return EngineOffsets(self._chunks, self.facts, self._lengths, memory_bytes)
+        cache_bytes = 0 if self.caller.encode_special_tokens else self.caller.cache_bytes
+        return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
 
     def _trimming(self, add_special_tokens: bool) -> Trimming:
         known = self._trimmings.get(add_special_tokens)
@@ -384,12 +388,12 @@ class HuggingFaceTokenizer(FinishingAdapter):
     def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
         """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. OptionError
         for components in Python, two tokens of one id, or finishing that is not understood."""
-        if self._finish.unknown is not None:
-            raise OptionError(f"cannot be built in another process: {self._finish.unknown}")
+        if self._postprocess.unknown is not None:
+            raise OptionError(f"cannot be built in another process: {self._postprocess.unknown}")
         return from_json, {
             "config": written(self._chunks),
             "encode_special_tokens": self.caller.encode_special_tokens,
-            "finish": self._finish,
+            "postprocess": self._postprocess,
         }
 
 

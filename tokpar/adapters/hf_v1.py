@@ -18,7 +18,12 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from tokpar.adapters.fingerprint import fingerprint_of
-from tokpar.adapters.hf_postprocess import Finish, FinishingAdapter, around_of, finish_from
+from tokpar.adapters.hf_postprocess import (
+    PostProcess,
+    PostProcessingAdapter,
+    around_of,
+    finish_from,
+)
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.adapters.settings import (
     FINISHING,
@@ -30,7 +35,7 @@ from tokpar.adapters.settings import (
     refusing,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.cache.segment_cache import MEMORY_BYTES, memory_for
+from tokpar.cache.segment_cache import CACHE_BYTES, segment_cache_for
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
@@ -53,14 +58,14 @@ def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
     """An adapter for releases from 1.0 on, see `hf_version.load`."""
     path = path_of(source, ".json", ".txt")
     if path is not None and path.suffix == ".txt":
-        memory_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
+        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
         config, finishing = bert_file(path, settings)
-        return HuggingFaceOneTokenizer(_of_config(config), finishing, memory_bytes)
+        return HuggingFaceOneTokenizer(_of_config(config), finishing, cache_bytes)
     if path is None and not isinstance(source, Tokenizer):
         return None
-    memory_bytes, settings = memory_budget(settings, FINISHING)
+    cache_bytes, settings = memory_budget(settings, FINISHING)
     own = source if path is None else _from_file(path)
-    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), memory_bytes)
+    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), cache_bytes)
 
 
 def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
@@ -85,11 +90,11 @@ def _of_config(config: Mapping[str, Any]) -> Any:
         return _from_file(file)
 
 
-class HuggingFaceOneTokenizer(FinishingAdapter):
+class HuggingFaceOneTokenizer(PostProcessingAdapter):
     """The adapter; see `load`."""
 
     def __init__(
-        self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, memory_bytes: int = MEMORY_BYTES
+        self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
     ) -> None:
         self._own = own
         self._settings = {**_DEFAULTS, **settings}
@@ -98,20 +103,22 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         self._known = known(own)
         self.facts = self._known.facts
         self._state = own.truncation, own.padding
-        self._finish = _finish(self._known.around, self._settings, *self._state)
-        self._memory = memory_for(self.facts, lambda: self._known.lengths, memory_bytes)
+        self._postprocess = _postprocess(self._known.around, self._settings, *self._state)
+        self._segment_cache = segment_cache_for(
+            self.facts, lambda: self._known.lengths, cache_bytes
+        )
 
     @property
     def fingerprint(self) -> str:
         """A digest of all that decides ids: file (in either format), added tokens, post-processor,
         settings, version of the engine. Equal in all processes."""
         config = {**config_of(self._own), "version": None}
-        finish = self._finish
+        postprocess = self._postprocess
         parts = {
             "config": config,
-            "prefix": finish.prefix.tobytes(),
-            "suffix": finish.suffix.tobytes(),
-            "finish": repr((finish.truncation, finish.padding, finish.unknown)),
+            "prefix": postprocess.prefix.tobytes(),
+            "suffix": postprocess.suffix.tobytes(),
+            "finish": repr((postprocess.truncation, postprocess.padding, postprocess.unknown)),
         }
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
@@ -186,7 +193,7 @@ class HuggingFaceOneTokenizer(FinishingAdapter):
         if (self._own.truncation, self._own.padding) == self._state:
             return self
         twin = HuggingFaceOneTokenizer(self._own, self._settings)
-        twin._memory = self._memory  # of what comes before truncation and padding
+        twin._segment_cache = self._segment_cache  # of what comes before truncation and padding
         return twin
 
     def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
@@ -205,9 +212,9 @@ def _with_its_punctuation(stage: Any) -> Any:
     return {**stage, PUNCTUATION: "punctuation_one"}
 
 
-def _finish(
+def _postprocess(
     around: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
-) -> Finish:
+) -> PostProcess:
     """Nothing is left of the text where special tokens take all the room; there is no stride."""
     cut = pad = None
     if truncation is not None and settings["truncation"]:
@@ -240,10 +247,12 @@ def known(own: Any) -> Known:
     facts = replace(
         facts,
         unprovable=facts.unprovable or _stage_reason(facts) or _added_reason(facts),
-        unparted=facts.unparted or _added_reason(facts) or _edge_reason(facts),
-        undivided=facts.undivided or _FAST,
+        added_token_cuts_refused=facts.added_token_cuts_refused
+        or _added_reason(facts)
+        or _edge_reason(facts),
+        pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
         releases_gil=True,
-        quick=facts.model == "BPE",  # which has a memory of its own, of words
+        has_own_cache=facts.model == "BPE",  # which has a memory of its own, of words
     )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids, offsets_of
-from tokpar.cache.segments import Fresh, Stretches
+from tokpar.cache.segments import Fresh, Segments
 from tokpar.cuts.added_token_contents import Contents
 from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.types import Facts
@@ -30,7 +30,7 @@ class Parted:
     segments: IntArray
     owners: IntArray
     tokens: IntArray
-    texts: Stretches
+    texts: Segments
     contents: Sequence[str]
 
     def joined(self, texts: Fresh, tokens: Sequence[IdArray]) -> Fresh:
@@ -59,7 +59,7 @@ class AddedParts:
         self._facts = facts
 
     def of(
-        self, new: Stretches, some: NDArray[np.bool_], kernel: Any
+        self, new: Segments, some: NDArray[np.bool_], kernel: Any
     ) -> tuple[NDArray[np.bool_], Parted]:
         """Which of `some` hold an added token; of these, parted, those in which all tokens are
         certain to be matched."""
@@ -87,7 +87,7 @@ class AddedParts:
             segments += [numbers[k]] if found else []
         owners, tokens, first, size = np.array(parts, dtype=np.int64).reshape(-1, 4).T.copy()
         is_text = tokens < 0
-        texts = Stretches(new.data, first[is_text], size[is_text], np.zeros(sum(is_text), np.uint8))
+        texts = Segments(new.data, first[is_text], size[is_text], np.zeros(sum(is_text), np.uint8))
         contents = [content.encode("latin-1").decode() for content in numbered]
         return holding, Parted(np.array(segments, np.int64), owners, tokens, texts, contents)
 

@@ -13,7 +13,7 @@ from tokpar.cache import compiled
 from tokpar.cache.generation import Generation
 from tokpar.cache.new_segments import Solved
 from tokpar.cache.pretoken_machine import DEAD, HIT, Machine
-from tokpar.cache.segments import Apart, EncodeMany, Fresh, Stretches, separator_of
+from tokpar.cache.segments import EncodeMany, Fresh, Segments, Unbatcher, separator_of
 from tokpar.patterns.class_tables import family_named
 from tokpar.types import Facts
 
@@ -28,7 +28,7 @@ class EnginePieces:
     def __init__(
         self,
         machine: Machine,
-        apart: Apart,
+        apart: Unbatcher,
         seeds: NDArray[np.uint64],
         functions: Any = compiled.PRETOKENS,
         tables: Any = compiled.SEGMENTS,
@@ -37,7 +37,7 @@ class EnginePieces:
         self._functions, self._tables = functions, tables
 
     def solve(
-        self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
+        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
     ) -> Solved:
         """Where `encode_many` fails on pieces all of them are left to the engine, whole: that tells
         for which text it is."""
@@ -70,7 +70,7 @@ class EnginePieces:
 
     def _looked_up(
         self,
-        new: Stretches,
+        new: Segments,
         generations: Sequence[Generation],
         own: Generation,
         asked: NDArray[np.int64],
@@ -104,7 +104,7 @@ class EnginePieces:
         )
         return Fresh(out[:written], firsts, stops), int(counts[0]), int(counts[1])
 
-    def _different(self, new: Stretches, asked: NDArray[np.int64]) -> Stretches:
+    def _different(self, new: Segments, asked: NDArray[np.int64]) -> Segments:
         """The different ones among pieces, four numbers each."""
         places = asked.reshape(-1, 4)
         count = len(places)
@@ -115,9 +115,9 @@ class EnginePieces:
         told = new.data, misses, count, self._seeds, table, which, firsts, kinds
         found = self._tables.distinct(*told)
         own = places[firsts[:found]]
-        return Stretches(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
+        return Segments(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
 
-    def _table(self, pieces: Stretches, encoded: Fresh) -> Generation:
+    def _table(self, pieces: Segments, encoded: Fresh) -> Generation:
         """The pieces and their ids, but for those that no table keeps."""
         count = len(pieces.lengths)
         own = Generation(
@@ -140,7 +140,7 @@ def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces |
     if compiled.PRETOKENS is None or facts.scheme != "bert":
         return None
     machine = facts.derived(_separated)
-    return EnginePieces(machine, Apart(separator=separator_of(facts.added_tokens)), seeds)
+    return EnginePieces(machine, Unbatcher(separator=separator_of(facts.added_tokens)), seeds)
 
 
 def _separated(facts: Facts) -> Machine:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray
 from tokpar.cache import compiled
-from tokpar.cache.segments import Fresh, Stretches
+from tokpar.cache.segments import Fresh, Segments
 
 LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
 
@@ -41,7 +41,7 @@ class Generation:
         self,
         functions: Any,
         seeds: Any,
-        new: Stretches,
+        new: Segments,
         fresh: Fresh,
         first: int,
         met: IntArray,

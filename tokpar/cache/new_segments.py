@@ -16,7 +16,7 @@ from tokpar.cache import compiled
 from tokpar.cache.generation import Generation
 from tokpar.cache.merges import GateError, Merges, token_table
 from tokpar.cache.pretoken_machine import Machine, machine_for
-from tokpar.cache.segments import EncodeMany, Fresh, Stretches
+from tokpar.cache.segments import EncodeMany, Fresh, Segments
 from tokpar.cache.stored_tables import Source, forget, key_of, read, write
 from tokpar.errors import MismatchError
 from tokpar.types import Facts
@@ -49,7 +49,7 @@ class SolvesSegments(Protocol):
     """Encodes new segments by their pre-tokens."""
 
     def solve(
-        self, new: Stretches, generations: Sequence[Generation], encode_many: EncodeMany
+        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
     ) -> Solved:
         """`generations`: tables of pieces; `encode_many`: the engine's batch call."""
 
@@ -76,7 +76,7 @@ class Pieces:
 
     def solve(
         self,
-        new: Stretches,
+        new: Segments,
         generations: Sequence[Generation],
         encode_many: EncodeMany | None = None,
     ) -> Solved:

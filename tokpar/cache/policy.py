@@ -14,7 +14,7 @@ read, and small while a memory knows little, so that what comes again soon is kn
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CachePolicy:
     """When looking up pays. `most_new`: share of a wave's bytes in new stretches up to which the
     wave counts as known. `first`: bytes of a call that are looked up whatever they are; of the
     others four times as many as are known at its beginning. `young`: of a memory that looked up
@@ -34,10 +34,10 @@ class Terms:
         return max(self.first, 4 * known)
 
 
-USUAL = Terms()
-OFFSETS = Terms(young=1 << 20)
+USUAL = CachePolicy()
+OFFSETS = CachePolicy(young=1 << 20)
 """For a memory of offsets, which is made when somebody asks: the engine must be asked anyway."""
-QUICK = Terms(most_new=0.05, first=1 << 15)
+QUICK = CachePolicy(most_new=0.05, first=1 << 15)
 """For an engine that encodes new text sooner than a memory learns it: what is new costs some 100 ns
 a byte, what is known 2.5, where the engine takes 7 to 13 (DeepSeek-V3, tokenizers 1.0.0rc3)."""
 MOST_BUDGET = 1 << 22
@@ -46,7 +46,7 @@ KNOWN_EARNS, STRAIGHT_EARNS = 20, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CacheState:
     """What a memory has seen. `looked`: bytes that were looked up; `stretches` in them, and how
     many of these were not known, `missed`; `new`: bytes of different ones among these, of each
     wave; `straight`: code points of texts that went to the
@@ -68,7 +68,7 @@ class Seen:
         """By name, for a report."""
         return asdict(self)
 
-    def after(self, looked: int, new: int, stretches: int, missed: int) -> Seen:
+    def after(self, looked: int, new: int, stretches: int, missed: int) -> CacheState:
         """Behind a wave that was looked up."""
         return replace(
             self,
@@ -78,11 +78,11 @@ class Seen:
             new=self.new + new,
         )
 
-    def solved(self, pieces: int, merged: int) -> Seen:
+    def solved(self, pieces: int, merged: int) -> CacheState:
         """After so many pieces of stretches, so many of them new."""
         return replace(self, pieces=self.pieces + pieces, merged=self.merged + merged)
 
-    def ended(self, known: int, new: int, rest: int) -> Seen:
+    def ended(self, known: int, new: int, rest: int) -> CacheState:
         """After a call with `known` bytes at its beginning, `new` ones in new stretches, and `rest`
         code points that go straight: what pays for learning."""
         earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS

@@ -39,12 +39,12 @@ from tokpar.cache.policy import (
     OFFSETS,
     QUICK,
     USUAL,
-    Seen,
-    Terms,
+    CachePolicy,
+    CacheState,
 )
-from tokpar.cache.segments import NO_IDS, Apart, EncodeMany, Fresh, Stretches, apart_for
+from tokpar.cache.segments import NO_IDS, EncodeMany, Fresh, Segments, Unbatcher, unbatcher_for
 from tokpar.cache.text_arrays import lengths_of, utf8_rows
-from tokpar.cache.text_parts import Looked, Room, beside_of, in_threads, next_cut, part_of
+from tokpar.cache.text_parts import Looked, Scratch, beside_of, in_threads, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.errors import MismatchError, OptionError
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
@@ -52,7 +52,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
 from tokpar.types import AddedToken, Facts, Rows
 
-MEMORY_BYTES = 64 << 20
+CACHE_BYTES = 64 << 20
 """What a memory takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
@@ -89,7 +89,7 @@ class _Call:
     encode_many: EncodeMany
     make_pieces: MakePieces
     workers: int
-    terms: Terms
+    terms: CachePolicy
     budget: int
     wave: int
     size: int = 0
@@ -151,11 +151,11 @@ _making = threading.Lock()
 os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))
 
 
-class StretchMemory:
+class SegmentCache:
     """For one tokenizer as it is now; may be used by several threads, and after a fork.
 
     `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
-    may be that forbids a cut is not divided. `memory_bytes`: see `require_bytes`. `functions`:
+    may be that forbids a cut is not divided. `cache_bytes`: see `require_bytes`. `functions`:
     `_segments`, compiled. `terms`: when it pays. `cut`: where texts may be cut, if not before each
     of these spaces. `ids_per_byte`: a text with more ids is not answered. `parts`: where it has
     added tokens. `absorbs`: the engine puts a space before each text, for which
@@ -163,17 +163,17 @@ class StretchMemory:
 
     def __init__(
         self,
-        apart: Callable[[], Apart],
+        apart: Callable[[], Unbatcher],
         added_tokens: tuple[AddedToken, ...],
-        memory_bytes: int = MEMORY_BYTES,
+        cache_bytes: int = CACHE_BYTES,
         functions: Any = compiled.SEGMENTS,
-        terms: Terms = USUAL,
+        terms: CachePolicy = USUAL,
         cut: SpaceCut | None = None,
         ids_per_byte: int = 1,
         parts: AddedParts | None = None,
         absorbs: bool = False,
     ) -> None:
-        require_bytes(memory_bytes)
+        require_bytes(cache_bytes)
         self._cut = cut
         self._ids_per_byte = ids_per_byte
         self._absorbs = absorbs
@@ -186,13 +186,13 @@ class StretchMemory:
         self._parts = parts or AddedParts(Facts("", "", added_tokens=added_tokens))
         self._token_ids: dict[str, IdArray] = {}
         self._terms = terms
-        self._half = memory_bytes // 2
+        self._half = cache_bytes // 2
         self.seeds = np.array([*(secrets.randbits(64) for _ in "12"), 2**64 - 1], dtype=np.uint64)
         self._smallest = 1 << min(12, (self._half // 64).bit_length() - 1)
         self._state: _State | None = None
-        self._rooms: list[Room] = []
+        self._rooms: list[Scratch] = []
         self.waves = FIRST_WAVE, LARGEST_WAVE
-        self.seen = Seen()
+        self.seen = CacheState()
         self._pieces: SolvesSegments | None = None
         self._asked = False
 
@@ -328,7 +328,7 @@ class StretchMemory:
 
     def _learned(
         self,
-        new: Stretches,
+        new: Segments,
         held: NDArray[np.bool_],
         rows: tuple[IntArray, IntArray, IntArray],
         call: _Call,
@@ -352,7 +352,7 @@ class StretchMemory:
         if left.any() and not (self._terms.bounded or self.seen.looked < self._terms.young):
             held |= _too_new(*rows, new.lengths * left)
             left &= ~held
-        for asked, apart in ((left & ~alone, self._apart), (left & alone, Apart())):
+        for asked, apart in ((left & ~alone, self._apart), (left & alone, Unbatcher())):
             if asked.any():
                 encoded = self._by_engine(new.part(asked), apart, call)
                 if encoded is None:
@@ -360,7 +360,7 @@ class StretchMemory:
                 gathered.add(np.flatnonzero(asked), encoded)
         return gathered.fresh
 
-    def _by_engine(self, new: Stretches, apart: Apart, call: _Call) -> Fresh | None:
+    def _by_engine(self, new: Segments, apart: Unbatcher, call: _Call) -> Fresh | None:
         """The ids of stretches, which are kept; None if one fails, or they cannot be told apart."""
         given = new.absorbed() if self._absorbs else new
         encoded = _encoded(lambda: given.encoded(apart, call.encode_many, self._functions))
@@ -369,7 +369,7 @@ class StretchMemory:
         return encoded
 
     def _by_pieces(
-        self, new: Stretches, met: IntArray, pieces: SolvesSegments, call: _Call
+        self, new: Segments, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> Fresh:
         """The ids of segments, none of those that are left to the engine; those that come again are
         kept. `met`: how often each is in this wave."""
@@ -396,7 +396,7 @@ class StretchMemory:
         return Fresh.joined([found.fresh for found in solved])
 
     def _by_parts(
-        self, new: Stretches, parted: Parted, met: IntArray, pieces: SolvesSegments, call: _Call
+        self, new: Segments, parted: Parted, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> Fresh:
         """The same of segments that hold added tokens, which are kept whole."""
         tokens = self._ids_of(parted.contents, call)
@@ -442,7 +442,7 @@ class StretchMemory:
         room = self._room()
         places = self._ids_per_byte * size
         if len(room.out) < places + 2 or len(room.misses) < 3 * (size // 2 + count + 1):
-            room = Room.of(places, count, self._functions.BLOCK)
+            room = Scratch.of(places, count, self._functions.BLOCK)
         tables = [array for generation in generations for array in generation.arrays]
         missed = self._functions.look_up(
             data,
@@ -463,13 +463,13 @@ class StretchMemory:
             self._rooms.append(room)
         return Looked(ids, ends, passed[:-1], misses, int(passed[-1]))
 
-    def _room(self) -> Room:
+    def _room(self) -> Scratch:
         try:
             return self._rooms.pop()
         except IndexError:
-            return Room.of(0, 0, self._functions.BLOCK)
+            return Scratch.of(0, 0, self._functions.BLOCK)
 
-    def _distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Stretches, IntArray]:
+    def _distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Segments, IntArray]:
         """The different ones, and which of them each miss is."""
         count = len(misses) // 3
         table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
@@ -480,7 +480,7 @@ class StretchMemory:
         )
         places = misses.reshape(-1, 3)[firsts[:found]]
         starts, lengths = places[:, 0].copy(), places[:, 1].copy()
-        return Stretches(data, starts, lengths, kinds[:found]), which
+        return Segments(data, starts, lengths, kinds[:found]), which
 
     def _spliced(
         self, looked: Sequence[Looked], which: IntArray, fresh: Fresh | None
@@ -505,7 +505,7 @@ class StretchMemory:
 
     def _keep(
         self,
-        new: Stretches,
+        new: Segments,
         fresh: Fresh,
         met: IntArray | None = None,
         pieces: Generation | None = None,
@@ -568,7 +568,7 @@ class StretchMemory:
         return state
 
     @cached_property
-    def _apart(self) -> Apart:
+    def _apart(self) -> Unbatcher:
         return self._apart_for()
 
 
@@ -602,49 +602,49 @@ def _too_new(
     return held
 
 
-def require_bytes(memory_bytes: int) -> int:
+def require_bytes(cache_bytes: int) -> int:
     """A budget that a memory can keep, or 0 for none. Raises OptionError."""
-    whole = isinstance(memory_bytes, int) and not isinstance(memory_bytes, bool)
-    if not whole or (memory_bytes != 0 and memory_bytes < LEAST_BYTES):
+    whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
+    if not whole or (cache_bytes != 0 and cache_bytes < LEAST_BYTES):
         least = f"0, or {LEAST_BYTES:,} or more"
-        raise OptionError(f"memory_bytes must be {least}, got {memory_bytes!r}")
-    return memory_bytes
+        raise OptionError(f"cache_bytes must be {least}, got {cache_bytes!r}")
+    return cache_bytes
 
 
-def memory_for(
-    facts: Facts, lengths: Callable[[], TokenLengths | None], memory_bytes: int
-) -> StretchMemory | None:
+def segment_cache_for(
+    facts: Facts, lengths: Callable[[], TokenLengths | None], cache_bytes: int
+) -> SegmentCache | None:
     """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
-    `lengths`: of tokens that tile the text; `memory_bytes` 0: none."""
-    if not _has_memory(facts, memory_bytes):
+    `lengths`: of tokens that tile the text; `cache_bytes` 0: none."""
+    if not _has_memory(facts, cache_bytes):
         return None
     cut, absorbs = _cut_of(facts), facts.scheme == "dummy"
-    return StretchMemory(
-        lambda: apart_for(facts, lengths()) if cut is None or absorbs else Apart(),
+    return SegmentCache(
+        lambda: unbatcher_for(facts, lengths()) if cut is None or absorbs else Unbatcher(),
         facts.added_tokens,
-        memory_bytes,
-        terms=QUICK if facts.quick else USUAL,
+        cache_bytes,
+        terms=QUICK if facts.has_own_cache else USUAL,
         cut=cut,
         parts=AddedParts(facts),
         absorbs=absorbs,
     )
 
 
-def offsets_memory_for(facts: Facts, memory_bytes: int) -> StretchMemory | None:
+def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
     """A memory for the packed offsets of the same segments (`offset_rows`), each of which is given
-    to the engine as a text of its own; None where `memory_for` gives none."""
-    if facts.scheme == "dummy" or not _has_memory(facts, memory_bytes):
+    to the engine as a text of its own; None where `segment_cache_for` gives none."""
+    if facts.scheme == "dummy" or not _has_memory(facts, cache_bytes):
         return None
     cut = _cut_of(facts)
-    return StretchMemory(
-        Apart, facts.added_tokens, memory_bytes, terms=OFFSETS, cut=cut, ids_per_byte=2
+    return SegmentCache(
+        Unbatcher, facts.added_tokens, cache_bytes, terms=OFFSETS, cut=cut, ids_per_byte=2
     )
 
 
-def _has_memory(facts: Facts, memory_bytes: int) -> bool:
+def _has_memory(facts: Facts, cache_bytes: int) -> bool:
     known = ("regex", "bert", "spaces", "dummy")
     proved = facts.unprovable is None and facts.scheme in known
-    if compiled.SEGMENTS is None or not proved or facts.prefix_space or not memory_bytes:
+    if compiled.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
         return False
     cut = _cut_of(facts)
     if facts.scheme == "dummy":  # the licence bars no character
@@ -656,7 +656,7 @@ def _cut_of(facts: Facts) -> SpaceCut | None:
     """Where the stages of theorem 50, or tokens that join characters with a space, allow cuts; None
     for the other schemes."""
     if facts.scheme == "dummy":
-        return SpaceCut("unjoined", joined=(facts.joined or frozenset()) | {" ", MARK})
+        return SpaceCut("unjoined", joined=(facts.chars_before_mark or frozenset()) | {" ", MARK})
     return next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
 
 

@@ -29,7 +29,7 @@ EncodeMany = Callable[[Sequence[str]], Rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class Unbatcher:
     """How the ids of joined stretches are told apart: by the UTF-8 bytes of each id (`sizes`), by
     an added token between them (`separator`), or not at all."""
 
@@ -61,15 +61,15 @@ class Fresh:
 NO_IDS = Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
 
 
-def apart_for(facts: Facts, lengths: TokenLengths | None) -> Apart:
+def unbatcher_for(facts: Facts, lengths: TokenLengths | None) -> Unbatcher:
     """What is possible with these facts; `lengths` of tokens that tile the text."""
     recombine = not any(
         " " in token.content[1:] or (token.single_word and token.content.startswith(" "))
         for token in facts.added_tokens
     )
     if facts.tiles and lengths is not None and recombine:
-        return Apart(sizes=lengths.certain)
-    return Apart(separator=separator_of(facts.added_tokens))
+        return Unbatcher(sizes=lengths.certain)
+    return Unbatcher(separator=separator_of(facts.added_tokens))
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
@@ -84,7 +84,7 @@ def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
+class Segments:
     """Different stretches of `data`, UTF-8. `starts`, `lengths`: bytes; `kinds`: NO_SPACE_FIRST
     and WHITE_LAST, or both, or neither."""
 
@@ -122,18 +122,18 @@ class Stretches:
             found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
         return found
 
-    def absorbed(self) -> Stretches:
+    def absorbed(self) -> Segments:
         """What the engine is given of them where it puts a space before each text (theorem 6.4):
         all but the first space."""
         space = (self.kinds & NO_SPACE_FIRST) == 0
-        return Stretches(self.data, self.starts + space, self.lengths - space, self.kinds)
+        return Segments(self.data, self.starts + space, self.lengths - space, self.kinds)
 
-    def part(self, which: NDArray[np.bool_] | IntArray) -> Stretches:
+    def part(self, which: NDArray[np.bool_] | IntArray) -> Segments:
         """Some of them: which, or their numbers."""
         rest = self.starts[which], self.lengths[which], self.kinds[which]
-        return Stretches(self.data, *rest)
+        return Segments(self.data, *rest)
 
-    def encoded(self, apart: Apart, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
+    def encoded(self, apart: Unbatcher, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
         """Their ids; None if they cannot be told apart. Raises what the batch call raises."""
         between = b"" if apart.separator is None else apart.separator.content.encode()
         whose = self._texts(apart, len(between))
@@ -164,7 +164,7 @@ class Stretches:
         ids = np.require(rows.ids, dtype=np.uint32, requirements=["C", "W"])
         return Fresh(ids, firsts_, stops_)
 
-    def _texts(self, apart: Apart, between: int) -> IntArray:
+    def _texts(self, apart: Unbatcher, between: int) -> IntArray:
         """In which joined text each stretch stands."""
         count = len(self.lengths)
         if apart.sizes is None and apart.separator is None:
@@ -183,7 +183,7 @@ class Stretches:
 
 
 def _stops(
-    apart: Apart, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
+    apart: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
 ) -> IntArray | None:
     """Where among all ids those of each stretch end. `last`: of its text; `places`: where it ends
     in all texts, bytes; `ends`: where these end."""

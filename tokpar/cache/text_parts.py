@@ -32,7 +32,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Room:
+class Scratch:
     """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
 
     out: IdArray
@@ -40,7 +40,7 @@ class Room:
     scratch: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, size: int, rows: int, block: int) -> Room:
+    def of(cls, size: int, rows: int, block: int) -> Scratch:
         """For so many bytes in so many rows: a stretch has one byte at least, but for the first of
         a row two."""
         return cls(

@@ -57,7 +57,7 @@ def once(
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class SeamContext:
     """A seam and the one before it. Its left part is [start, its position), its right part
     [its position, stop), code points; both end at the next seam or at the text's end."""
 
@@ -67,7 +67,7 @@ class Between:
     stop: int
 
 
-class Ground:
+class CheckContext:
     """One text and one tokenizer's facts; everything a rule may ask of them."""
 
     def __init__(

@@ -8,8 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from tokpar.arrays import IntArray
-from tokpar.certificate.check_context import Between, Ground, RefusedError, require, witness_numbers
-from tokpar.certificate.tokenizer_probe import Answers, Laid, asked
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    require,
+    witness_numbers,
+)
+from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, asked
 
 _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 
@@ -17,11 +23,11 @@ _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 class Words:
     """Judges the seams between windows of one text."""
 
-    def __init__(self, ground: Ground, answers: Answers | None) -> None:
+    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None) -> None:
         self._ground = ground
         self._answers = answers
 
-    def common(self, between: Between) -> None:
+    def common(self, between: SeamContext) -> None:
         """Theorem 12: the token [token_start, position) is in both windows, which share enough."""
         self._require_model()
         left_start, left_stop, right_start, right_stop, begin = witness_numbers(
@@ -61,7 +67,7 @@ class Words:
         plain = alone and not facts.prefix_space
         require(plain, "normalizer", "the rule needs BertNormalizer, alone")
 
-    def _require_chain(self, between: Between, start: int, stop: int, right_stop: int) -> None:
+    def _require_chain(self, between: SeamContext, start: int, stop: int, right_stop: int) -> None:
         """The left window is the right one of the seam before, or begins at or before a certain
         cut; then what it holds after that seam is serial (Theorem 12 on the text up to `stop`)."""
         previous, first = between.previous, between.start

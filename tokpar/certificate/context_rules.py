@@ -12,13 +12,19 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokpar.certificate.check_context import Between, Ground, RefusedError, require, witness_values
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    require,
+    witness_values,
+)
 from tokpar.certificate.common_word_rule import Words
 from tokpar.certificate.frozen_tables import NUMBERS, SPACES, Family, Tables
 from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
 from tokpar.certificate.space_rule import Spaces
 from tokpar.certificate.token_edge_rule import Edges
-from tokpar.certificate.tokenizer_probe import Answers
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
 from tokpar.certificate.within_pretoken_rule import Inside
 from tokpar.seams import Licence
 from tokpar.types import Facts, NormalizerStage, Seam, Witness
@@ -40,11 +46,11 @@ _SPACE_MARKS = (" ", "▁")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
-class Judge:
+class RuleChecker:
     """Judges the seams of one text, one after the other. Without `answers`, which ask the
     tokenizer, rules that need it license nothing."""
 
-    def __init__(self, ground: Ground, answers: Answers | None = None) -> None:
+    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
         self._ground = ground
         self._digits_until: dict[int, int] = {}
         plain = not ground.facts.normalizers
@@ -61,7 +67,7 @@ class Judge:
             ("K3", "50"): Spaces(ground).require,
         }
         inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
-        self._wider_rules: dict[tuple[str, str], Callable[[Between], None]] = {
+        self._wider_rules: dict[tuple[str, str], Callable[[SeamContext], None]] = {
             ("K4", "24"): inside.forced,
             ("K5", "5'"): inside.agreeing,
             ("K6", "11"): inside.run,
@@ -69,7 +75,7 @@ class Judge:
         }
         self._edges = Edges(ground)
 
-    def require_licence(self, between: Between) -> None:
+    def require_licence(self, between: SeamContext) -> None:
         """Return if the seam's rule holds where it lies; RefusedError says why not."""
         seam = between.seam
         key = (str(seam.rule), seam.theorem)
@@ -246,7 +252,7 @@ class Judge:
         bpe = "bpe" in facts.model.casefold()
         require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
         across = f"a token has {text[p - 1]!r} before a sign of a space"
-        require(text[p - 1] not in (facts.joined or ()), "context", across)
+        require(text[p - 1] not in (facts.chars_before_mark or ()), "context", across)
         lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
         require(lonely, "context", "expected a non-space, one ' ', and text after it")
         prefix = not stages or _is_dummy_prefix(stages)

@@ -13,8 +13,15 @@ from tokpar.arrays import NO_INTS, IdArray, IntArray
 from tokpar.certificate.check_context import RefusedError
 from tokpar.certificate.findings import Finding
 from tokpar.certificate.spelling import UNDECODABLE, spells
-from tokpar.certificate.tokenizer_probe import Answers, Written
-from tokpar.interfaces import Decodes, EncodesWhole, Finishes, Locates, TokenizerAdapter, facts_of
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
+from tokpar.interfaces import (
+    Decodes,
+    EncodesWhole,
+    Locates,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.seams import Columns
 from tokpar.types import Rows
 
@@ -34,14 +41,14 @@ class Core:
 
 
 def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
-    """Take away what `finish` inserts, and compare that with what it should insert."""
-    if not isinstance(tokenizer, Finishes):
+    """Take away what `postprocess` inserts, and compare that with what it should insert."""
+    if not isinstance(tokenizer, PostProcesses):
         return Core(ids)
     if tokenizer.around is not None:
         return _within(ids, *tokenizer.around)
 
     def finished(some: int) -> IdArray:
-        return tokenizer.finish(Rows.of([_probe(some)]), [text])[0]
+        return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
 
     try:
         inserted = len(finished(0))
@@ -87,7 +94,7 @@ def _probe(count: int) -> IdArray:
 
 
 def id_findings(
-    core: Core, seams: Columns, cuts: IntArray, answers: Answers, again: bool
+    core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
     """Findings about ids, and notes on what could not be looked at."""
     text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
@@ -126,7 +133,9 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
         yield Finding("token", message, int(seams.positions[k]), k)
 
 
-def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> Iterator[Finding]:
+def spelled(
+    ids: IdArray, seams: Columns, cuts: IntArray, answers: TokenizerProbe
+) -> Iterator[Finding]:
     """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
     at which the seams of `everywhere` are."""
     tokenizer, written, edges = answers.tokenizer, answers.written, None
@@ -143,7 +152,9 @@ def spelled(ids: IdArray, seams: Columns, cuts: IntArray, answers: Answers) -> I
         yield from _parts_decode(ids, written.text, seams, tokenizer)
 
 
-def _begins(edges: IntArray, written: Written, seams: Columns, cuts: IntArray) -> Iterator[Finding]:
+def _begins(
+    edges: IntArray, written: Utf8Text, seams: Columns, cuts: IntArray
+) -> Iterator[Finding]:
     expected = written.at(seams.positions)
     for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
         message = (
@@ -222,7 +233,11 @@ def _serial(text: str, tokenizer: TokenizerAdapter) -> IdArray:
     if isinstance(tokenizer, EncodesWhole):
         return tokenizer.encode_whole(text)
     ids = tokenizer.encode(text)
-    return tokenizer.finish(Rows.of([ids]), [text])[0] if isinstance(tokenizer, Finishes) else ids
+    return (
+        tokenizer.postprocess(Rows.of([ids]), [text])[0]
+        if isinstance(tokenizer, PostProcesses)
+        else ids
+    )
 
 
 def _id_at(ids: IdArray, place: int) -> str:

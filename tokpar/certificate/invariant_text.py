@@ -11,7 +11,7 @@ import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
 from tokpar.certificate.added_token_rule import Occurrences
-from tokpar.certificate.check_context import Ground, require
+from tokpar.certificate.check_context import CheckContext, require
 from tokpar.certificate.frozen_tables import load_pictographs
 from tokpar.certificate.normalizer_rule import UNICODE_FORMS, UnsureError, replace_pattern
 from tokpar.types import Facts, NormalizerStage
@@ -22,7 +22,7 @@ _HANGUL = range(0xAC00, 0xD7A4)
 class Inert:
     """Which characters the stages of one tokenizer leave alone; each is asked for once."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         self._stages = ground.facts.normalizers
         self._known: set[str] = set()

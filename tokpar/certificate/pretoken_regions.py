@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tokpar.arrays import IntArray, byte_length
-from tokpar.certificate.check_context import Between, Ground, RefusedError, once, require
+from tokpar.certificate.check_context import CheckContext, RefusedError, SeamContext, once, require
 from tokpar.certificate.frozen_tables import load_pictographs, load_tables
 from tokpar.certificate.invariant_text import Inert
 from tokpar.types import Facts
@@ -30,7 +30,7 @@ class Regions:
     """Regions of one text. Each place is scanned once as part of them, however many regions it is
     in: what lies between two certain cuts is the same whichever of them is asked for."""
 
-    def __init__(self, ground: Ground, require_cut: Callable[[int], None]) -> None:
+    def __init__(self, ground: CheckContext, require_cut: Callable[[int], None]) -> None:
         self._ground = ground
         self._require_cut = require_cut
         self._inert = Inert(ground)
@@ -61,7 +61,7 @@ class Regions:
             self._piece = low, high
         return low, high
 
-    def require_parts(self, region: Region, between: Between, *, left: bool = True) -> None:
+    def require_parts(self, region: Region, between: SeamContext, *, left: bool = True) -> None:
         """The seam only adds itself to the pre-tokens of its two parts, or of the right one alone,
         and each holds enough of the divided one."""
         position, (low, high) = between.seam.position, self.piece(region, between.seam.position)

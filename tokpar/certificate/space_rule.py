@@ -10,7 +10,13 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any
 
-from tokpar.certificate.check_context import Ground, RefusedError, once, require, witness_values
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    once,
+    require,
+    witness_values,
+)
 from tokpar.certificate.frozen_tables import SPACES
 from tokpar.types import Facts, NormalizerStage, Seam
 
@@ -35,7 +41,7 @@ _ONE_BY_ONE = ("Punctuation", "Digits", "UnicodeScripts", "FixedLength", "CharDe
 class Spaces:
     """Judges the seams of one text that rest on this theorem."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         self._judged: dict[tuple[str, str], _Row | RefusedError] = {}
 
@@ -116,7 +122,7 @@ def _adjacent_of(facts: Facts) -> Collection[str]:
 class _Row:
     """One tokenizer's stages, followed for one kind of sides. RefusedError if they do not part."""
 
-    def __init__(self, ground: Ground, left: str, behind: str) -> None:
+    def __init__(self, ground: CheckContext, left: str, behind: str) -> None:
         self._ground, self._left = ground, left
         self._behind = {behind}
         self._no_space = left in ("non-space", "sure")
@@ -136,7 +142,7 @@ class _Row:
         """Of the one or two characters before the space, and the one behind it if there is one."""
         last = before[-1]
         if self._left == "unjoined":
-            return last not in {" ", _MARK, *(self._ground.facts.joined or ())}
+            return last not in {" ", _MARK, *(self._ground.facts.chars_before_mark or ())}
         if self._left == "non-space":
             return last not in SPACES
         if self._left == "any":
@@ -275,7 +281,7 @@ class _Row:
 
     def _require_model(self) -> None:
         facts = self._ground.facts
-        parted = "bpe" in facts.model.casefold() and facts.joined is not None
+        parted = "bpe" in facts.model.casefold() and facts.chars_before_mark is not None
         require(parted, "scheme", f"{facts.model} may join what is on both sides of a space")
         marked = self._behind == {_MARK} and all(s.kind == "Replace" for s in facts.normalizers)
         spaces = all(dict(s.settings).get("pattern") == " " for s in facts.normalizers)

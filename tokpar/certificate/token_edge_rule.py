@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tokpar.certificate.check_context import Ground, RefusedError, require, witness_values
+from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
 from tokpar.types import AddedToken, Seam
 
 _INVISIBLE = "\u180e\u200b\ufeff"
@@ -15,14 +15,14 @@ _INVISIBLE = "\u180e\u200b\ufeff"
 class Edges:
     """Judges the K9 seams of one text."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
 
     def require(self, seam: Seam) -> None:
         """Return if the token that the seam names ends, or begins, there, and is surely matched."""
         facts, text = self._ground.facts, self._ground.text
         content, edge = witness_values(seam, "token", "edge")
-        parted = facts.unparted
+        parted = facts.added_token_cuts_refused
         require(parted is None, "facts", f"no edge of an added token is a certain cut: {parted}")
         token = self._token(content)
         require(edge in ("start", "end"), "witness", f"expected start or end, got {edge!r}")

@@ -29,7 +29,7 @@ _BLOCK = 1 << 17
 """Bytes that are looked at together: columns of so many stay in the processor's cache."""
 
 
-class Written:
+class Utf8Text:
     """One text; its bytes only if it has no lone surrogate."""
 
     def __init__(self, text: str) -> None:
@@ -133,7 +133,7 @@ class Laid:
         return found
 
 
-class Answers:
+class TokenizerProbe:
     """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where finishing
     hides them. `tokenized`: characters of the parts so far, limited by text length and `seams`."""
 
@@ -150,9 +150,9 @@ class Answers:
         self.part = lru_cache(maxsize=2)(self._part)
 
     @cached_property
-    def written(self) -> Written:
+    def written(self) -> Utf8Text:
         """The text as UTF-8."""
-        return Written(self.text)
+        return Utf8Text(self.text)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -202,7 +202,7 @@ class Answers:
         return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
 
 
-def asked(answers: Answers | None) -> Answers:
+def asked(answers: TokenizerProbe | None) -> TokenizerProbe:
     """The answers, or a refusal where the tokenizer may not be asked."""
     if answers is None:
         raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")

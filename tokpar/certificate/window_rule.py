@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.check_context import Ground, RefusedError, require, witness_values
+from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
 from tokpar.certificate.frozen_tables import SPACES, load_tables, load_windows
 from tokpar.certificate.normalizer_rule import KEEP_NON_SPACES, ONE_BY_ONE, is_fixed
 from tokpar.certificate.window_classes import POINTS, require_class
@@ -88,7 +88,7 @@ class Proved:
 class ByWindows:
     """Judges the K10 seams of one text."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         self._read: dict[tuple[Proved, int], tuple[int, int]] = {}
         self._work = _WORK * (len(ground.text) + 1)

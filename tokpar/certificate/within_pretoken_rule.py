@@ -12,16 +12,16 @@ import numpy as np
 
 from tokpar.arrays import IdArray, IntArray
 from tokpar.certificate.check_context import (
-    Between,
-    Ground,
+    CheckContext,
     RefusedError,
+    SeamContext,
     once,
     require,
     witness_numbers,
 )
 from tokpar.certificate.invariant_text import edges_beside
 from tokpar.certificate.pretoken_regions import Region, Regions
-from tokpar.certificate.tokenizer_probe import Answers, asked, tiling_edges
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, asked, tiling_edges
 from tokpar.types import Facts
 
 _MOST_SCANNED = 64
@@ -34,14 +34,17 @@ class Inside:
     K1 cut; `answers` is None where the tokenizer may not be asked."""
 
     def __init__(
-        self, ground: Ground, require_cut: Callable[[int], None], answers: Answers | None
+        self,
+        ground: CheckContext,
+        require_cut: Callable[[int], None],
+        answers: TokenizerProbe | None,
     ) -> None:
         self._ground = ground
         self._answers = answers
         self._regions = Regions(ground, require_cut)
         self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
 
-    def forced(self, between: Between) -> None:
+    def forced(self, between: SeamContext) -> None:
         """Lemma 24: no token of the vocabulary occurs across the place."""
         start, stop = witness_numbers(between.seam, "start", "stop")
         region = self._region(start, stop)
@@ -58,7 +61,7 @@ class Inside:
         token = vocabulary.across(left, right)
         require(token is None, "vocabulary", f"token {token!r} occurs across it")
 
-    def agreeing(self, between: Between) -> None:
+    def agreeing(self, between: SeamContext) -> None:
         """Theorem 5', as Corollary 7 lets anybody check it: every two ids side by side are what the
         model makes of their bytes. Those of one part are; the pair at the seam is looked at."""
         names = ("start", "stop", "right_start", "second", "left_stop")
@@ -78,7 +81,7 @@ class Inside:
         most = int(answers.starts[min(high, between.stop)])
         self._require_pair(ids, edges, count, least, most)
 
-    def run(self, between: Between) -> None:
+    def run(self, between: SeamContext) -> None:
         """Theorem 11: a pre-token c^n begins with as many `token` = c^length as one likes, while
         at least `least` - `length` characters are left."""
         names = ("start", "stop", "piece_stop", "token", "length", "least")
@@ -108,8 +111,10 @@ class Inside:
 
     def _region(self, start: int, stop: int) -> Region:
         facts = self._ground.facts
-        divisible = facts.undivided is None and (facts.tiles or facts.sizes is not None)
-        require(divisible, "undivided", f"no seam inside a pre-token: {facts.undivided}")
+        divisible = facts.pretoken_cuts_refused is None and (facts.tiles or facts.sizes is not None)
+        require(
+            divisible, "undivided", f"no seam inside a pre-token: {facts.pretoken_cuts_refused}"
+        )
         greedy = facts.model.casefold() == "bpe" and facts.scheme in ("regex", "whole")
         other = f"the rule is for BPE behind a regex or nothing, not {facts.model}"
         require(greedy, "scheme", other)
@@ -121,7 +126,7 @@ class Inside:
         self._regions.require((start, stop))
         return start, stop
 
-    def _beside(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
+    def _beside(self, region: Region, between: SeamContext) -> tuple[IdArray, IntArray, int]:
         """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
         are hidden, those of the two parts tokenized again."""
         answers, position = asked(self._answers), between.seam.position
@@ -141,7 +146,9 @@ class Inside:
             raise RefusedError("token", f"id {count} does not begin at position {position}")
         return ids, edges, count
 
-    def _beside_in_inert(self, region: Region, between: Between) -> tuple[IdArray, IntArray, int]:
+    def _beside_in_inert(
+        self, region: Region, between: SeamContext
+    ) -> tuple[IdArray, IntArray, int]:
         """The same of the two parts, by the tokens' lengths: these tile only what a normalizer
         leaves alone, and what that is, is known of the region."""
         answers, position, token = asked(self._answers), between.seam.position, between.seam.token

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json
-from tokpar.cli.texts import read_source
+from tokpar.cli.encodings import blamed_on, encoder_of, one_source
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import plural
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help='UTF-8 text; "-" is standard input')
+    parser.add_argument("file", metavar="FILE", help=options.ONE_TEXT)
+    options.declare_field(parser)
+    options.declare_row(parser)
     options.declare_encoding(parser)
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="check this one")
     parser.add_argument("--full", action="store_true", help="compare with the serial encode, too")
@@ -35,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     from tokpar.certificate.certificate_file import from_bytes
     from tokpar.certificate.checker import check
 
-    source = read_source(arguments.file)
+    source = one_source(arguments, arguments.file)
     tokenizer = options.tokenizer_of(arguments)
     full = arguments.full or arguments.certificate is None
     encoding: StoredCertificate | Encoding
-    with options.blamed_on(source):
+    with blamed_on(source):
         if arguments.certificate is not None:
             try:
                 encoding = from_bytes(arguments.certificate.read_bytes())
@@ -50,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
                 whose = f"certificate of tokenizer {encoding.tokenizer!r}"
                 print(f"{whose}, checked with {tokenizer.name!r}", file=sys.stderr)
         else:
-            with options.encoder_of(arguments, tokenizer) as encoder:
+            with encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
         report = check(encoding, source.text, tokenizer, full)
     if arguments.json:

@@ -24,10 +24,10 @@ from tokpar.cli.options import (
     declare_output,
     declare_ranks,
     options_of,
-    plural,
     print_json,
     rank_settings,
 )
+from tokpar.cli.screen import plural
 from tokpar.cli.texts import read_sources
 from tokpar.errors import ConformanceError, OptionError, UnknownNameError
 from tokpar.hooks import OFFERS

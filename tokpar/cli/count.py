@@ -1,9 +1,40 @@
-"""Count the ids that `tokpar encode` gives: one line per text, and their total."""
+"""Count the ids that `tokpar encode` gives: one line per file, and their total.
+
+Files are read and encoded part by part where the tokenizer has certified cuts. A file that cannot
+be used is named on stderr, left out of the total, and makes the exit code 1.
+"""
+
+from __future__ import annotations
 
 import argparse
+import os
+from dataclasses import dataclass
 
+from tokpar.arrays import IdArray
 from tokpar.cli import options
+from tokpar.cli.encodings import (
+    TEXT,
+    InputEncoder,
+    Problems,
+    blamed_on,
+    input_encoder,
+    inputs,
+)
 from tokpar.cli.options import print_json
+from tokpar.cli.progress import bar_of
+from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows
+
+PART_BYTES = 1 << 23
+
+
+@dataclass
+class Counted:
+    """Of one file: ids, texts, ids without truncation or padding, and whether these are certain."""
+
+    ids: int = 0
+    texts: int = 0
+    untruncated: int | None = None
+    lossless: bool = True
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -12,16 +43,64 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    counts: list[int] = []
-    lossless = True
-    for source, encoding in options.encodings_of(arguments, options.tokenizer_of(arguments)):
-        counts.append(len(encoding))
-        lossless &= encoding.lossless
-        cut = {"truncated_from": encoding.untruncated} if encoding.truncated else {}
-        if arguments.json:
-            print_json({"file": source.name, "ids_count": counts[-1], **cut})
-        else:
-            print(f"{counts[-1]} {source.name}")
-    if len(counts) > 1 and not arguments.json:
+    problems, counts, lossless = Problems(), list[int](), True
+    names = inputs(arguments)
+    with input_encoder(arguments, options.tokenizer_of(arguments)) as encoder:
+        for name in names:
+            with problems.of_input():
+                counted = _counted(encoder, name)
+                counts.append(counted.ids)
+                lossless &= counted.lossless
+                _print(arguments, name, counted)
+    if len(names) > 1 and not arguments.json:
         print(f"{sum(counts)} total")
-    return 0 if lossless else 1
+    return problems.code(lossless)
+
+
+def _print(arguments: argparse.Namespace, name: str, counted: Counted) -> None:
+    if not arguments.json:
+        print(f"{counted.ids} {name}")
+        return
+    more = {"texts": counted.texts} if has_rows(name) else {}
+    if counted.untruncated is not None:
+        more["truncated_from"] = counted.untruncated
+    print_json({"file": name, "ids_count": counted.ids, **more})
+
+
+def _counted(encoder: InputEncoder, name: str) -> Counted:
+    if _in_parts(encoder, name):
+        return Counted(_of_parts(encoder, name), 1)
+    counted = Counted()
+    for _, encoding in encoder.encodings(name):
+        counted.ids += len(encoding)
+        counted.texts += 1
+        counted.lossless &= encoding.lossless
+        if encoder.may_truncate and encoding.truncated:
+            counted.untruncated = (counted.untruncated or 0) + encoding.untruncated
+    return counted
+
+
+def _in_parts(encoder: InputEncoder, name: str) -> bool:
+    """True for one text in a file, if nothing but its ids was asked for."""
+    from tokpar.streaming import encodes_parts
+
+    asked = encoder.arguments
+    usual = (asked.strategy, asked.executor, asked.option, asked.chunk_chars)
+    if name == TEXT or has_rows(name) or usual != ("auto", "auto", None, None):
+        return False
+    return encodes_parts(encoder.tokenizer)
+
+
+def _of_parts(encoder: InputEncoder, name: str) -> int:
+    """The ids of a file, of which a few megabytes are in memory at a time (proofs/stream.md)."""
+    from tokpar.streaming import stream_parts
+
+    tokenizer, arguments = encoder.tokenizer, encoder.arguments
+
+    def encode(text: str) -> IdArray:
+        return encoder.row_encoder.unprocessed_batch([text], tokenizer).rows.ids
+
+    size = None if name == STDIN else os.path.getsize(name)
+    with bar_of(arguments, size, "B") as moved, blamed_on(Source(name, "")):
+        blocks = byte_blocks(name, PART_BYTES, moved)
+        return sum(map(len, stream_parts(decoded(blocks, name), tokenizer, encode)))

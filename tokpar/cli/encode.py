@@ -1,29 +1,38 @@
 """Encode text: ids on standard output, a summary on stderr.
 
-One line of ids per text; with --json one object per text and line. Exit code 1 if a result is not
-lossless.
+One line of ids per text; with --json one object per text and line. A terminal shows the first ids,
+--all all of them. Exit code 1 if a result is not lossless, or one of several files cannot be used:
+the others are encoded all the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json, rule_counts
-from tokpar.cli.texts import Source
+from tokpar.cli.cuts import rule_counts
+from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
+from tokpar.cli.files import id_blocks, new_file, write_ids
+from tokpar.cli.screen import filled, width
+from tokpar.cli.summary import Total, label_of
+from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
 
-OUT_KINDS = (".npy", ".txt", ".json")
+OUT_KINDS = (".npy", ".npz", ".txt", ".json")
+SHOWN_LINES, SHOWN_TEXTS = 2, 5
+NAMES = {STDIN: "stdin", TEXT: "text"}
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -31,94 +40,136 @@ def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_encoding(parser)
     add = parser.add_argument
     add("--no-ids", action="store_true", help="print everything but the ids")
-    out = "write the ids there: .npy (uint32), .txt, .json"
-    add("--out", type=Path, metavar="FILE", help=out)
+    add("--all", action="store_true", help="print all ids on a terminal, too")
+    out = "write the ids there: .npy (uint32), .txt, .json, of rows .npz; or a directory, for a "
+    add("--out", type=Path, metavar="FILE|DIR", help=out + "file of each input")
     certificate = "write the seams there, for `tokpar check`"
     add("--certificate", type=Path, metavar="FILE", help=certificate)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for option in ("out", "certificate"):  # one file holds those of one text
-        if getattr(arguments, option) is not None and len(arguments.files) > 1:
-            raise OptionError(f"--{option} takes one text, got {len(arguments.files)}")
-    if arguments.out is not None and arguments.out.suffix not in OUT_KINDS:
-        raise OptionError(f"--out: expected a name ending in {', '.join(OUT_KINDS)}")
-    tokenizer = options.tokenizer_of(arguments)
-    lossless = True
-    for source, encoding in options.encodings_of(arguments, tokenizer):
-        lossless &= encoding.lossless
-        _write(arguments, encoding, source, tokenizer)
-        _print(arguments, encoding, source, tokenizer)
-    return 0 if lossless else 1
-
-
-def _write(
-    arguments: argparse.Namespace, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
-) -> None:
-    path = arguments.out
-    if path is not None and path.suffix == ".npy":
-        import numpy as np
-
-        np.save(path, encoding.ids)
-    elif path is not None:
-        as_json = path.suffix == ".json"
-        line = json.dumps(encoding.ids.tolist()) if as_json else _line(encoding.ids)
-        path.write_text(line + "\n", encoding="utf-8")
+    names = inputs(arguments)
     if arguments.certificate is not None:
-        from tokpar import __version__
-        from tokpar.certificate.certificate_file import to_bytes
+        _require_one_text("--certificate", names, has_rows(names[0]))
+    targets = targets_of(arguments.out, names)
+    tokenizer = options.tokenizer_of(arguments)
+    problems, lossless = Problems(), True
+    with input_encoder(arguments, tokenizer) as encoder:
+        for name in names:
+            with problems.of_input():
+                lossless &= _encode(encoder, name, targets.get(name))
+    return problems.code(lossless)
 
-        certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
-        arguments.certificate.write_bytes(certificate)
+
+def targets_of(out: Path | None, names: Sequence[str]) -> dict[str, Path]:
+    """The path that the ids of each input are written to; makes a directory. Raises OptionError,
+    OSError."""
+    if out is None:
+        return {}
+    is_folder = out.is_dir() or not out.suffix or os.fspath(out).endswith(os.sep)
+    if not is_folder:
+        if out.suffix not in OUT_KINDS:
+            kinds = ", ".join(OUT_KINDS)
+            raise OptionError(f"--out: expected a name ending in {kinds}, or a directory")
+        _require_one_text(f"--out {out}", names, has_rows(names[0]) and out.suffix == ".npy")
+        return {names[0]: out}
+    out.mkdir(parents=True, exist_ok=True)
+    targets: dict[str, Path] = {}
+    for name in names:
+        end = ".npz" if has_rows(name) else ".npy"
+        target = out / (NAMES.get(name, Path(name).name) + end)
+        other = next((each for each, path in targets.items() if path == target), None)
+        if other is not None:
+            raise OptionError(f"--out: {other} and {name} would both be written to {target}")
+        targets[name] = target
+    return targets
 
 
-def _print(
-    arguments: argparse.Namespace, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
-) -> None:
-    with_ids = not arguments.no_ids and arguments.out is None
-    if arguments.json:
-        described: dict[str, Any] = {
-            "file": source.name,
-            "tokenizer": tokenizer.name,
-            "code_points": len(source.text),
-            "bytes": byte_length(source.text),
-            "ids_count": len(encoding),
-            "lossless": encoding.lossless,
-            "seams": len(encoding.seams),
-            "seams_by_rule": rule_counts(encoding.seams),
-            "report": asdict(encoding.report),
-        }
-        print_json(described | {"ids": encoding.ids.tolist()} if with_ids else described)
-    elif with_ids:
-        print(_line(encoding.ids))
+def _require_one_text(option: str, names: Sequence[str], refuses_rows: bool) -> None:
+    if len(names) > 1:
+        raise OptionError(f"{option} takes one text, got {len(names)} files")
+    if refuses_rows:
+        raise OptionError(f"{option} takes one text, got the rows of {names[0]}")
+
+
+def _encode(encoder: InputEncoder, name: str, target: Path | None) -> bool:
+    """Encode one input; returns whether its ids are lossless."""
+    arguments, tokenizer = encoder.arguments, encoder.tokenizer
+    total = Total(name, label_of(arguments.tokenizer, tokenizer))
+    rows: list[IdArray] = []
+    for source, encoding in encoder.encodings(name):
+        total.add(source, encoding)
+        if target is not None:
+            rows.append(encoding.ids)
+        if arguments.certificate is not None:
+            _write_certificate(arguments.certificate, encoding, source, tokenizer)
+        with_ids = target is None and not arguments.no_ids
+        if arguments.json:
+            _print_json(encoding, source, tokenizer, with_ids)
+        elif with_ids:
+            _print_ids(encoding.ids, arguments.all, total.texts)
+    if target is not None:
+        write_ids(target, rows if has_rows(name) else rows[0])
     if not arguments.json and not arguments.quiet:
-        print(summary(encoding, source), file=sys.stderr)
+        summary = total.summary + (f"; written to {target}" if target is not None else "")
+        print(filled(summary) if sys.stderr.isatty() else summary, file=sys.stderr)
+    return total.lossless
 
 
-def summary(encoding: Encoding, source: Source) -> str:
-    """The result in one line: how many, how fast, where joined."""
-    report = encoding.report
-    seconds = sum(report.seconds.values())
-    speed = f" ({len(encoding) / seconds:,.0f} ids/s)" if seconds else ""
-    parts = [
-        f"{plural(len(encoding), 'id')} of {plural(len(source.text), 'code point')} "
-        f"in {seconds:.4f} s{speed}",
-        _cut(encoding),
-    ]
-    if encoding.seams:
-        rules = rule_counts(encoding.seams).items()
-        counts = ", ".join(f"{count:,} {rule}" for rule, count in rules)
-        parts.append(f"{plural(len(encoding.seams), 'seam')} ({counts})")
-    parts.append("lossless" if encoding.lossless else "NOT lossless")
-    return f"{source.name}: " + "; ".join(parts)
+def _write_certificate(
+    path: Path, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
+) -> None:
+    from tokpar import __version__
+    from tokpar.certificate.certificate_file import to_bytes
+
+    certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
+    with new_file(path) as file:
+        file.write(certificate)
 
 
-def _cut(encoding: Encoding) -> str:
-    report = encoding.report
-    if report.chunks > 1:
-        return plural(report.chunks, "chunk")
-    return report.plan if encoding.seams else f"serial: {report.why}"
+def _print_json(
+    encoding: Encoding, source: Source, tokenizer: TokenizerAdapter, with_ids: bool
+) -> None:
+    counts = rule_counts(encoding.seams, source.text)
+    described: dict[str, Any] = {
+        "file": source.name,
+        "tokenizer": tokenizer.name,
+        "code_points": len(source.text),
+        "bytes": byte_length(source.text),
+        "ids_count": len(encoding),
+        "lossless": encoding.lossless,
+        "seams": sum(counts.values()),
+        "seams_by_rule": counts,
+        "report": asdict(encoding.report),
+    }
+    written = json.dumps(described, ensure_ascii=False)
+    if not with_ids:
+        print(written)
+        return
+    print(written[:-1], end=', "ids": [')
+    for block in id_blocks(encoding.ids, ", "):
+        print(block, end="")
+    print("]}")
 
 
-def _line(ids: IdArray) -> str:
-    return " ".join(map(str, ids.tolist()))
+def _print_ids(ids: IdArray, everything: bool, number: int) -> None:
+    """All ids in one line; on a terminal the first ones of the first texts."""
+    if everything or not sys.stdout.isatty():
+        for block in id_blocks(ids, " "):
+            print(block, end="")
+        print()
+    elif number <= SHOWN_TEXTS:
+        print(first_ids(ids))
+    elif number == SHOWN_TEXTS + 1:
+        print("... (--all shows the ids of all texts)")
+
+
+def first_ids(ids: IdArray) -> str:
+    """The first ids, as many as fit two lines of the terminal, and how many more there are."""
+    most = SHOWN_LINES * width()
+    whole = " ".join(map(str, ids[:most].tolist()))
+    if len(ids) <= most and len(whole) <= most:
+        return whole
+    more = f" ... {len(ids):,} ids (--all shows them)"
+    shown = whole[: most - len(more)].rpartition(" ")[0]
+    return filled(shown + more, indent="")

@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json, rule_counts
+from tokpar.cli.cuts import Cuts, foreseen, rule_counts
+from tokpar.cli.encodings import blamed_on, inputs, one_source
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import plural
 from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 
@@ -30,6 +33,7 @@ COLORS = ("auto", "always", "never")
 
 def declare(parser: argparse.ArgumentParser) -> None:
     options.declare_sources(parser)
+    options.declare_row(parser)
     options.declare_tokenizer(parser)
     options.declare_strategy(parser)
     options.declare_output(parser)
@@ -47,11 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.around < 1:
         raise OptionError(f"--around must be at least 1, got {arguments.around}")
-    if len(arguments.files) > 1:
-        raise OptionError(f"explain takes one text, got {len(arguments.files)}")
-    (source,) = options.sources(arguments)
+    names = inputs(arguments)
+    if len(names) > 1:
+        raise OptionError(f"explain takes one text, got {len(names)} files")
+    source = one_source(arguments, names[0])
     tokenizer = options.tokenizer_of(arguments)
-    with options.blamed_on(source):
+    with blamed_on(source):
         traced = trace(
             source.text,
             tokenizer,
@@ -102,7 +107,7 @@ def describe(traced: Trace, source: Source, chosen: Sequence[int], around: int) 
         "equal": traced.equal,
         "lossless": traced.encoding.lossless,
         "seams_count": len(traced.seams),
-        "seams_by_rule": rule_counts(traced.encoding.seams),
+        "seams_by_rule": rule_counts(traced.encoding.seams, traced.text),
         "differing": sorted(traced.differing),
         "report": asdict(traced.encoding.report),
         "seams": [asdict(seam) | {"witness": dict(seam.witness)} for seam in explained],
@@ -118,7 +123,7 @@ def _print(
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
     automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain
     paint = Paint(automatic or arguments.color == "always")
-    print(summary(traced, source))
+    print(summary(traced, source, _cuts(traced, arguments)))
     if chosen:
         print(f"{LEGEND}\n")
     for n in chosen:
@@ -132,12 +137,22 @@ def _print(
         print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
 
 
-def summary(traced: Trace, source: Source) -> str:
-    report = traced.encoding.report
-    rules = ", ".join(
-        f"{count:,} {rule}" for rule, count in rule_counts(traced.encoding.seams).items()
-    )
-    seams = f"{plural(len(traced.seams), 'seam')} ({rules})" if rules else f"0 seams: {report.why}"
+def _cuts(traced: Trace, arguments: argparse.Namespace) -> Cuts:
+    """Where `encode` cuts the text: between the chunks that are traced, and maybe inside them."""
+    from tokpar.combining import chosen
+
+    options_given = options.strategy_options(arguments)
+    strategy = chosen(arguments.strategy, options_given, arguments.allow_approximate)
+    found = foreseen(traced.text, traced.tokenizer, strategy)[1]
+    if found.at_spaces:
+        return found
+    return Cuts(rule_counts(traced.encoding.seams, traced.text), len(traced.chunks))
+
+
+def summary(traced: Trace, source: Source, cuts: Cuts) -> str:
+    """The result in one line. The seams that are traced are those between chunks."""
+    chunks = f"{plural(len(traced.seams), 'seam')} between {plural(len(traced.chunks), 'chunk')}"
+    seams = f"{cuts}, shown: {chunks}" if traced.seams else f"not cut: {traced.encoding.report.why}"
     ids = f"{len(traced.encoding.ids):,}"
     if traced.equal:
         verdict = f"the {ids} ids are the serial ones"

@@ -1,31 +1,21 @@
-"""What subcommands share: arguments, the texts, tokenizer and encoder that they describe, and how
-results are printed."""
+"""Arguments that subcommands share, and the tokenizer and options that they describe."""
 
 from __future__ import annotations
 
 import argparse
 import ast
 import json
-import shutil
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tokpar.cli.texts import FIELDS, STDIN, Source, read_sources
-from tokpar.errors import OptionError, TokparError
-from tokpar.seams import Seams
+from tokpar.cli.texts import FIELDS
+from tokpar.errors import OptionError
 
 if TYPE_CHECKING:
-    from tokpar.encoder import Encoder
-    from tokpar.encoding import Encoding
     from tokpar.interfaces import TokenizerAdapter
 
 OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
-LEAST_WIDTH, MOST_WIDTH = 50, 120
+ONE_TEXT = 'UTF-8 text, a row of a .jsonl, .gz, .zst; "-" is standard input'
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
@@ -46,25 +36,8 @@ def declare_field(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--field", metavar="NAME", help=which)
 
 
-def sources(arguments: argparse.Namespace) -> Iterator[Source]:
-    """The texts in the order given, each read when its turn comes."""
-    if arguments.text is not None:
-        if arguments.files:
-            raise OptionError("give either files or --text, not both")
-        try:
-            arguments.text.encode("utf-8")
-        except UnicodeEncodeError:  # bytes of an argument that are not UTF-8 are lone surrogates
-            raise OptionError(
-                "--text: expected UTF-8; read such bytes from a file instead"
-            ) from None
-        yield Source("--text", arguments.text)
-        return
-    if arguments.files.count(STDIN) > 1:
-        raise OptionError('standard input can be read once, got "-" twice')
-    if not arguments.files and sys.stdin.isatty():
-        raise OptionError('no text: give files, "-" for standard input, or --text')
-    for name in arguments.files or [STDIN]:
-        yield from read_sources(name, arguments.field)
+def declare_row(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--row", type=int, metavar="N", help="the text of this row of a .jsonl")
 
 
 def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> None:
@@ -72,9 +45,10 @@ def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> No
     group = parser.add_argument_group("tokenizer")
     add = group.add_argument
     if named:
-        what = "tokenizer.json, vocab.txt ..."
+        what = "a name, a directory, tokenizer.json ..."
         add("--tokenizer", default="default", metavar="NAME|PATH", help=what)
     add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
+    add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
     add("--no-special-tokens", action="store_true", help="leave out [CLS], <s> and the like")
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
@@ -122,6 +96,8 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     """The adapter that the tokenizer arguments describe."""
     from tokpar.loading import load
 
+    if arguments.offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
     settings: dict[str, Any] = {
         name: False for flag, name in _OFF.items() if getattr(arguments, flag)
     }
@@ -144,55 +120,6 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """--option, repeated, as keyword arguments."""
     pairs = [_pair("--option", item) for item in arguments.option or ()]
     return {name: _value(value) for name, value in pairs}
-
-
-@contextmanager
-def encoder_of(arguments: argparse.Namespace, tokenizer: TokenizerAdapter) -> Iterator[Encoder]:
-    """An encoder by the arguments, with a bar if one is wanted; its pools are closed at the end."""
-    from tokpar.cli.progress import executor_of
-    from tokpar.encoder import Encoder
-
-    with (
-        executor_of(arguments) as executor,
-        Encoder(
-            tokenizer,
-            strategy=arguments.strategy,
-            executor=executor,
-            workers=arguments.workers,
-            allow_approximate=arguments.allow_approximate,
-            **strategy_options(arguments),
-        ) as encoder,
-    ):
-        yield encoder
-
-
-def encodings_of(
-    arguments: argparse.Namespace, tokenizer: TokenizerAdapter
-) -> Iterator[tuple[Source, Encoding]]:
-    """Each text and its encoding, with a line on stderr where the tokenizer has truncated it."""
-    with encoder_of(arguments, tokenizer) as encoder:
-        for source in sources(arguments):
-            with blamed_on(source):
-                encoding = encoder.encode(source.text)
-            if encoding.truncated and not arguments.quiet:
-                own = plural(encoding.untruncated, "id")
-                print(
-                    f"{source.name}: the tokenizer's truncation kept a part of the {own} of the "
-                    "text; --no-truncation gives all",
-                    file=sys.stderr,
-                )
-            yield source, encoding
-
-
-@contextmanager
-def blamed_on(source: Source) -> Iterator[None]:
-    """What a tokenizer has against a text becomes an OptionError that names the text."""
-    try:
-        yield
-    except TokparError:
-        raise
-    except ValueError as error:
-        raise OptionError(f"{source.name}: {error}") from error
 
 
 def rank_settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -228,57 +155,6 @@ def _value(text: str) -> Any:
         return text
 
 
-def width() -> int:
-    """Columns of the terminal, as far as they are taken: 50 to 120."""
-    return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
-
-
 def print_json(value: Any) -> None:
     """`value` as one line of JSON on standard output."""
     print(json.dumps(value, ensure_ascii=False))
-
-
-def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
-) -> None:
-    """Columns as wide as their widest cell, numbers to the right; the first `most` rows."""
-    every = list(rows)
-    cells = [[str(cell) for cell in row] for row in every[:most]]
-    columns = list(zip(header, *cells, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    numeric = [
-        bool(cells) and all(cell.replace(",", "").isdigit() for cell in column[1:])
-        for column in columns
-    ]
-    for row in [list(header), *cells]:
-        padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        print("  ".join(padded).rstrip())
-    if len(cells) < len(every):
-        print(f"and {len(every) - len(cells):,} more (--all shows them)")
-
-
-def rule_counts(seams: Seams) -> dict[str, int]:
-    """How many seams rest on each rule: {"K1": 7}; "none" are uncertified."""
-    rules = [rule or "none" for rule, _, _ in seams.planned.licences]
-    counts: Counter[str] = Counter()
-    for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):
-        counts[rules[code]] += count
-    if seams.everywhere is not None:
-        counts[seams.everywhere.licence.rule or "none"] += len(seams) - len(seams.planned)
-    return dict(sorted(counts.items()))
-
-
-def plural(count: int, thing: str) -> str:
-    """1, "seam" -> "1 seam"; 1200, "seam" -> "1,200 seams"."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
-def visible(text: str) -> str:
-    """`text` on one line: "a\\n\\u200b" has its newline and its zero width space escaped."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )

@@ -5,14 +5,17 @@ about one place alone, with --gaps about all certified cuts together.
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json, print_table, visible
+from tokpar.cli.cuts import Cuts, foreseen, rule_of
+from tokpar.cli.encodings import one_source
+from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
-from tokpar.cli.texts import Source, read_source
+from tokpar.cli.screen import plural, print_line, print_table, visible
+from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.types import Chunk, Seam, Split, Witness
@@ -21,11 +24,13 @@ SHOWN = 20
 AROUND = 16
 SHOWN_HASH = 12
 MARK = "│"
-HEADER = ("position", "rule", "theorem", "witness", "around")
+HEADER = ("position", "rule", "around")
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help='UTF-8 text; "-" is standard input')
+    parser.add_argument("file", metavar="FILE", help=options.ONE_TEXT)
+    options.declare_field(parser)
+    options.declare_row(parser)
     options.declare_tokenizer(parser)
     options.declare_strategy(parser)
     options.declare_output(parser)
@@ -47,13 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
     own = options.strategy_options(arguments)
     strategy = chosen(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
-    source = read_source(arguments.file)
+    source = one_source(arguments, arguments.file)
     if arguments.why is not None:
         said = _why(source.text, arguments.why, tokenizer)
         if arguments.json:
             print_json({"file": source.name, "position": arguments.why, "why": said})
         else:
-            print(said)
+            print_line(said)
         return 0
     if arguments.gaps:
         with bar_of(arguments, len(source.text)) as told:
@@ -61,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json({"file": source.name, **gaps})
         else:
-            print(_of_gaps(source.name, gaps))
+            print_line(_of_gaps(source.name, gaps))
         return 0
-    split = strategy.splitter.split(source.text, tokenizer, 0)
+    split, cuts = foreseen(source.text, tokenizer, strategy)
     if arguments.json:
         plan = {
             "file": source.name,
@@ -73,11 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
             "plan": split.plan,
             "why": split.why,
             "serial_regions": [list(region) for region in split.serial_regions],
+            "places": cuts.count,
+            "places_by_rule": dict(cuts.by_rule),
             "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
         }
         print_json(plan)
     else:
-        _print(source, split, None if arguments.all else SHOWN)
+        _print(source, split, cuts, None if arguments.all else SHOWN)
     return 0
 
 
@@ -103,7 +110,7 @@ def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object])
 def _of_gaps(name: str, gaps: Mapping[str, Any]) -> str:
     why = f" ({gaps['why']})" if gaps["why"] else ""
     apart = f"{gaps['mean_gap']:,} code points apart, at most {gaps['greatest_gap']:,}"
-    return f"{name}: {plural(gaps['cuts'], 'certified cut')}; {apart}{why}"
+    return f"{name}: could be cut at {plural(gaps['cuts'], 'place')}; {apart}{why}"
 
 
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
@@ -147,25 +154,42 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
     }
 
 
-def _print(source: Source, split: Split, most: int | None) -> None:
-    chunks = split.chunks
-    length = plural(len(source.text), "code point")
-    why = f" ({split.why})" if split.why else ""
-    count = plural(len(chunks), "chunk")
-    print(f"{source.name}: {length}, {count}; {split.plan or count}{why}")
-    if len(chunks) > 1:
-        print_table(HEADER, (_row(source.text, *pair) for pair in pairwise(chunks)), most)
+def _print(source: Source, split: Split, cuts: Cuts, most: int | None) -> None:
+    print_line(f"{source.name}: {plural(len(source.text), 'code point')}; {_summary(split, cuts)}")
+    pairs = list(pairwise(split.chunks))
+    if pairs:
+        print_table(HEADER, (_row(source.text, *pair) for pair in pairs), most)
+        for line in _reasons(pairs[:most]):
+            print_line(line)
     for start, stop in split.serial_regions:
-        print(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
+        print_line(f"one call for code points {start:,} to {stop:,}: no certified cut inside (K7)")
+
+
+def _summary(split: Split, cuts: Cuts) -> str:
+    """ "cut at 7 places (7 K1; 8 chunks)", or why the text is not cut."""
+    if not cuts.count:
+        return f"not cut: {split.why}"
+    why = f"; {split.why}" if split.serial_regions else ""
+    inside = len(split.chunks) > 1 and cuts.at_spaces
+    between = f"; those between its {plural(len(split.chunks), 'chunk')}:" if inside else ""
+    return f"{cuts}{why}{between}"
 
 
 def _row(text: str, left: Chunk, right: Chunk) -> tuple[object, ...]:
     cut = _cut(text, left, right)
-    witness = _named(tuple(cut["witness"].items()))
     around = f"{visible(cut['before'])}{MARK}{visible(cut['after'])}"
-    open_yet = "when merged" if cut["shared"] else "uncertified"
-    rule, theorem = cut["rule"] or open_yet, cut["theorem"] or "-"
-    return cut["position"], rule, theorem, witness or "-", around
+    return cut["position"], rule_of(left, right), around
+
+
+def _reasons(pairs: Iterable[tuple[Chunk, Chunk]]) -> Iterator[str]:
+    """What licenses the cuts between chunks, each licence once: "K1: theorem 20, left=..."."""
+    licences = {
+        (rule_of(left, right), right.cut.theorem, right.cut.witness): None
+        for left, right in pairs
+        if right.cut is not None and right.cut.theorem
+    }
+    for rule, theorem, witness in licences:
+        yield f"{rule}: theorem {theorem}" + f", {_named(witness)}" * bool(witness)
 
 
 def _named(witness: Witness) -> str:

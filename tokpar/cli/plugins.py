@@ -6,7 +6,8 @@ TOKPAR_PLUGINS, a comma list of names, limits which third-party plugins are load
 import argparse
 from dataclasses import asdict
 
-from tokpar.cli.options import print_json, print_table
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import print_table
 
 HEADER = ("name", "owner", "version", "state")
 

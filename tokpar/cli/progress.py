@@ -98,9 +98,10 @@ def executor_of(arguments: argparse.Namespace) -> Iterator[str | Executor]:
 
 @contextmanager
 def bar_of(
-    arguments: argparse.Namespace, total: int, unit: str = "ch"
+    arguments: argparse.Namespace, total: int | None, unit: str = "ch"
 ) -> Iterator[Callable[[int], object]]:
-    """What moves a bar of `total` code points on by some; nothing where no bar is wanted."""
+    """Yield a function that moves a bar of `total` code points, None if that is unknown; it does
+    nothing where no bar is wanted."""
     if not _wanted(arguments):
         yield lambda done: None
         return
@@ -112,7 +113,7 @@ def _wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
 
 
-def _bar(arguments: argparse.Namespace, total: int, unit: str = "ch") -> Any:
+def _bar(arguments: argparse.Namespace, total: int | None, unit: str = "ch") -> Any:
     from tqdm import tqdm
 
     delay = 0.0 if arguments.progress else PATIENCE_SECONDS

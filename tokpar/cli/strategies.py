@@ -3,7 +3,8 @@
 import argparse
 from dataclasses import asdict
 
-from tokpar.cli.options import print_json, print_table
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import print_table
 
 HEADER = ("name", "lossless", "owner", "options")
 

@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 
 from tokpar.cli import options
+from tokpar.cli.encodings import blamed_on
 from tokpar.cli.options import OR_STDIN
 from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows, read_sources
 
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     for number, (name, chunks) in enumerate(_texts(arguments)):
         if number:
             print()
-        with options.blamed_on(Source(name, "")):
+        with blamed_on(Source(name, "")):
             for ids in encoder.stream(chunks):
                 print(*ids.tolist(), flush=True)
     return 0

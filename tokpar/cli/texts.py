@@ -47,7 +47,10 @@ def read_source(name: str) -> Source:
 
 
 def read_sources(
-    name: str, field: str | None = None, on_bad_row: OnBadRow | None = None
+    name: str,
+    field: str | None = None,
+    on_bad_row: OnBadRow | None = None,
+    on_read: Callable[[int], object] | None = None,
 ) -> Iterator[Source]:
     """The text of each row of a .jsonl, read when its turn comes; or the one text of another file.
 
@@ -57,7 +60,7 @@ def read_sources(
     if not has_rows(name):
         yield read_source(name)
         return
-    for number, line in enumerate(_lines(byte_blocks(name)), start=1):
+    for number, line in enumerate(_lines(byte_blocks(name, BLOCK_BYTES, on_read)), start=1):
         if not line.strip():
             continue
         try:
@@ -73,19 +76,31 @@ def read_sources(
             yield Source(f"{name}:{number}", text)
 
 
-def byte_blocks(name: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The uncompressed bytes of a file, or of standard input, as they arrive. Raises OSError;
-    FileFormatError for a damaged .gz or .zst, OptionError without a package that reads .zst."""
+def byte_blocks(
+    name: str, size: int = BLOCK_BYTES, on_read: Callable[[int], object] | None = None
+) -> Iterator[bytes]:
+    """The uncompressed bytes of a file, or of standard input, as they arrive. `on_read` is called
+    with the number of bytes of the file that were read since. Raises OSError; FileFormatError for
+    a damaged .gz or .zst, OptionError without a package that reads .zst."""
+    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
+        seen = 0
+        for block in _uncompressed_blocks(file, name, size):
+            yield block
+            if on_read is not None and name != STDIN:
+                on_read(file.tell() - seen)
+                seen = file.tell()
+
+
+def _uncompressed_blocks(file: Any, name: str, size: int) -> Iterator[bytes]:
     if name.endswith(".gz"):
         try:
-            with gzip.open(name, "rb") as file:
-                yield from _blocks(file, size)
+            yield from _blocks(gzip.GzipFile(fileobj=file), size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise FileFormatError(f"{name}: expected a complete .gz file ({error})") from None
-        return
-    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
-        blocks = _blocks(file, size)
-        yield from _decompressed_zst(blocks, name) if name.endswith(".zst") else blocks
+    elif name.endswith(".zst"):
+        yield from _decompressed_zst(_blocks(file, size), name)
+    else:
+        yield from _blocks(file, size)
 
 
 def decoded(blocks: Iterable[bytes], name: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,11 @@ import numpy as np
 
 from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json, rule_counts
+from tokpar.cli.cuts import rule_counts
+from tokpar.cli.encodings import blamed_on, sources
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import plural, width
+from tokpar.cli.summary import engine_of
 from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
@@ -34,8 +38,6 @@ if TYPE_CHECKING:
 FIRST_CHARS, GROWTH, MOST_CHARS = 1 << 16, 4, 1 << 25
 MOST_SECONDS = 6.0
 """The own call gets a text `GROWTH` times as long as long as that should take no longer."""
-PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
-"""Of engines that have another name than their package."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.tokenizer = arguments.tried
     name, text = _text(arguments)
     own, mine = options.tokenizer_of(arguments), options.tokenizer_of(arguments)
-    with options.blamed_on(Source(name, "")):
+    with blamed_on(Source(name, "")):
         trial = tried(name, text, own, mine, arguments)
     if arguments.json:
         print_json({**asdict(trial), "ok": trial.ok})
@@ -123,7 +125,7 @@ def tried(
         ids_equal=equal == len(ids) == len(cold.ids) == len(seen.ids),
         lossless=cold.lossless and seen.lossless,
         certificate_ok=report.ok,
-        certified=_certified(cold, report),
+        certified=_certified(cold, part, report),
     )
 
 
@@ -152,19 +154,9 @@ def shown(trial: Trial) -> Iterator[str]:
     yield from _lines("certificate", trial.certified)
 
 
-def engine_of(tokenizer: TokenizerAdapter) -> str:
-    """The package that encodes, with its version: "tokenizers 0.23.1"."""
-    engine = tokenizer.name.partition(":")[0]
-    package = PACKAGES.get(engine, engine)
-    try:
-        return f"{package} {metadata.version(package)}"
-    except metadata.PackageNotFoundError:  # an adapter of a plugin or of the caller
-        return tokenizer.name
-
-
 def _lines(title: str, content: str) -> list[str]:
     """Two columns; a content that is too long goes on in the next line, or ends after three."""
-    parts = textwrap.wrap(content, min(80, options.width()) - 14, max_lines=3, placeholder=" ...")
+    parts = textwrap.wrap(content, min(80, width()) - 14, max_lines=3, placeholder=" ...")
     return [f"{each:13} {part}" for each, part in zip([title, "", ""], parts, strict=False)]
 
 
@@ -177,20 +169,20 @@ def _text(arguments: argparse.Namespace) -> tuple[str, str]:
     if not arguments.files and arguments.text is None:
         topics: Any = import_module("pydoc_data.topics")
         return "Python's documentation", "\n".join(topics.topics.values())
-    sources = [source for source in _few(arguments) if source.text]
-    if not sources:
+    found = [source for source in _few(arguments) if source.text]
+    if not found:
         raise OptionError("there is no text to try, only empty files")
-    more = len(sources) > 1
+    more = len(found) > 1
     name = "--text" if arguments.text is not None else arguments.files[0]
     rows = not arguments.files or any(map(has_rows, arguments.files))
-    joined = f", {plural(len(sources), 'row' if rows else 'file')} joined" if more else ""
-    return f"{Path(name).name}{joined}", "\n".join(source.text for source in sources)
+    joined = f", {plural(len(found), 'row' if rows else 'file')} joined" if more else ""
+    return f"{Path(name).name}{joined}", "\n".join(source.text for source in found)
 
 
 def _few(arguments: argparse.Namespace) -> Iterator[Source]:
     """The texts, until they are as long as may be used."""
     length = 0
-    for source in options.sources(arguments):
+    for source in sources(arguments):
         yield source
         length += len(source.text)
         if length > MOST_CHARS:
@@ -232,10 +224,10 @@ def _equal(ids: IdArray, others: IdArray) -> int:
     return int(different[0]) if len(different) else shorter
 
 
-def _certified(encoding: Encoding, report: CheckReport) -> str:
+def _certified(encoding: Encoding, part: str, report: CheckReport) -> str:
     if not report.ok:
         return f"FAILED: {report.findings[0].message}"
     if not encoding.seams:
         return f"no seam: one call for the whole text ({encoding.report.why})"
-    rules = ", ".join(islice(rule_counts(encoding.seams), 4))
+    rules = ", ".join(islice(rule_counts(encoding.seams, part), 4))
     return f"ok: {plural(len(encoding.seams), 'seam')} derived again by the checker ({rules})"

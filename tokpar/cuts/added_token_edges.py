@@ -30,8 +30,8 @@ class TokenEdges:
     @cached_property
     def refusal(self) -> str | None:
         """Why no edge of an added token is ever a certified cut, or None."""
-        if self.facts.unparted is not None:
-            return self.facts.unparted
+        if self.facts.added_token_cuts_refused is not None:
+            return self.facts.added_token_cuts_refused
         return None if self.plain else "it has no added token whose edges are certain"
 
     def occur(self, text: str) -> bool:

@@ -326,7 +326,7 @@ class CutFinder:
         """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
             return None
-        if text[p - 1] in (self.facts.joined or ()):
+        if text[p - 1] in (self.facts.chars_before_mark or ()):
             return None
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):

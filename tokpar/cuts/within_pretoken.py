@@ -82,8 +82,8 @@ class Inside:
         """Why no pre-token of this tokenizer can be divided, or None."""
         facts = self.facts
         tiled = facts.tiles or facts.sizes is not None
-        if facts.undivided is not None or not tiled or facts.longest_token < 1:
-            return facts.undivided or "its tokens are not known to make up the text"
+        if facts.pretoken_cuts_refused is not None or not tiled or facts.longest_token < 1:
+            return facts.pretoken_cuts_refused or "its tokens are not known to make up the text"
         if facts.model.casefold() != "bpe" or facts.scheme not in ("regex", "whole"):
             return "pre-tokens are divided for BPE behind a regex, or behind nothing"
         return self.scanner.refusal

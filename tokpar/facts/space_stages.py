@@ -137,7 +137,7 @@ _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:
     """The cuts of a tokenizer of scheme "spaces", before spaces and, where they are certain, before
     line ends."""
-    at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.joined)
+    at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.chars_before_mark)
     at_lines = decided(facts.normalizers, facts.pre_tokenizers, None, "\n")
     return tuple(found for found in (at_spaces, at_lines) if isinstance(found, SpaceCut))
 

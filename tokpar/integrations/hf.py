@@ -176,7 +176,7 @@ class Acceleration:
         encoder = self.encoder()
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        if adapter.unfinishable is not None:
+        if adapter.postprocess_refused is not None:
             return None
         frame = self._frame(adapter, add_special_tokens)
         if not columns.fits(frame):

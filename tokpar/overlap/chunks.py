@@ -8,7 +8,7 @@ from itertools import pairwise
 from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
-from tokpar.interfaces import Remembers, TokenizerAdapter, facts_of
+from tokpar.interfaces import HasSegmentCache, TokenizerAdapter, facts_of
 from tokpar.types import Chunk, Join, Piece, Seam, Split, stands_apart
 
 SOON, FAR = 256, 4096
@@ -145,7 +145,9 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
     """The split for whom a memory may divide further: chunks that stand apart, in which every space
     behind anything but white space is a certified cut, are marked."""
     finder = dividing_finder(tokenizer)
-    if finder is None or facts_of(tokenizer).quick:  # whose memory has texts whole, or not at all
+    if (
+        finder is None or facts_of(tokenizer).has_own_cache
+    ):  # whose memory has texts whole, or not at all
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
     marked = [
@@ -160,7 +162,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
 
 def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
     """The finder of a tokenizer that has a memory, and cuts before spaces; else None."""
-    if not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+    if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
         return None
     finder = finder_for(facts_of(tokenizer))
     return None if finder.at_spaces is None else finder

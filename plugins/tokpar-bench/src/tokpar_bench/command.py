@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokpar.cli import INTERRUPTED
-from tokpar.cli.options import declare_field, declare_output, plural, print_json
+from tokpar.cli.options import declare_field, declare_output, print_json
+from tokpar.cli.screen import plural
 from tokpar.plugin import FileFormatError, OptionError
 
 if TYPE_CHECKING:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import tokpar
 from tokpar.cli import options
-from tokpar.cli.options import plural, print_json, print_table
+from tokpar.cli.encodings import sources
+from tokpar.cli.options import print_json
+from tokpar.cli.screen import plural, print_table
 from tokpar.cli.texts import Source
 from tokpar.plugin import OptionError
 
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def texts(arguments: argparse.Namespace) -> Iterator[Source]:
     """The texts, or each of their lines with its line end; names of lines end in their number."""
-    for source in options.sources(arguments):
+    for source in sources(arguments):
         if arguments.lines:
             for number, line in enumerate(source.text.splitlines(keepends=True), 1):
                 yield Source(f"{source.name}:{number}", line)

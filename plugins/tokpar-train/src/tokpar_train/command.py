@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokpar.cli.options import declare_output, plural, print_json
+from tokpar.cli.options import declare_output, print_json
+from tokpar.cli.screen import plural
 from tokpar.errors import OptionError
 
 if TYPE_CHECKING:

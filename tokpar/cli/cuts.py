@@ -1,0 +1,91 @@
+"""Count the places where a text is cut: what `plan` foresees, and `encode` and `explain` report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokpar.cli.screen import plural
+from tokpar.seams import Everywhere, Seams
+
+if TYPE_CHECKING:
+    from tokpar.combining import Chosen
+    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.types import Chunk, Split
+
+UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """How many places of a text are cut, by rule: {"K1": 7}. `at_spaces`: the cache divides the
+    text at every certified space, whatever the chunks are."""
+
+    by_rule: Mapping[str, int]
+    chunks: int
+    at_spaces: bool = False
+
+    @property
+    def count(self) -> int:
+        """All places."""
+        return sum(self.by_rule.values())
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {rule}" for rule, count in sorted(self.by_rule.items()))
+        into = "at every certified space" if self.at_spaces else plural(self.chunks, "chunk")
+        return f"cut at {plural(self.count, 'place')} ({counts}; {into})"
+
+
+def rule_counts(seams: Seams, text: str) -> dict[str, int]:
+    """How many seams of `text` rest on each rule: {"K1": 7}."""
+    rules = [rule or UNCERTIFIED for rule, _, _ in seams.planned.licences]
+    counts: Counter[str] = Counter()
+    for code, count in enumerate(np.bincount(seams.planned.codes, minlength=len(rules)).tolist()):
+        counts[rules[code]] += count
+    if seams.everywhere is not None:
+        counts[seams.everywhere.licence.rule or UNCERTIFIED] += seams.everywhere.count(text)
+    return {rule: count for rule, count in sorted(counts.items()) if count}
+
+
+def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[Split, Cuts]:
+    """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
+    and a cache that has room. Nothing is tokenized."""
+    from tokpar.encoder import why_never_cut
+    from tokpar.interfaces import DividesRows
+    from tokpar.overlap.chunks import dividing_finder
+    from tokpar.sizes import TOO_SHORT, fit_for
+    from tokpar.types import Split
+
+    fit, splitter = fit_for(tokenizer), strategy.splitter
+    never = why_never_cut(tokenizer)
+    if strategy.tunable and (never is not None or len(text) < fit.smallest_split):
+        return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
+    split = splitter.split(text, tokenizer, 0)
+    by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
+    cuts = Cuts(by_rule, len(split.chunks))
+    if fit.executor != "memo" or not isinstance(splitter, DividesRows):
+        return split, cuts
+    finder = dividing_finder(tokenizer)
+    licence, regions = (
+        split.licence,
+        [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible],
+    )
+    if strategy.tunable and finder is not None and finder.spaces_safe(text, 0, len(text)):
+        by_rule, licence, regions = Counter(), finder.at_spaces, [(0, len(text))]
+    if licence is None or not regions:
+        return split, cuts
+    everywhere = Everywhere(licence, np.array(regions, dtype=np.int64))
+    by_rule[licence.rule or UNCERTIFIED] += everywhere.count(text)
+    return split, Cuts(+by_rule, len(split.chunks), at_spaces=True)
+
+
+def rule_of(left: Chunk, right: Chunk) -> str:
+    """The rule of the cut between two chunks, or why it is not known yet."""
+    if right.cut is not None and right.cut.rule is not None:
+        return right.cut.rule
+    return WHEN_MERGED if left.stop > right.start else UNCERTIFIED

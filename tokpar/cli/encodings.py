@@ -1,0 +1,219 @@
+"""Encode the texts that the arguments name, file by file; a file that fails stops no other."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from tokpar.cli.options import strategy_options
+from tokpar.cli.progress import bar_of, executor_of
+from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
+from tokpar.errors import OptionError, TokparError
+from tokpar.interfaces import PostProcesses, TokenizerAdapter
+
+if TYPE_CHECKING:
+    from tokpar.encoder import Encoder
+    from tokpar.encoding import Encoding
+
+TEXT = "--text"
+GROUP_CHARS = 1 << 20
+"""Code points of rows that are encoded together."""
+
+
+@dataclass
+class Problems:
+    """Inputs that could be used, and those that could not, each of which is told on stderr."""
+
+    used: int = 0
+    refused: int = 0
+
+    @contextmanager
+    def of_input(self) -> Iterator[None]:
+        """Print what is wrong with one input, and go on."""
+        try:
+            yield
+            self.used += 1
+        except BrokenPipeError:
+            raise
+        except (TokparError, OSError) as error:
+            print(f"tokpar: error: {message_of(error)}", file=sys.stderr)
+            self.refused += 1
+
+    def code(self, lossless: bool = True) -> int:
+        """The exit code: 2 if no input could be used, 1 if some could not or ids may be wrong."""
+        if self.refused and not self.used:
+            return 2
+        return 0 if lossless and not self.refused else 1
+
+
+def message_of(error: Exception) -> str:
+    """What an error says, led by the file it is about."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def inputs(arguments: argparse.Namespace) -> list[str]:
+    """The names of the inputs: paths, "-" for standard input, or "--text". Raises OptionError."""
+    if arguments.text is not None:
+        if arguments.files:
+            raise OptionError("give either files or --text, not both")
+        try:
+            arguments.text.encode("utf-8")
+        except UnicodeEncodeError:  # bytes of an argument that are not UTF-8 are lone surrogates
+            raise OptionError(
+                "--text: expected UTF-8; read such bytes from a file instead"
+            ) from None
+        return [TEXT]
+    if arguments.files.count(STDIN) > 1:
+        raise OptionError('standard input can be read once, got "-" twice')
+    if not arguments.files and sys.stdin.isatty():
+        raise OptionError('no text: give files, "-" for standard input, or --text')
+    return arguments.files or [STDIN]
+
+
+def sources_in(arguments: argparse.Namespace, name: str, **reading: object) -> Iterator[Source]:
+    """The texts of one input, each read when its turn comes."""
+    if name == TEXT:
+        return iter([Source(TEXT, arguments.text)])
+    return read_sources(name, arguments.field, **reading)  # type: ignore[arg-type]
+
+
+def sources(arguments: argparse.Namespace) -> Iterator[Source]:
+    """The texts of all inputs, in the order given."""
+    return chain.from_iterable(sources_in(arguments, name) for name in inputs(arguments))
+
+
+def one_source(arguments: argparse.Namespace, name: str) -> Source:
+    """The one text of an input, or the row of it that --row names. Raises OptionError."""
+    found = sources_in(arguments, name)
+    if arguments.row is not None:
+        for source in found:
+            if source.name == f"{name}:{arguments.row}":
+                return source
+        raise OptionError(f"--row {arguments.row}: {name} has no text in that row")
+    first = list(islice(found, 2))
+    if not first:
+        raise OptionError(f"{name}: expected a text, got no row")
+    if len(first) > 1:
+        raise OptionError(f"{name} has more than one text: choose one with --row N")
+    return first[0]
+
+
+@contextmanager
+def encoder_of(
+    arguments: argparse.Namespace, tokenizer: TokenizerAdapter, bar: bool = True
+) -> Iterator[Encoder]:
+    """An encoder by the arguments, with a bar if one is wanted; its pools are closed at the end."""
+    from tokpar.encoder import Encoder
+
+    with (
+        executor_of(arguments) if bar else nullcontext(arguments.executor) as executor,
+        Encoder(
+            tokenizer,
+            strategy=arguments.strategy,
+            executor=executor,
+            workers=arguments.workers,
+            allow_approximate=arguments.allow_approximate,
+            **strategy_options(arguments),
+        ) as encoder,
+    ):
+        yield encoder
+
+
+@dataclass(frozen=True)
+class InputEncoder:
+    """Encodes the texts of inputs: `encoder` single ones, which has a bar; `row_encoder` rows."""
+
+    arguments: argparse.Namespace
+    tokenizer: TokenizerAdapter
+    encoder: Encoder = field(repr=False)
+    row_encoder: Encoder = field(repr=False)
+
+    def encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
+        """Each text of an input and its encoding; then, if the tokenizer has truncated texts, a
+        line on stderr. Rows are read and encoded some at a time."""
+        truncated = texts = 0
+        for source, encoding in self._encodings(name):
+            texts += 1
+            truncated += self.may_truncate and encoding.truncated
+            yield source, encoding
+        if truncated and not self.arguments.quiet:
+            which = "the text" if texts == 1 else f"{truncated:,} of {texts:,} texts"
+            print(
+                f"{name}: the tokenizer's truncation kept a part of {which}; "
+                "--no-truncation gives all ids",
+                file=sys.stderr,
+            )
+
+    @property
+    def may_truncate(self) -> bool:
+        """The tokenizer may cut or pad: then what a text is encoded with matters."""
+        return isinstance(self.tokenizer, PostProcesses) and self.tokenizer.around is None
+
+    def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
+        if not has_rows(name):
+            for source in sources_in(self.arguments, name):
+                with blamed_on(source):
+                    encoding = self.encoder.encode(source.text)
+                yield source, encoding
+            return
+        with bar_of(self.arguments, os.path.getsize(name), "B") as moved:
+            rows = sources_in(self.arguments, name, on_read=moved)
+            for group in _groups(rows, 1 if self.may_truncate else GROUP_CHARS):
+                yield from zip(group, self._encoded(group), strict=True)
+
+    def _encoded(self, group: Sequence[Source]) -> Sequence[Encoding]:
+        if len(group) > 1:
+            try:
+                return self.row_encoder.encode_batch([source.text for source in group])
+            except (TokparError, ValueError):  # the one to blame is found below
+                pass
+        encodings = []
+        for source in group:
+            with blamed_on(source):
+                encodings.append(self.row_encoder.encode(source.text))
+        return encodings
+
+
+@contextmanager
+def input_encoder(
+    arguments: argparse.Namespace, tokenizer: TokenizerAdapter
+) -> Iterator[InputEncoder]:
+    """Closes the pools of its encoders at the end. Raises what `Encoder` does."""
+    with (
+        encoder_of(arguments, tokenizer) as encoder,
+        encoder_of(arguments, tokenizer, bar=False) as row_encoder,
+    ):
+        yield InputEncoder(arguments, tokenizer, encoder, row_encoder)
+
+
+@contextmanager
+def blamed_on(source: Source) -> Iterator[None]:
+    """What a tokenizer has against a text becomes an OptionError that names the text."""
+    try:
+        yield
+    except TokparError:
+        raise
+    except ValueError as error:
+        raise OptionError(f"{source.name}: {error}") from error
+
+
+def _groups(sources: Iterator[Source], most: int) -> Iterator[list[Source]]:
+    """Sources in a row, of `most` code points or a little more together."""
+    group: list[Source] = []
+    size = 0
+    for source in sources:
+        group.append(source)
+        size += len(source.text) + 1
+        if size >= most:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -1,0 +1,110 @@
+"""Write files that are complete or not there, and end on Ctrl-C at once without half of one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from tokpar.arrays import IdArray
+
+BLOCK_IDS = 1 << 16
+
+
+def end_on_interrupt() -> None:
+    """Let Ctrl-C end this process at once, in a native call too, where Python would wait for its
+    end to raise KeyboardInterrupt. Another handler, or none, stays as it is."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def raising_on_interrupt() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt in the block, which then cleans up."""
+    ends = threading.current_thread() is threading.main_thread()
+    ends = ends and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    if ends:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if ends:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, of another name beside `path` until the block ends; then it replaces that,
+    or, if the block raises, is removed. A device or a pipe is written directly. Raises OSError."""
+    with new_path(path) as unfinished, unfinished.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def new_path(path: Path) -> Iterator[Path]:
+    """The same for who opens the file: a path with the suffix of `path`."""
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = Path(os.path.realpath(path))  # a link stays one
+    unfinished = target.with_name(f".unfinished-{os.getpid()}-{target.name}")
+    with raising_on_interrupt():
+        try:
+            yield unfinished
+            if target.exists():
+                shutil.copymode(target, unfinished)
+            unfinished.replace(target)
+        except OSError as error:
+            if error.filename is not None:
+                error.filename = os.fspath(path)
+            raise
+        finally:
+            with suppress(FileNotFoundError):
+                unfinished.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` as UTF-8 into `path`, all or nothing."""
+    with new_file(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def id_blocks(ids: IdArray, between: str) -> Iterator[str]:
+    """The ids as text, some thousands at a time: "1 2 3" for `between` " "."""
+    for start in range(0, len(ids), BLOCK_IDS):
+        block = between.join(map(str, ids[start : start + BLOCK_IDS].tolist()))
+        yield f"{between}{block}" if start else block
+
+
+def write_ids(path: Path, ids: IdArray | list[IdArray]) -> None:
+    """Write the ids of one text as .npy (uint32), .txt or .json; of several texts, a list, as .npz
+    ("ids" of all, and "offsets": those of text k are ids[offsets[k] : offsets[k + 1]]), a line
+    each, or lists in a list."""
+    with new_file(path) as file:
+        if path.suffix == ".npy":
+            np.save(file, ids)
+        elif path.suffix == ".npz":
+            rows: Any = ids if isinstance(ids, list) else [ids]
+            offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+            none = [np.zeros(0, np.uint32)]
+            np.savez(file, ids=np.concatenate([*none, *rows]), offsets=offsets)
+        else:
+            is_json = path.suffix == ".json"
+            opening, between, closing = ("[", ", ", "]") if is_json else ("", " ", "")
+            several = isinstance(ids, list)
+            file.write(opening.encode() * several)
+            for number, row in enumerate(ids if isinstance(ids, list) else [ids]):
+                file.write(((", " if is_json else "\n") * bool(number) + opening).encode())
+                for block in id_blocks(row, between):
+                    file.write(block.encode())
+                file.write(closing.encode())
+            file.write(closing.encode() * several + b"\n")

@@ -1,0 +1,133 @@
+"""Fit what is printed to the width of the terminal: help, tables, lines that are too long."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+LEAST_WIDTH, MOST_WIDTH = 50, 120
+GAP = 2
+LEAST_COLUMN = 8
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Fills the paragraphs of a description; lines that are indented stay lines."""
+
+    def __init__(self, prog: str, **settings: int) -> None:
+        super().__init__(prog, **{"width": width(), **settings})
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled = []
+        for paragraph in text.strip().split("\n\n"):
+            if paragraph.startswith(" "):
+                filled += [_filled(line, width) for line in paragraph.splitlines()]
+            else:
+                filled.append(textwrap.fill(paragraph, width))
+            filled.append("")
+        return "\n".join(filled[:-1])
+
+
+def _filled(line: str, width: int) -> str:
+    """An indented line; what does not fit goes on below, indented more."""
+    lead = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(line.strip(), width, initial_indent=lead, subsequent_indent=lead * 2)
+
+
+def width() -> int:
+    """Columns of the terminal, as far as they are taken: 50 to 120."""
+    return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
+
+
+def is_screen() -> bool:
+    """True if somebody looks at standard output: a terminal, or one whose width COLUMNS gives."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def filled(text: str, indent: str = "  ") -> str:
+    """`text` in lines that fit the terminal, all but the first one indented."""
+    return textwrap.fill(
+        text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def print_line(text: str) -> None:
+    """Print a line; on a screen that is too narrow it goes on below, indented."""
+    print(filled(text) if is_screen() else text)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a line of text takes; wide characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def folded(text: str, most: int) -> list[str]:
+    """`text` in lines of at most `most` columns, ended behind a space where there is one."""
+    lines = []
+    while columns(text) > most:
+        stop = taken = 0
+        while (taken := taken + columns(text[stop])) <= most:
+            stop += 1
+        stop = text.rfind(" ", 0, stop + 1) + 1 or max(1, stop)
+        lines.append(text[:stop].rstrip())
+        text = text[stop:]
+    return [*lines, text]
+
+
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], most: int | None = None
+) -> None:
+    """Columns as wide as their widest cell, or as the terminal allows; numbers to the right; the
+    first `most` rows."""
+    every = list(rows)
+    cells = [list(header), *([str(cell) for cell in row] for row in every[:most])]
+    widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
+    if is_screen():
+        widths = _fitting(widths)
+    numeric = [
+        len(cells) > 1 and all(cell.replace(",", "").isdigit() for cell in column[1:])
+        for column in zip(*cells, strict=True)
+    ]
+    for row in cells:
+        for line in _lines_of(row, widths, numeric):
+            print(line)
+    if len(cells) <= len(every):
+        print(f"and {len(every) + 1 - len(cells):,} more (--all shows them)")
+
+
+def _fitting(widths: list[int]) -> list[int]:
+    """The widths; where they do not fit the terminal, the widest columns are made narrower."""
+    too_much = sum(widths) + GAP * (len(widths) - 1) - width()
+    while too_much > 0 and max(widths) > LEAST_COLUMN:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+        too_much -= 1
+    return widths
+
+
+def _lines_of(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    parts = [folded(cell, most) for cell, most in zip(row, widths, strict=True)]
+    for line in zip_longest(*parts, fillvalue=""):
+        padded = (
+            " " * (most - columns(cell)) * right + cell + " " * (most - columns(cell)) * (not right)
+            for cell, most, right in zip(line, widths, numeric, strict=True)
+        )
+        yield (" " * GAP).join(padded).rstrip()
+
+
+def plural(count: int, thing: str) -> str:
+    """1, "seam" -> "1 seam"; 1200, "seam" -> "1,200 seams"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def visible(text: str) -> str:
+    """`text` on one line: "a\\n\\u200b" has its newline and its zero width space escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )

@@ -1,0 +1,92 @@
+"""Say what an encode did: how many ids, how fast, by which tokenizer, and what was certified."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokpar.arrays import byte_length
+from tokpar.cli.cuts import Cuts, rule_counts
+from tokpar.cli.screen import plural
+
+if TYPE_CHECKING:
+    from tokpar.cli.texts import Source
+    from tokpar.encoding import Encoding
+    from tokpar.interfaces import TokenizerAdapter
+
+PACKAGES = {"huggingface": "tokenizers", "pure": "tokpar", "incremental": "tokpar"}
+"""Of engines that have another name than their package."""
+
+
+@dataclass
+class Total:
+    """The results of the texts of one input, added up."""
+
+    name: str
+    tokenizer: str
+    texts: int = 0
+    ids: int = 0
+    code_points: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    rules: Counter[str] = field(default_factory=Counter)
+    lossless: bool = True
+    chunks: int = 0
+    at_spaces: bool = False
+    """The cache divided a text at every certified space."""
+    why: str = ""
+    """Why the last text was not cut, if it was not."""
+
+    def add(self, source: Source, encoding: Encoding) -> None:
+        """One more text."""
+        self.texts += 1
+        self.ids += len(encoding)
+        self.code_points += len(source.text)
+        self.bytes += byte_length(source.text)
+        self.chunks += encoding.report.chunks
+        self.why = encoding.report.why
+        self.seconds += sum(encoding.report.seconds.values())
+        self.rules.update(rule_counts(encoding.seams, source.text))
+        self.lossless &= encoding.lossless
+        self.at_spaces |= encoding.seams.everywhere is not None
+
+    @property
+    def summary(self) -> str:
+        """The result in one line."""
+        parts = [f"{self._amount()}{self._speed()}", f"tokenizer {self.tokenizer}"]
+        if self.rules:
+            each = "each certified" if self.lossless else "NOT all certified"
+            parts.append(f"{Cuts(self.rules, self.chunks, self.at_spaces)}, {each}")
+        elif self.texts == 1:
+            parts.append(f"not cut: {self.why}")
+        parts.append("lossless" if self.lossless else "NOT lossless")
+        return f"{self.name}: " + "; ".join(parts)
+
+    def _amount(self) -> str:
+        texts = "" if self.texts == 1 else f"{plural(self.texts, 'text')}, "
+        size = f"{plural(self.code_points, 'code point')}, {self.bytes / 1e6:,.3g} MB"
+        return f"{plural(self.ids, 'id')} of {texts}{size}"
+
+    def _speed(self) -> str:
+        if not self.seconds:
+            return ""
+        speed = f"{self.bytes / 1e6 / self.seconds:,.1f} MB/s, {self.ids / self.seconds:,.0f} ids/s"
+        return f", in {self.seconds:.4f} s ({speed})"
+
+
+def label_of(given: str, tokenizer: TokenizerAdapter) -> str:
+    """The tokenizer that was asked for, and who encodes: "bert.json (tokenizers 0.23.1)"."""
+    return f"{Path(given).name or given} ({engine_of(tokenizer)})"
+
+
+def engine_of(tokenizer: TokenizerAdapter) -> str:
+    """The package that encodes, with its version: "tokenizers 0.23.1"."""
+    engine = tokenizer.name.partition(":")[0]
+    package = PACKAGES.get(engine, engine)
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:  # an adapter of a plugin or of the caller
+        return tokenizer.name
