@@ -20,7 +20,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -153,13 +153,13 @@ def test_the_examples_of_a_page_run_in_order(
     if "tiktoken.get_encoding" in text:  # a part of it stands for an encoding that is downloaded
         monkeypatch.setitem(tiktoken.registry.ENCODINGS, "cl100k_base", part("cl100k_part"))
     names: dict[str, Any] = {"__name__": "__main__"}
+    module = ""
     for block in blocks(page):
         assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
         if block.body.startswith(OF_TUTORIAL):
-            with Path(f"{TUTORIAL}.py").open("a", encoding="utf-8") as file:
-                file.write(block.body)
+            module += block.body
+            grown = Registry.load(installed_by(pyproject_of(page), module, tmp_path))
             monkeypatch.delitem(sys.modules, TUTORIAL, raising=False)
-            grown = Registry.load([EntryPoint("bytes", TUTORIAL, "tokpar")])
             monkeypatch.setattr(registry_module, "_registry", [grown])
         if block.kind == "python":
             run_python(block, page, names)
@@ -167,26 +167,33 @@ def test_the_examples_of_a_page_run_in_order(
             run_console(block, page)
 
 
-def installed_by(pyproject: str, module: str, folder: Path) -> None:
-    """What `pip install` leaves of a package of one module: the module and its metadata."""
+def pyproject_of(page: Path) -> str:
+    """The pyproject.toml that a page shows."""
+    text = page.read_text(encoding="utf-8")
+    shown = re.search(r"^    \[build-system\]\n(?:(?:    .*)?\n)+", text, re.MULTILINE)
+    assert shown is not None
+    return inspect.cleandoc(shown[0])
+
+
+def installed_by(pyproject: str, module: str, folder: Path) -> EntryPoints:
+    """Write what `pip install` leaves of a package of one module, the module and its metadata, and
+    return its entry points."""
     project = tomllib.loads(pyproject)["project"]
     name, version = project["name"].replace("-", "_"), project["version"]
     (folder / f"{TUTORIAL}.py").write_text(module, encoding="utf-8")
     told = folder / f"{name}-{version}.dist-info"
-    told.mkdir()
+    told.mkdir(exist_ok=True)
     metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"
     (told / "METADATA").write_text(metadata, encoding="utf-8")
     for group, points in project["entry-points"].items():
         lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
         (told / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    return Distribution.at(told).entry_points
 
 
 def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
     page = ROOT / "docs" / "plugins.md"
-    text = page.read_text(encoding="utf-8")
-    shown = re.search(r"^    \[build-system\]\n(?:(?:    .*)?\n)+", text, re.MULTILINE)
-    assert shown is not None
-    installed_by(inspect.cleandoc(shown[0]), module_of(page), tmp_path)
+    installed_by(pyproject_of(page), module_of(page), tmp_path)
     path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"}
     environment.pop("TOKPAR_PLUGINS", None)
