@@ -10,13 +10,17 @@ import doctest
 import importlib
 import inspect
 import io
+import os
 import pkgutil
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +47,9 @@ COMMANDS = {"bench.md": "bench", "train.md": "train"}
 """Pages on commands that are packages of their own."""
 MEASURING = {"try"}
 """Commands whose output has times in it: pages show those of a real run."""
+TUTORIAL = "tokpar_bytes"
+OF_TUTORIAL = f"# {TUTORIAL}.py\n"
+"""The module that docs/plugins.md has its reader write, and how the blocks of it begin."""
 INNER = {
     "incremental_dictionary",
     "incremental_search",
@@ -105,6 +112,12 @@ def run_console(block: Block, page: Path) -> None:
         )
 
 
+def module_of(page: Path) -> str:
+    """The module that a page has its reader write."""
+    bodies = [block.body for block in blocks(page)]
+    return "\n\n".join(body for body in bodies if body.startswith(OF_TUTORIAL))
+
+
 def save_model(folder: Path) -> None:
     """The folder of a model, as pages name it: a tokenizer with a chat template."""
     chatml = fresh("deepseek_part")
@@ -130,6 +143,7 @@ def test_the_examples_of_a_page_run_in_order(
     for name in ("README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     text = page.read_text(encoding="utf-8")
     if '"my-model"' in text:
         save_model(tmp_path / "my-model")
@@ -139,12 +153,62 @@ def test_the_examples_of_a_page_run_in_order(
     if "tiktoken.get_encoding" in text:  # a part of it stands for an encoding that is downloaded
         monkeypatch.setitem(tiktoken.registry.ENCODINGS, "cl100k_base", part("cl100k_part"))
     names: dict[str, Any] = {"__name__": "__main__"}
+    module = ""
     for block in blocks(page):
         assert block.kind in KINDS, f"{page.name}:{block.line}: a block of kind {block.kind!r}"
+        if block.body.startswith(OF_TUTORIAL):
+            module += block.body
+            grown = Registry.load(installed_by(pyproject_of(page), module, tmp_path))
+            monkeypatch.delitem(sys.modules, TUTORIAL, raising=False)
+            monkeypatch.setattr(registry_module, "_registry", [grown])
         if block.kind == "python":
             run_python(block, page, names)
         else:
             run_console(block, page)
+
+
+def pyproject_of(page: Path) -> str:
+    """The pyproject.toml that a page shows."""
+    text = page.read_text(encoding="utf-8")
+    shown = re.search(r"^    \[build-system\]\n(?:(?:    .*)?\n)+", text, re.MULTILINE)
+    assert shown is not None
+    return inspect.cleandoc(shown[0])
+
+
+def installed_by(pyproject: str, module: str, folder: Path) -> EntryPoints:
+    """Write what `pip install` leaves of a package of one module, the module and its metadata, and
+    return its entry points."""
+    project = tomllib.loads(pyproject)["project"]
+    name, version = project["name"].replace("-", "_"), project["version"]
+    (folder / f"{TUTORIAL}.py").write_text(module, encoding="utf-8")
+    told = folder / f"{name}-{version}.dist-info"
+    told.mkdir(exist_ok=True)
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"
+    (told / "METADATA").write_text(metadata, encoding="utf-8")
+    for group, points in project["entry-points"].items():
+        lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+        (told / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    return Distribution.at(told).entry_points
+
+
+def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "plugins.md"
+    installed_by(pyproject_of(page), module_of(page), tmp_path)
+    path = os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"}
+    environment.pop("TOKPAR_PLUGINS", None)
+    for words, expected in (
+        (["plugins"], "  tokenizer bytes\n"),
+        (["encode", "--quiet", "--tokenizer", "bytes", "--text", "añb"], "97 195 177 98\n"),
+        (["count", "--quiet", "--strategy", "halves+glue", "LICENSE"], "3071 LICENSE\n"),
+        (["different", "to be or not to be"], "5\n"),
+    ):
+        command = [sys.executable, "-m", "tokpar", *words]
+        done = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, encoding="utf-8"
+        )
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stdout
 
 
 def public_names(package: ModuleType) -> Iterator[str]:
