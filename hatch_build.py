@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NAMES = "_stretches.py", "_pieces.py", "_reader.py"
-KERNELS = [Path("tokpar", "kernel", name) for name in NAMES]
+NAMES = "_segments.py", "_pretokens.py", "_vocabulary.py"
+KERNELS = [Path("tokpar", "cache", name) for name in NAMES]
 STABLE = (
     sys.implementation.name == "cpython"
     and sys.version_info >= (3, 11)  # memoryviews are in the limited API from 3.11 on

@@ -25,9 +25,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
-from tokpar import kernel
-from tokpar.kernel.machine import Machine
-from tokpar.kernel.merges import Merges
+from tokpar.cache import compiled
+from tokpar.cache.merges import Merges
+from tokpar.cache.pretoken_machine import Machine
 
 os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 Case = TypeVar("Case")
@@ -116,7 +116,7 @@ def kept_by_files_before() -> None:
     freeze()
 
 
-needs_kernel = pytest.mark.skipif(kernel.STRETCHES is None, reason="the kernel is not compiled")
+needs_kernel = pytest.mark.skipif(compiled.SEGMENTS is None, reason="the kernel is not compiled")
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -191,7 +191,7 @@ def sixths_in_quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_shared_caches() -> None:
     """Tokenizers of one fingerprint share a cache: not with those of other tests of the process."""
-    module = sys.modules.get("tokpar.adapters.huggingface")
+    module = sys.modules.get("tokpar.adapters.hf_v0")
     if module is not None:
         module._alive.clear()
 
@@ -212,14 +212,14 @@ def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """New segments are encoded without the engine from the first on, where that is possible; by
     tables that are made in the test, none that another one left on disk. Tests marked `tables_kept`
     make them once in a process for each vocabulary."""
-    monkeypatch.setattr("tokpar.kernel.memory.MAKE_AFTER", 0)
+    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 0)
     if request.node.get_closest_marker("tables_kept") is None:
-        monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 1 << 62)
+        monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
-    monkeypatch.setattr("tokpar.kernel.pieces.read", TABLES.get)
-    monkeypatch.setattr("tokpar.kernel.pieces.write", keep_tables)
-    monkeypatch.setattr("tokpar.kernel.pieces.forget", lambda key: TABLES.pop(key, None))
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.cache.new_segments.read", TABLES.get)
+    monkeypatch.setattr("tokpar.cache.new_segments.write", keep_tables)
+    monkeypatch.setattr("tokpar.cache.new_segments.forget", lambda key: TABLES.pop(key, None))
 
 
 @pytest.fixture(scope="session")
@@ -231,15 +231,15 @@ def classes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared_classes(classes_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The members of classes are asked of the engine once in a process, also by tests with an empty
     cache of their own: for tests that are about what else is kept there."""
-    monkeypatch.setattr("tokpar.facts.kept_members.directory", lambda kind: classes_folder)
+    monkeypatch.setattr("tokpar.patterns.charclass_cache.directory", lambda kind: classes_folder)
 
 
 @pytest.fixture
 def engine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """New segments are encoded by the engine, none by the file's merges."""
-    for adapters in ("huggingface", "tiktoken"):
+    for adapters in ("hf_v0", "tiktoken"):
         monkeypatch.setattr(f"tokpar.adapters.{adapters}.pieces_for", lambda *given: None)
-    monkeypatch.setattr("tokpar.adapters.huggingface.engine_pieces_for", lambda *given: None)
+    monkeypatch.setattr("tokpar.adapters.hf_v0.engine_pieces_for", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

@@ -27,8 +27,8 @@ from tqdm import tqdm
 
 import tokpar
 from tests.engine_files_drawn import DrawnFile, drawn_file, drawn_text
-from tokpar.agreement.differing import shown, simplest
 from tokpar.errors import EngineError, OptionError, TokparError
+from tokpar.parity.differing import shown, simplest
 
 ENGINES = ("fastokens", "gigatoken", "tokie")
 LONG = 60  # pieces of every twentieth text

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.arrays import IdArray
 from tokpar.interfaces import HasSpec, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray
 from tokpar.types import Facts
 
 

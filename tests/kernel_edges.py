@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from tests.merges_drawn import plain_bpe
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Stretches
-from tokpar.kernel.machine import Machine
-from tokpar.kernels import offsets_of
+from tokpar.arrays import offsets_of
+from tokpar.cache.generation import Generation
+from tokpar.cache.pretoken_machine import Machine
+from tokpar.cache.segments import Segments
 
 SEEDS = np.array([12345678901234567, 98765432109876543, 2**64 - 1], dtype=np.uint64)
 BYTES = plain_bpe().by_kernel("plain")
 
 
-def segments(some: Sequence[str]) -> Stretches:
+def segments(some: Sequence[str]) -> Segments:
     data = np.frombuffer("".join(some).encode() + bytes(16), dtype=np.uint8)
     places = offsets_of(len(each.encode()) for each in some)
     kinds = np.zeros(len(some), dtype=np.uint8)
-    return Stretches(data, places[:-1].copy(), np.diff(places), kinds)
+    return Segments(data, places[:-1].copy(), np.diff(places), kinds)
 
 
 def edges_by_kernel(

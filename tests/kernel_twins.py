@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests import kernel_words, not_cython
-from tokpar import kernel
+from tokpar.cache import compiled
 
 TWINS = pytest.mark.parametrize("name", ["plain", "compiled"])
 
@@ -39,8 +39,8 @@ def _viewed(each: Any) -> Any:
 
 @cache
 def plain(part: str) -> Plain:
-    """The uncompiled twin of `_stretches`, `_pieces` or `_reader`."""
-    source = Path(kernel.__file__).parent / f"{part}.py"
+    """The uncompiled twin of `_segments`, `_pretokens` or `_vocabulary`."""
+    source = Path(compiled.__file__).parent / f"{part}.py"
     spec = importlib.util.spec_from_file_location(f"tokpar{part}_plain", source)
     assert spec is not None
     assert spec.loader is not None
@@ -54,17 +54,17 @@ def plain(part: str) -> Plain:
     return Plain(module)
 
 
-def twin(name: str, part: str = "_stretches") -> Any:
+def twin(name: str, part: str = "_segments") -> Any:
     """The twin called "plain" or "compiled"; skips the test if it is not compiled here."""
     if name == "plain":
         return plain(part)
-    compiled = getattr(kernel, part[1:].upper())
-    if compiled is None:
+    found = getattr(compiled, part[1:].upper())
+    if found is None:
         pytest.skip("the kernel is not compiled here")
-    assert compiled.COMPILED
-    return compiled
+    assert found.COMPILED
+    return found
 
 
 def twin_kernel(name: str) -> Any:
-    """What `tokpar.kernel.merges` takes for the kernel."""
-    return SimpleNamespace(PIECES=twin(name, "_pieces"), READER=twin(name, "_reader"))
+    """What `tokpar.cache.merges` takes for the kernel."""
+    return SimpleNamespace(PRETOKENS=twin(name, "_pretokens"), VOCABULARY=twin(name, "_vocabulary"))

@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 from tests.draws import BOOLEANS, between, bytes_of
 from tests.kernel_twins import twin_kernel
 from tests.tokenizers_drawn import byte_characters
-from tokpar.adapters.hf_caller import id_array
-from tokpar.kernel.merges import Merges, merges_of
-from tokpar.kernels import IdArray
+from tokpar.adapters.hf_source import id_array
+from tokpar.arrays import IdArray
+from tokpar.cache.merges import Merges, merges_of
 
 LETTERS = byte_characters()
 Pair = tuple[str, str]
@@ -111,7 +111,7 @@ def vocabularies(draw: st.DrawFn, most_id: int = (1 << 31) - 1) -> DrawnBPE:
 def merge_alone(
     functions: Any, merges: Merges, pieces: Sequence[bytes], short: int
 ) -> list[list[int]]:
-    """The ids of pieces by the merges alone; `short`: see `_pieces.merge_pieces`."""
+    """The ids of pieces by the merges alone; `short`: see `_pretokens.merge_pieces`."""
     lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
     data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
     starts = np.append(0, np.cumsum(lengths)[:-1])

@@ -26,9 +26,9 @@ from tests.tokenizers_drawn import (
     texts_with,
 )
 from tokpar.adapters import hf_offsets
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.cache.segment_cache import CACHE_BYTES, LEAST_BYTES
 from tokpar.errors import EngineError
-from tokpar.kernel.memory import LEAST_BYTES, MEMORY_BYTES
 from tokpar.types import Rows
 
 Spans = list[tuple[int, int]]
@@ -78,7 +78,7 @@ def adapters(draw: st.DrawFn) -> HuggingFaceTokenizer:
         assume(not is_panic(error))
         raise
     assert isinstance(adapter, HuggingFaceTokenizer)
-    assume(adapter.unfinishable is None)
+    assume(adapter.postprocess_refused is None)
     return adapter
 
 
@@ -92,9 +92,9 @@ def drawn_texts(data: st.DataObject, own: Tokenizer) -> list[str]:
 def small_parts(data: st.DataObject, adapter: HuggingFaceTokenizer) -> Iterator[None]:
     """Parts, and calls of the engine, of any size; a cache of any size or none; the table of inert
     characters from the start or not."""
-    sizes = st.sampled_from((MEMORY_BYTES, MEMORY_BYTES, LEAST_BYTES, 0))
-    size = data.draw(sizes, label="memory_bytes") if adapter._engine_offsets.memory_bytes else 0
-    object.__setattr__(adapter._engine_offsets, "memory_bytes", size)
+    sizes = st.sampled_from((CACHE_BYTES, CACHE_BYTES, LEAST_BYTES, 0))
+    size = data.draw(sizes, label="cache_bytes") if adapter._engine_offsets.cache_bytes else 0
+    object.__setattr__(adapter._engine_offsets, "cache_bytes", size)
     part = data.draw(st.sampled_from((1, 2, 5, 4096)), label="PART")
     together = data.draw(st.sampled_from((1, 10, 4096)), label="TOGETHER")
     worth = data.draw(st.sampled_from((0, 1 << 20)), label="WORTH_A_TABLE")

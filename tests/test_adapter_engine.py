@@ -29,10 +29,10 @@ from tokpar.adapters.engine import (
     unhonoured,
 )
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.agreement import check, compared_texts
-from tokpar.agreement.compared_texts import hostile_texts, short_texts
+from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
-from tokpar.kernels import IdArray
+from tokpar.parity import compared_texts, comparison
+from tokpar.parity.compared_texts import hostile_texts, short_texts
 from tokpar.registry import registry
 from tokpar.testing import check_tokenizer
 from tokpar.types import Rows
@@ -82,7 +82,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None)
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path / "cache"))
     if is_quick():
         monkeypatch.setattr(compared_texts, "LONG", 100_000)
-        monkeypatch.setattr(check, "DIVIDED", 130_000)
+        monkeypatch.setattr(comparison, "DIVIDED", 130_000)
 
 
 def changed(tmp_path: Path, **parts: Any) -> Path:
@@ -170,8 +170,8 @@ def test_spans_and_text_are_those_of_the_library() -> None:
 def test_a_text_is_one_call_unless_the_caller_wants_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     # how it is compared, and on which texts: the test of a file above
     monkeypatch.setattr(compared_texts, "LONG", 100_000)
-    monkeypatch.setattr(check, "DIVIDED", 130_000)
-    monkeypatch.setattr(check, "short_texts", lambda reference: short_texts(reference)[::20])
+    monkeypatch.setattr(comparison, "DIVIDED", 130_000)
+    monkeypatch.setattr(comparison, "short_texts", lambda reference: short_texts(reference)[::20])
     text = "one two three. " * 3000
     whole = tokpar.encode(text, load(DEFAULT), chunk_chars=9000)
     assert (whole.report.chunks, whole.seams) == (1, ())

@@ -23,22 +23,22 @@ from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
 from tests.test_hf_lines import NAMES, sample, written
 from tests.texts import surrogate_texts, texts
-from tokpar.adapters import hf_lines
-from tokpar.agreement.compared_texts import hostile_texts
+from tokpar.adapters import hf_version
 from tokpar.cli import main
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError, OptionError
-from tokpar.executors.native import MemoExecutor
-from tokpar.facts.tables import load_atoms, load_families
+from tokpar.executors.native import CachedExecutor
+from tokpar.parity.compared_texts import hostile_texts
+from tokpar.patterns.class_tables import load_atoms, load_families
 from tokpar.testing import check_tokenizer
 
-RELEASE = hf_lines.installed()
+RELEASE = hf_version.installed()
 if RELEASE is None or RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 
 from tokenizers import Padding, Tokenizer, Truncation  # noqa: E402
 
-from tokpar.adapters.hf_one import (  # noqa: E402
+from tokpar.adapters.hf_v1 import (  # noqa: E402
     MOST_KEPT,
     _with_its_punctuation,
     known,
@@ -305,14 +305,14 @@ def test_where_other_tokens_lie_is_asked_of_the_pure_engine() -> None:
 def test_byte_level_bpe_is_quick_and_new_text_goes_to_it() -> None:
     """It has a memory of words of its own. What comes again is learnt."""
     adapter: Any = load(own("default"))
-    assert adapter.facts.quick
-    assert not load(own("bert_part")).facts.quick
+    assert adapter.facts.has_own_cache
+    assert not load(own("bert_part")).facts.has_own_cache
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
     with tokpar.Encoder(adapter) as encoder:
         rows = [encoder.encode(text) for _ in range(8)]
         assert rows[0].report.plan.startswith("certified cuts")
         assert rows[0].report.executor == "threads"
-        assert rows[0].report.memory["looked"] < len(text) // 2
+        assert rows[0].report.cache["looked"] < len(text) // 2
         assert rows[-1].report.plan == "divided at every space"
         batch = encoder.encode_batch([text, "a b", text])
     assert all(row.ids.tolist() == ids(own("default"), text) for row in (*rows, batch[0], batch[2]))
@@ -330,7 +330,7 @@ def test_those_of_bert_are_remembered() -> None:
 def test_a_long_text_is_encoded_by_threads_at_certified_cuts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     text *= 1 + 600_000 // len(text)
-    encoding = tokpar.encode(text, tokpar.load(own("default"), memory_bytes=0), workers=2)
+    encoding = tokpar.encode(text, tokpar.load(own("default"), cache_bytes=0), workers=2)
     assert encoding.report.executor == "threads"
     assert len(encoding.seams) > 4
     assert list(encoding) == ids(own("default"), text)
@@ -345,12 +345,12 @@ def test_a_batch_goes_through_threads_where_most_of_it_is_cut(
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     long = text * (1 + 200_000 // len(text))
     rows = [*([text[:1000]] * (short // 2)), long, "", *([text[:1000]] * (short // 2))]
-    with tokpar.Encoder(tokpar.load(own(name), memory_bytes=0), workers=2) as encoder:
+    with tokpar.Encoder(tokpar.load(own(name), cache_bytes=0), workers=2) as encoder:
         batch = encoder.encode_batch(rows)
     assert batch.report.executor == executor
     assert batch[short // 2].report.chunks > 2
     assert [encoding.ids.tolist() for encoding in batch] == [ids(own(name), row) for row in rows]
-    with MemoExecutor(2) as memo:
+    with CachedExecutor(2) as memo:
         memo.map(rows, tokpar.load(own(name)), False)
         assert memo.undivided == executor
         memo.map([long[:100_000]] * 4 + rows[:9], tokpar.load(own(name)), False)
@@ -576,7 +576,7 @@ def test_an_edge_is_no_cut_where_a_token_is_searched_behind_metaspace() -> None:
         tokenizer = with_token("nothing", "Metaspace always False", (("<s>", normalized),))
         adapter = load(tokenizer)
         assert adapter is not None
-        assert (adapter.facts.unparted is None) == (not normalized)
+        assert (adapter.facts.added_token_cuts_refused is None) == (not normalized)
         assert (finder_for(adapter.facts).edges.certify("a<s>b", 1) is None) == normalized
         parted = ids(tokenizer, "a") + ids(tokenizer, "<s>b") == ids(tokenizer, "a<s>b")
         assert parted == (not normalized)

@@ -27,7 +27,7 @@ from tokenizers import (
 
 import tokpar
 from tokpar import interfaces, loading
-from tokpar.adapters.huggingface import HuggingFaceTokenizer, load
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.spans import alone
@@ -506,8 +506,8 @@ def test_the_adapter_has_every_ability() -> None:
     adapter = adapter_of(byte_level())
     for ability in (
         interfaces.HasFacts, interfaces.EncodesMany, interfaces.EncodesWhole, interfaces.Locates,
-        interfaces.Finishes, interfaces.Remembers, interfaces.ChecksText, interfaces.Decodes,
-        loading.Refreshes, interfaces.HasSpec,
+        interfaces.PostProcesses, interfaces.HasSegmentCache, interfaces.ChecksText,
+        interfaces.Decodes, loading.Refreshes, interfaces.HasSpec,
     ):  # fmt: skip
         assert isinstance(adapter, ability)
 

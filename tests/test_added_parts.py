@@ -15,11 +15,11 @@ from tests.conftest import needs_kernel
 from tests.kernel_edges import segments
 from tests.test_memo import ENGLISH
 from tests.tokenizers_drawn import DATA, hf_tokenizers, is_panic, texts_with
-from tokpar import kernel
-from tokpar.cuts.contents import Contents
-from tokpar.kernel.added_parts import AddedParts, Parted
-from tokpar.kernel.joined import Fresh
-from tokpar.kernels import IdArray, has_surrogate, offsets_of
+from tokpar.arrays import IdArray, has_surrogate, offsets_of
+from tokpar.cache import compiled
+from tokpar.cache.added_token_parts import AddedParts, Parted
+from tokpar.cache.segments import Fresh
+from tokpar.cuts.added_token_contents import Contents
 from tokpar.types import AddedToken as Token
 from tokpar.types import Facts
 
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.ids, needs_kernel]
 
 def parted_at(facts: Facts, texts: list[str]) -> tuple[list[bool], Parted]:
     some = np.ones(len(texts), dtype=np.bool_)
-    holding, parted = AddedParts(facts).of(segments(texts), some, kernel.STRETCHES)
+    holding, parted = AddedParts(facts).of(segments(texts), some, compiled.SEGMENTS)
     return holding.tolist(), parted
 
 
@@ -48,7 +48,7 @@ def rows(parted: Parted) -> list[list[str]]:
 
 
 def with_tokens(*tokens: Token) -> Facts:
-    return Facts("oniguruma", "BPE", added_tokens=tokens, unparted=None)
+    return Facts("oniguruma", "BPE", added_tokens=tokens, added_token_cuts_refused=None)
 
 
 @given(st.data(), hf_tokenizers(finishing=False))
@@ -157,7 +157,7 @@ def test_a_search_that_takes_overlapping_tokens_for_certain_is_seen(
     if blind:
         every = Contents.all
         monkeypatch.setattr(
-            "tokpar.kernel.added_parts.Contents.all",
+            "tokpar.cache.added_token_parts.Contents.all",
             lambda self, text: (each for each in every(self, text) if text[slice(*each)] == "<a>"),
         )
     text = " it x<a>yy was <a>yes" * 40

@@ -22,14 +22,14 @@ from tests.conftest import cases
 from tokpar.adapters.engine import certified_slices
 from tokpar.adapters.engine_files import JsonFile
 from tokpar.adapters.probing import meetings, probing
-from tokpar.agreement import Drawn, check, compared_texts, release, require_agreement
-from tokpar.agreement.cache import digest, directory
-from tokpar.agreement.compared_texts import CODE_POINTS, contracted, is_assigned
-from tokpar.agreement.drawn_texts import drawn_texts
+from tokpar.arrays import IdArray
 from tokpar.errors import EngineError
 from tokpar.facts.families import GPT2, O200K, QWEN2
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray
+from tokpar.parity import Drawn, compared_texts, comparison, release, require_agreement
+from tokpar.parity.compared_texts import CODE_POINTS, contracted, is_assigned
+from tokpar.parity.drawn_texts import drawn_texts
+from tokpar.parity.result_cache import digest, directory
 from tokpar.types import AddedToken, Facts, Rows
 
 ADDED = "<|odd|>"
@@ -220,8 +220,8 @@ def test_a_fault_of_an_engine_that_divides_very_long_texts_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compared_texts, "LONG", 100_000)
-    monkeypatch.setattr(check, "DIVIDED", 130_000)
-    monkeypatch.setattr(check, "SECONDS", 0.1)
+    monkeypatch.setattr(comparison, "DIVIDED", 130_000)
+    monkeypatch.setattr(comparison, "SECONDS", 0.1)
     reference = partial(tokpar.load, "default")
     own_ids = lru_cache(maxsize=None)(tokpar.load("default").encode)
     adapter = Divides(115_000, own_ids)
@@ -464,7 +464,7 @@ def test_a_release_is_a_name_and_a_version() -> None:
 
 def test_the_comparison_is_not_imported_with_tokpar_and_needs_no_hypothesis() -> None:
     code = (
-        "import sys, tokpar; early = 'tokpar.agreement' in sys.modules; import tokpar.agreement; "
+        "import sys, tokpar; early = 'tokpar.parity' in sys.modules; import tokpar.parity; "
         "print(early, 'hypothesis' in sys.modules)"
     )
     done = subprocess.run(

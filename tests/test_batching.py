@@ -18,12 +18,12 @@ from tests.conftest import needs_kernel
 from tests.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.toy import Toy
+from tokpar.arrays import together
 from tokpar.errors import EngineError
-from tokpar.executors.native import MemoExecutor
+from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import together
 from tokpar.results import Results
 from tokpar.types import Rows
 
@@ -56,14 +56,14 @@ def test_a_batch_is_its_texts_one_by_one(
         own_call(tokenizer, text)
     adapter = adapter_of(tokenizer)
     executor = data.draw(
-        st.sampled_from([SerialExecutor(), ThreadExecutor(2), MemoExecutor(2), None])
+        st.sampled_from([SerialExecutor(), ThreadExecutor(2), CachedExecutor(2), None])
     )
-    assume(not isinstance(executor, MemoExecutor) or hasattr(adapter, "encode_many"))
+    assume(not isinstance(executor, CachedExecutor) or hasattr(adapter, "encode_many"))
     kept: Any = "auto" if executor is None else executor
     with tokpar.Encoder(adapter, strategy=strategy, executor=kept, **options) as encoder:
         found = encoder.encode_batch(rows)
         alone = [encoder.encode(text) for text in rows]
-    finishes = hasattr(adapter, "finish")
+    finishes = hasattr(adapter, "postprocess")
     for text, one, other in zip(rows, found, alone, strict=True):
         assert one.lossless
         if finishes and one != other:  # padded to the longest of the batch

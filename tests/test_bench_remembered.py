@@ -14,7 +14,7 @@ import pytest
 import tokpar
 from tests.benchmarks import remembered, remembered_sides
 from tests.benchmarks.parity import DifferError
-from tests.benchmarks.remembered_bytes import held, memory_bytes
+from tests.benchmarks.remembered_bytes import cache_bytes, held
 from tests.benchmarks.remembered_rows import Sides, measured, quartiles
 from tests.benchmarks.remembered_sides import STATES, Text
 from tests.benchmarks.speed_engines import Many, Own, Subject, library_subjects
@@ -145,8 +145,8 @@ def test_the_bytes_of_a_memory_are_counted(subject: Subject) -> None:
     found = held(subject, TEXT)
     assert found.cold > 0
     assert found.seen > 0
-    assert (found.table > 0) == (tokpar.kernel.STRETCHES is not None)
-    assert memory_bytes(object()) == (0, 0)
+    assert (found.table > 0) == (tokpar.cache.compiled.SEGMENTS is not None)
+    assert cache_bytes(object()) == (0, 0)
 
 
 def test_quartiles() -> None:

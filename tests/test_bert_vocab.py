@@ -26,7 +26,7 @@ from tokenizers import (
 import tokpar
 from tests.seams import assert_adapter_lossless
 from tests.texts import texts
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
 from tokpar.adapters.pure import FileTokenizer
 from tokpar.cli import main
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
@@ -99,15 +99,15 @@ def remembering(path: Path, engine: str | None, lowercase: bool) -> Any:
     adapter = loaded(path, engine, lowercase=lowercase)
     if engine != "pure":
         return adapter
-    remembers = copy.copy(adapter)
-    remembers.encode = lru_cache(maxsize=10_000)(adapter.encode)
+    has_segment_cache = copy.copy(adapter)
+    has_segment_cache.encode = lru_cache(maxsize=10_000)(adapter.encode)
 
     @lru_cache(maxsize=10_000)
     def located(ids: bytes, text: str) -> Any:
         return adapter.locate(np.frombuffer(ids, np.uint32), text)
 
-    remembers.locate = lambda ids, text: located(ids.tobytes(), text)
-    return remembers
+    has_segment_cache.locate = lambda ids, text: located(ids.tobytes(), text)
+    return has_segment_cache
 
 
 # What is loaded

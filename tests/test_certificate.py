@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
 from tokpar.certificate.findings import CheckReport
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.certificate.tables import SPACES, load_tables
+from tokpar.certificate.frozen_tables import SPACES, load_tables
 from tokpar.encoding import Encoding
-from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.seams import Seams
 from tokpar.spans import alone
 from tokpar.types import AddedToken, Facts, NormalizerStage, Report, Rows, Seam, Witness
@@ -67,7 +67,7 @@ class Bracketed(Small):
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of([7, *rows[k].tolist(), 8, 9] for k in range(len(rows)))
 
 
@@ -76,7 +76,7 @@ class Cut(Small):
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))
 
 

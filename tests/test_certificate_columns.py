@@ -42,19 +42,19 @@ from tests.test_certificate import (
     witness,
 )
 from tests.test_certificate_inside import forced_case
-from tokpar.certificate import added, answers, checker, rules
-from tokpar.certificate.answers import Answers, Written
+from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
+from tokpar.certificate import added_token_rule, checker, context_rules, tokenizer_probe
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
+from tokpar.certificate.check_context import CheckContext, RefusedError, SeamContext
 from tokpar.certificate.checker import check, seam_findings, surely_licensed
-from tokpar.certificate.ground import Between, Ground, RefusedError
-from tokpar.certificate.ids import spelled, token_counts
-from tokpar.certificate.rules import Judge
+from tokpar.certificate.context_rules import RuleChecker
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.id_checks import spelled, token_counts
 from tokpar.certificate.spelling import spells
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.interfaces import facts_of
-from tokpar.kernels import IdArray, byte_length, byte_starts, spaces_behind_text
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Facts, Report, Seam
 
@@ -72,14 +72,14 @@ def test_bytes_of_a_text(text: str, times: int) -> None:
 def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
     places = spaces_behind_text(text, 0, len(text))
     starts = byte_starts(text)
-    own = Written(text)
+    own = Utf8Text(text)
     assert own.spaces.tolist() == starts[places].tolist()
     everywhere = np.arange(len(text) + 1)
     assert own.at(everywhere).tolist() == starts.tolist()
     for size in (1, 2, 5):  # bytes looked at together, 131,072 otherwise
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(answers, "_BLOCK", size)
-            assert Written(text).spaces.tolist() == own.spaces.tolist()
+            patched.setattr(tokenizer_probe, "_BLOCK", size)
+            assert Utf8Text(text).spaces.tolist() == own.spaces.tolist()
     if data is None:
         return
     ends = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2)))
@@ -94,16 +94,16 @@ def test_spaces_in_bytes_are_those_of_the_text(text: str, data: Any) -> None:
 @given(TEXTS, st.lists(TEXTS | st.sampled_from(["a", " ", "ab"]), max_size=8))
 def test_contents_that_occur_are_found(text: str, contents: list[str]) -> None:
     drawn = [*contents, text[1:3], text[-2:], text[:1] + text]
-    assert {*added.occurring(drawn, text)} == {c for c in drawn if c and c in text}
+    assert {*added_token_rule.occurring(drawn, text)} == {c for c in drawn if c and c in text}
 
 
 # ------------------------------------------------------------------------------- columns
 
 
-def licenses(judge: Judge, seam: Seam, text: str) -> bool:
+def licenses(judge: RuleChecker, seam: Seam, text: str) -> bool:
     """What the judge of single seams says."""
     try:
-        judge.require_licence(Between(seam, None, 0, len(text)))
+        judge.require_licence(SeamContext(seam, None, 0, len(text)))
     except RefusedError:
         return False
     return True
@@ -143,9 +143,9 @@ def compared(text: str, facts: Facts) -> list[bool]:
     asked for."""
     columns, _ = claimed(text, facts)
     placed = np.ones(len(columns), dtype=np.bool_)
-    ground = Ground(text, facts, load_tables())
-    sure = surely_licensed(columns, placed, ground, Judge(ground))
-    judge = Judge(Ground(text, facts, load_tables()))
+    ground = CheckContext(text, facts, load_tables())
+    sure = surely_licensed(columns, placed, ground, RuleChecker(ground))
+    judge = RuleChecker(CheckContext(text, facts, load_tables()))
     for k in np.flatnonzero(sure).tolist():
         assert licenses(judge, columns.seam(k), text), (columns.seam(k), text)
     return sure.tolist()
@@ -198,7 +198,7 @@ def test_columns_and_judge_agree_on_every_pair_of_characters(name: str, tokens: 
         sure = compared(text, facts)
         if not facts.normalizers and name != "bert":
             columns, narrow = claimed(text, facts)
-            judge = Judge(Ground(text, facts, load_tables()))
+            judge = RuleChecker(CheckContext(text, facts, load_tables()))
             rows = enumerate(narrow)
             assert sure == [two and licenses(judge, columns.seam(k), text) for k, two in rows]
         assert any(sure) or tokens != "none"
@@ -234,8 +234,8 @@ def without_a_side(which: slice) -> Callable[..., Any]:
             found = str(self)[part]
             return found if isinstance(part, int) else found[which]
 
-    def judged(columns: Columns, placed: Any, ground: Ground, judge: Judge) -> Any:
-        blind = Ground(Blind(ground.text), ground.facts, ground.tables)
+    def judged(columns: Columns, placed: Any, ground: CheckContext, judge: RuleChecker) -> Any:
+        blind = CheckContext(Blind(ground.text), ground.facts, ground.tables)
         return original(columns, placed, blind, judge)
 
     return judged
@@ -245,10 +245,10 @@ def without_a_side(which: slice) -> Callable[..., Any]:
 holds = checker._holds
 EVERY_KIND = {"NFC", "Replace", "Strip", "BertNormalizer", "StripAccents"}
 MISTAKES: list[tuple[Any, str, Any]] = [
-    (rules, "_KEPT", dict.fromkeys(rules._KEPT, EVERY_KIND)),
-    (rules, "_KEPT", {key: EVERY_KIND for key in rules._KEPT if key[0] == "K1"}),
-    (rules, "_KEPT", {key: EVERY_KIND for key in rules._KEPT if key[0] == "K3"}),
-    (checker, "looks_at_two", lambda licence, facts: licence[:2] in rules._OF_PAIRS),
+    (context_rules, "_KEPT", dict.fromkeys(context_rules._KEPT, EVERY_KIND)),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K1"}),
+    (context_rules, "_KEPT", {key: EVERY_KIND for key in context_rules._KEPT if key[0] == "K3"}),
+    (checker, "looks_at_two", lambda licence, facts: licence[:2] in context_rules._OF_PAIRS),
     (checker, "_holds", lambda condition, of: True),
     (checker, "_holds", lambda condition, of: isinstance(of, int) or holds(condition, of)),
     (sys.modules[__name__], "surely_licensed", without_a_side(slice(1, 2))),
@@ -599,7 +599,7 @@ def test_spaces_are_absorbed_by_a_dummy_prefix_alone() -> None:
     seams = Seams(Columns(), Everywhere(ABSORBED, np.array([(0, 7)])))
     for facts in (
         cl100k().facts,
-        dataclasses.replace(dummy_tokenizer().facts, joined=frozenset("a")),
+        dataclasses.replace(dummy_tokenizer().facts, chars_before_mark=frozenset("a")),
     ):
         assert list(seam_findings(seams, "a bc de", facts))
 
@@ -625,7 +625,7 @@ def test_an_added_token_that_forbids_a_cut_in_or_beside_a_region_is_found(
         for start, stop in ((0, A), (A, B), (B, C), (C, END)):
             region = Everywhere(UNIVERSAL, np.array([(start, stop)]))
             with_token = dataclasses.replace(facts, added_tokens=tokens)
-            ground = Ground(DENSE, with_token, load_tables())
+            ground = CheckContext(DENSE, with_token, load_tables())
             ends = np.array(PLACES)
             found = [*checker.everywhere_findings(region, ends, ends, ground)]
             touched = any(
@@ -725,7 +725,7 @@ def test_a_token_across_a_space_of_a_region_is_found() -> None:
     tokenizer, text = cl100k(), "ab cd ef"
     encoding = dense_encoding(tokenizer, text, (), UNIVERSAL)
     assert check(encoding, text, tokenizer).ok
-    answers = Answers(tokenizer, text, encoding.ids)
+    answers = TokenizerProbe(tokenizer, text, encoding.ids)
     found = [*spelled(encoding.ids, Columns(), np.array([2, 4]), answers)]
     assert [(f.kind, f.position) for f in found] == [("token", 4)]
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_certificate import cl100k_case, encoding_of, kinds, regex_tokenizer
+from tokpar.certificate.certificate_file import MAGIC, StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.certificate.packing import MOST_COLUMNS, most_unpacked
-from tokpar.certificate.stored import MAGIC, StoredCertificate, from_bytes, to_bytes
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError
 from tokpar.seams import Columns, Everywhere, Seams

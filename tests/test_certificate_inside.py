@@ -32,13 +32,13 @@ from tests.test_certificate import (
     witness,
 )
 from tests.tokenizers_drawn import PATTERNS, WordPieceSpec, build
+from tokpar.arrays import IdArray, byte_starts
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import check, seam_findings
-from tokpar.certificate.inside import Vocabulary
-from tokpar.certificate.region import Scanner
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.pretoken_regions import Scanner
+from tokpar.certificate.within_pretoken_rule import Vocabulary
 from tokpar.encoding import Encoding
-from tokpar.kernels import IdArray, byte_starts
 from tokpar.spans import alone
 from tokpar.types import Facts, Rows, Seam
 
@@ -476,7 +476,7 @@ def test_a_character_on_which_engines_may_differ_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
-        ({"undivided": "it drops bytes"}, "undivided"),
+        ({"pretoken_cuts_refused": "it drops bytes"}, "undivided"),
         ({"tiles": False}, "undivided"),
         ({"model": "Unigram"}, "scheme"),
         ({"model": "WordPiece"}, "scheme"),
@@ -609,7 +609,7 @@ class Hiding:
 
     around = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return Rows.of(rows[k][:4] for k in range(len(rows)))
 
 

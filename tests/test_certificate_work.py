@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.seams import part
-from tokpar.certificate import answers as answers_module
-from tokpar.certificate import region as region_module
-from tokpar.certificate.added import Occurrences
-from tokpar.certificate.region import Scanner
-from tokpar.certificate.stored import to_bytes
+from tokpar.certificate import pretoken_regions as region_module
+from tokpar.certificate import tokenizer_probe as answers_module
+from tokpar.certificate.added_token_rule import Occurrences
+from tokpar.certificate.certificate_file import to_bytes
+from tokpar.certificate.pretoken_regions import Scanner
 from tokpar.cli import main
 from tokpar.encoding import Encoding
 from tokpar.interfaces import TokenizerAdapter

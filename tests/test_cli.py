@@ -19,9 +19,10 @@ from tokenizers import Tokenizer, models
 
 import tokpar
 import tokpar.registry as registry_module
-from tokpar import builtins, kernel
+from tokpar import builtins
 from tokpar.builtins import COMMANDS
-from tokpar.certificate.stored import from_bytes, to_bytes
+from tokpar.cache import compiled
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli import main
 from tokpar.cli.options import _value
 from tokpar.cli.progress import ProgressExecutor
@@ -640,7 +641,7 @@ def test_a_command_of_another_package_says_what_to_install(
 
 
 def test_help_and_version_end_well(run: Run) -> None:
-    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {kernel.NAME}\n"
+    assert run("--version").out == f"tokpar {tokpar.__version__}, kernel: {compiled.NAME}\n"
     assert all(name in run("--help").out for name in ("encode", "decode", "plugins"))
     for command in COMMANDS:
         assert run(command, "--help").code == 0

@@ -11,9 +11,9 @@ import pytest
 
 import tokpar
 from tests.cli_runs import run
+from tokpar.arrays import IdArray
 from tokpar.cli.cuts import foreseen
 from tokpar.combining import chosen
-from tokpar.kernels import IdArray
 
 ROOT = Path(__file__).parents[1]
 VOCAB = ROOT / "tests" / "vocab"

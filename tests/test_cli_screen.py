@@ -11,7 +11,7 @@ import pytest
 import tokpar
 from tests.cli_runs import Outcome, run
 from tokpar.builtins import COMMANDS
-from tokpar.certificate.stored import from_bytes, to_bytes
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.cli.screen import columns, filled, folded
 from tokpar.encoding import Encoding
 from tokpar.seams import Seams

@@ -24,8 +24,7 @@ from tests.fakes import PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import TiktokenSpec, build, named_tokenizers, plain_copy
 from tests.toy import Toy
 from tokpar.adapters.pure import PureTokenizer
-from tokpar.agreement.compared_texts import hostile_texts, surrogate_texts
-from tokpar.agreement.differing import simplest, smallest
+from tokpar.arrays import IdArray, has_surrogate
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.cli.texts import read_sources
@@ -35,8 +34,9 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.hooks import hookimpl
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource
-from tokpar.kernels import IdArray, has_surrogate
 from tokpar.overlap.mergers import LicensedMerger
+from tokpar.parity.compared_texts import hostile_texts, surrogate_texts
+from tokpar.parity.differing import simplest, smallest
 from tokpar.pure.formats import read_tokenizer_json
 from tokpar.registry import build_strategy, registry
 from tokpar.testing import (
@@ -255,7 +255,7 @@ class Encodes(Toy):
 
     around = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         return rows
 
 

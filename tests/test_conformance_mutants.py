@@ -18,17 +18,17 @@ import pytest
 from tests.conftest import cases, drawn
 from tests.tokenizers_drawn import Added
 from tests.toy import PLAIN, STRIPPING, Portable, Toy, Twin
-from tokpar.errors import EngineError, OptionError
-from tokpar.executors.serial import SerialExecutor, encode_piece
-from tokpar.executors.threads import ThreadExecutor
-from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import (
+from tokpar.arrays import (
     IdArray,
     SpanArray,
     code_point_spans,
     has_surrogate,
     spaces_behind_text,
 )
+from tokpar.errors import EngineError, OptionError
+from tokpar.executors.serial import SerialExecutor, encode_piece
+from tokpar.executors.threads import ThreadExecutor
+from tokpar.interfaces import Splitter, Strategy, TokenizerAdapter, facts_of
 from tokpar.methods import blocks, cut, delimiter, overlap
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.methods.lopt import LoptSplitter
@@ -238,7 +238,7 @@ class BatchLocatesInTheWhole(Toy):
 
 class BatchIsFinished(Toy):
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        return self.finish(super().encode_many(texts, spans), texts)
+        return self.postprocess(super().encode_many(texts, spans), texts)
 
 
 class BatchSharesABuffer(Toy):
@@ -448,39 +448,39 @@ class DecodesWithoutAddedTokens(Toy):
 
 
 class FinishLooksAtIds(Toy):
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         kept = [rows[k][rows[k] != self.tokens[b"a"]] for k in range(len(rows))]
-        return super().finish(Rows.of(kept), texts)
+        return super().postprocess(Rows.of(kept), texts)
 
 
 class FinishSortsIds(Toy):
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().finish(Rows.of(np.sort(rows[k]) for k in range(len(rows))), texts)
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(Rows.of(np.sort(rows[k]) for k in range(len(rows))), texts)
 
 
 class FinishLosesOne(Toy):
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().finish(rows, texts).part(min(1, len(rows) // 2), len(rows))
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(rows, texts).part(min(1, len(rows) // 2), len(rows))
 
 
 class FinishSwapsRows(Toy):
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().finish(swapped(rows), texts)
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(swapped(rows), texts)
 
 
 class FinishCutsToTheShortest(Toy):
     """Truncation by what stands in other rows."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         least = int(np.diff(rows.offsets).min(initial=0 if not len(rows) else 1 << 20))
-        return super().finish(Rows.of(rows[k][:least] for k in range(len(rows))), texts)
+        return super().postprocess(Rows.of(rows[k][:least] for k in range(len(rows))), texts)
 
 
 class FinishNumbersRows(Toy):
     """What is put before a text depends on where in the batch it stands."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        final = super().finish(rows, texts)
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        final = super().postprocess(rows, texts)
         changed = final.ids.copy()
         changed[final.offsets[:-1]] = np.arange(len(final)) % 2
         return replace(final, ids=changed)
@@ -489,8 +489,8 @@ class FinishNumbersRows(Toy):
 class FinishPadsWithTheFirstId(Toy):
     """Of the batch, which is another row's."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        final = super().finish(rows, texts)
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        final = super().postprocess(rows, texts)
         changed = final.ids.copy()
         for start, stop, own in zip(
             final.offsets, final.offsets[1:], np.diff(rows.offsets), strict=False
@@ -502,13 +502,13 @@ class FinishPadsWithTheFirstId(Toy):
 class FinishFails(Toy):
     """Whatever it is given."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        return super().finish(rows, [texts[len(texts)]])
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        return super().postprocess(rows, [texts[len(texts)]])
 
 
 class FinishGivesLists(Toy):
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Any:
-        return as_lists(super().finish(rows, texts))
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Any:
+        return as_lists(super().postprocess(rows, texts))
 
 
 class TellsWhatIsAround(Toy):
@@ -568,8 +568,8 @@ class ForbidsWithoutRefusing(Toy):
 class Bulky:
     """No batch call."""
 
-    name = "bulky"
-    facts = Facts(engine="none", model="none", unprovable="not known", bulky=True)
+    name = "returns_objects"
+    facts = Facts(engine="none", model="none", unprovable="not known", returns_objects=True)
 
     def encode(self, text: str) -> IdArray:
         return np.array([ord(letter) for letter in text], dtype=np.uint32)
@@ -578,7 +578,7 @@ class Bulky:
 class Remembering(Toy):
     """Honest: what lies between certain spaces, from a memory."""
 
-    remembers = True
+    has_segment_cache = True
     counters: ClassVar[dict[str, int]] = {}
 
     def remembered(self, texts: Sequence[str], workers: int) -> Any:
@@ -677,16 +677,16 @@ TOKENIZERS: dict[str, tuple[Callable[[], Any], str]] = {
     "OffsetsOfATextBehindAnother": (OffsetsOfATextBehindAnother, "char_offsets"),
     "DecodesWithoutTheLast": (DecodesWithoutTheLast, "facts.byte_level"),
     "DecodesWithoutAddedTokens": (DecodesWithoutAddedTokens, "facts.byte_level"),
-    "FinishLooksAtIds": (FinishLooksAtIds, "finish"),
-    "FinishSortsIds": (FinishSortsIds, "finish"),
-    "FinishGivesLists": (FinishGivesLists, "finish"),
-    "FinishLosesOne": (FinishLosesOne, "finish: batch"),
-    "FinishSwapsRows": (FinishSwapsRows, "finish: batch"),
-    "FinishCutsToTheShortest": (FinishCutsToTheShortest, "finish: batch"),
-    "FinishNumbersRows": (FinishNumbersRows, "finish: batch"),
-    "FinishPadsWithTheFirstId": (FinishPadsWithTheFirstId, "finish: batch"),
-    "FinishFails": (FinishFails, "finish"),
-    "TellsWhatIsAround": (TellsWhatIsAround, "finish: around"),
+    "FinishLooksAtIds": (FinishLooksAtIds, "postprocess"),
+    "FinishSortsIds": (FinishSortsIds, "postprocess"),
+    "FinishGivesLists": (FinishGivesLists, "postprocess"),
+    "FinishLosesOne": (FinishLosesOne, "postprocess: batch"),
+    "FinishSwapsRows": (FinishSwapsRows, "postprocess: batch"),
+    "FinishCutsToTheShortest": (FinishCutsToTheShortest, "postprocess: batch"),
+    "FinishNumbersRows": (FinishNumbersRows, "postprocess: batch"),
+    "FinishPadsWithTheFirstId": (FinishPadsWithTheFirstId, "postprocess: batch"),
+    "FinishFails": (FinishFails, "postprocess"),
+    "TellsWhatIsAround": (TellsWhatIsAround, "postprocess: around"),
     "WholeIsNotFinished": (WholeIsNotFinished, "encode_whole"),
     "RefusesMoreThanItsOwnCall": (RefusesMoreThanItsOwnCall, "check_text"),
     "RefusesLessThanItsOwnCall": (RefusesLessThanItsOwnCall, "check_text: lone surrogates"),

@@ -25,14 +25,14 @@ from tests.recipes.families import GHOSTS, RECIPES, Recipe
 from tests.recipes.machine import Graph
 from tests.recipes.pattern import Atom, parse
 from tests.recipes.stored import Stored, load_stored, pair_pattern
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.tables import (
+from tokpar.patterns.class_tables import (
     char_set,
     load_atoms,
     load_families,
     range_class,
     recognise,
 )
+from tokpar.patterns.expression import UnsupportedPatternError
 
 REGEX_FAMILIES = [recipe.name for recipe in RECIPES]
 RECIPE = {recipe.name: recipe for recipe in RECIPES}

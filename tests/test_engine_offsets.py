@@ -19,12 +19,12 @@ import tokpar
 from tests.charsmaps import NMT_LIKE, charsmap
 from tests.seams import assert_lossless, finder
 from tests.stages_drawn import drawn_text, drawn_tokenizer
+from tokpar.arrays import IdArray, SpanArray, byte_starts, clean_split
 from tokpar.facts.charsmap import Charsmap
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import _first_characters, why_misplaced
-from tokpar.facts.spaces import SURE
+from tokpar.facts.space_stages import SURE
 from tokpar.interfaces import facts_of
-from tokpar.kernels import IdArray, SpanArray, byte_starts, clean_split
 from tokpar.overlap.acceptance import certified
 from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import tokpar
 from tests.tokenizers_drawn import byte_characters
-from tokpar.adapters import hf_caller
-from tokpar.adapters.hf_caller import same_model
+from tokpar.adapters import hf_source
+from tokpar.adapters.hf_source import same_model
 
 ALPHABET = {char: byte for byte, char in enumerate(byte_characters())}
 TEXT = "abc cab bca " * 350
@@ -39,7 +39,7 @@ BACKWARD = FORWARD[::-1]
 def test_a_kept_encoder_follows_an_exchanged_model_of_the_same_tokens(
     strategy: str, readable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hf_caller, "_pointers_tell", lambda: readable)
+    monkeypatch.setattr(hf_source, "_pointers_tell", lambda: readable)
     own = tokenizer_of(bpe(*FORWARD))
     with tokpar.Encoder(own, strategy=strategy) as encoder:
         for merges in (FORWARD, BACKWARD, FORWARD[1:] + FORWARD[:1]):
@@ -69,7 +69,7 @@ def test_what_was_learned_of_the_object_is_not_used_for_another_model() -> None:
 def test_an_object_of_one_model_is_known_again_and_of_another_not() -> None:
     own = tokenizer_of(bpe(*FORWARD))
     kept, shared = own.model, Tokenizer(own.model)
-    assert hf_caller._pointers_tell()
+    assert hf_source._pointers_tell()
     assert same_model(own.model, kept)
     assert same_model(own.model, shared.model)
     assert not same_model(own.model, bpe(*FORWARD))

@@ -20,13 +20,13 @@ import pytest
 import tokpar
 from tests.conftest import below_one
 from tokpar import limits
+from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
-from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.limits import worker_count
 from tokpar.types import Chunk, Facts, Piece, Rows
 
@@ -287,7 +287,7 @@ def test_no_more_than_two_waves_are_in_the_engine_at_a_time() -> None:
     lock, now, most = threading.Lock(), 0, 0
 
     class Counting(Words):
-        facts = Facts(engine="words", model="words", unprovable="a test", bulky=True)
+        facts = Facts(engine="words", model="words", unprovable="a test", returns_objects=True)
 
         def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
             nonlocal now, most

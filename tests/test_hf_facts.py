@@ -21,7 +21,7 @@ from tokenizers import (
 
 from tests.conftest import cases, directory
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
-from tokpar.facts.tables import load_families
+from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import GPT2_PATTERN, byte_alphabet
 from tokpar.types import Facts
 
@@ -219,7 +219,11 @@ def test_metaspace_without_split_or_with_another_sign_goes_by_its_stages() -> No
     whole = pre_tokenizers.Metaspace(split=False)
     assert "only a BPE parts a text" in str(facts(unigram(), whole).unprovable)
     found = facts(bpe(LLAMA, byte_fallback=True), whole)
-    assert (found.scheme, found.joined, found.unprovable) == ("spaces", frozenset(), None)
+    assert (found.scheme, found.chars_before_mark, found.unprovable) == (
+        "spaces",
+        frozenset(),
+        None,
+    )
     other = facts(unigram(), pre_tokenizers.Metaspace(replacement="_"))
     assert (other.scheme, other.unprovable) == ("spaces", None)
 
@@ -283,9 +287,9 @@ def test_each_gate_of_the_absorb_rule_is_checked(
 
 
 def test_characters_that_a_token_has_before_the_mark_are_told() -> None:
-    assert llama().joined == frozenset()
+    assert llama().chars_before_mark == frozenset()
     found = llama({**LLAMA, "▁a▁": 300, "b▁c▁▁": 301})
-    assert (found.joined, found.unprovable) == (frozenset("abc"), None)
+    assert (found.chars_before_mark, found.unprovable) == (frozenset("abc"), None)
 
 
 def test_a_missing_byte_does_not_matter_if_its_character_is_a_token() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import drawn
-from tokpar.adapters.hf_finish import finish_of
-from tokpar.adapters.huggingface import load
+from tokpar.adapters.hf_postprocess import postprocess_of
+from tokpar.adapters.hf_v0 import load
 from tokpar.errors import EngineError
 from tokpar.spans import alone
 from tokpar.types import Rows
@@ -25,7 +25,7 @@ CLS, SEP, PAD = 90, 91, 92
 
 def finished(adapter: Any, rows: list[Any], texts: list[str]) -> list[list[int]]:
     """The final ids of texts that are encoded together."""
-    final = adapter.finish(Rows.of(rows), texts)
+    final = adapter.postprocess(Rows.of(rows), texts)
     return [final[k].tolist() for k in range(len(final))]
 
 
@@ -135,7 +135,7 @@ def test_finish_never_looks_at_the_values_of_ids(
         tokenizer.enable_truncation(**{**truncation, "strategy": "longest_first"})
     if padding is not None:
         tokenizer.enable_padding(**padding)
-    rule = finish_of(tokenizer, add_special_tokens=True, truncation=True, padding=True)
+    rule = postprocess_of(tokenizer, add_special_tokens=True, truncation=True, padding=True)
     places = np.arange(1000, 1000 + size, dtype=np.uint32)
     values = np.random.default_rng(seed).integers(0, 100, size).astype(np.uint32)
     moved = rule.rows(Rows.of([places]))[0]

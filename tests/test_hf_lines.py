@@ -18,18 +18,18 @@ import numpy as np
 import pytest
 
 import tokpar
-from tokpar.adapters import hf_lines
-from tokpar.adapters.hf_finish import around_of
-from tokpar.agreement.compared_texts import hostile_texts
+from tokpar.adapters import hf_version
+from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import facts_from_json
+from tokpar.parity.compared_texts import hostile_texts
 from tokpar.pure.format_two import as_format_one
 
 pytestmark = pytest.mark.ids
 ROOT = Path(__file__).parents[1]
 DEFAULT = Path(tokpar.__file__).parent / "data" / "default.json"
 SAMPLES = Path(__file__).parent / "vocab" / "format_two.json"
-RELEASE = hf_lines.installed()
+RELEASE = hf_version.installed()
 NAMES = tuple(json.loads(SAMPLES.read_text(encoding="utf-8")))
 READ_BY_PURE = tuple(name for name in NAMES if name != "Metaspace")  # that one is Unigram
 
@@ -138,9 +138,9 @@ def test_methods_that_are_not_those_of_transformers_are_named() -> None:
         def encode(self) -> None:
             """A method of a class outside transformers."""
 
-    assert list(hf_lines.own_methods(Own(), ("encode", "missing"))) == ["encode"]
-    assert hf_lines.own_methods(Own(), ("missing",)) == {}
-    assert hf_lines.own_methods(None, ("encode",)) == {}
+    assert list(hf_version.own_methods(Own(), ("encode", "missing"))) == ["encode"]
+    assert hf_version.own_methods(Own(), ("missing",)) == {}
+    assert hf_version.own_methods(None, ("encode",)) == {}
 
 
 # ------------------------------------------------------------------- without tokenizers
@@ -212,8 +212,8 @@ def test_an_old_release_is_refused_with_those_that_work(source: object) -> None:
 @pytest.mark.usefixtures("old")
 def test_an_old_release_is_no_matter_to_other_tokenizers() -> None:
     assert tokpar.load(DEFAULT, engine="pure").name == "pure:default"
-    assert hf_lines.load(object()) is None
-    assert hf_lines.load("a.tiktoken") is None
+    assert hf_version.load(object()) is None
+    assert hf_version.load("a.tiktoken") is None
 
 
 @pytest.mark.parametrize(
@@ -225,4 +225,4 @@ def test_a_release_is_known_by_its_numbers(
     module = ModuleType("tokenizers")
     vars(module).update(__version__=version)
     monkeypatch.setitem(sys.modules, "tokenizers", module)
-    assert hf_lines.installed() == release
+    assert hf_version.installed() == release

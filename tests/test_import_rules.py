@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"data", "errors", "kernels"}),
+    frozenset({"data", "errors", "arrays"}),
     frozenset({"limits", "types"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"sizes", "spans"}),
-    frozenset({"agreement", "encoding"}),
-    frozenset({"pure", "facts", "cuts", "certificate", "kernel"}),
+    frozenset({"parity", "encoding"}),
+    frozenset({"pure", "patterns", "facts", "cuts", "certificate", "cache"}),
     frozenset({"adapters", "executors", "overlap", "methods"}),
-    frozenset({"mending", "results"}),
+    frozenset({"joining", "results"}),
     frozenset({"job", "short_texts"}),
     frozenset({"pipeline", "streaming"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
@@ -44,15 +44,20 @@ PEERS = frozenset({"hooks", "builtins", "registry", "cli", "__main__"})
 
 PARTS = LAYERS[5] | LAYERS[6]
 BETWEEN_PARTS = {
+    ("patterns", "pure"),
+    ("facts", "patterns"),
     ("facts", "pure"),
+    ("cuts", "patterns"),
     ("cuts", "facts"),
     ("adapters", "pure"),
+    ("adapters", "patterns"),
     ("adapters", "facts"),
     ("adapters", "cuts"),
-    ("adapters", "kernel"),
-    ("kernel", "facts"),
-    ("kernel", "cuts"),
-    ("kernel", "pure"),
+    ("adapters", "cache"),
+    ("cache", "patterns"),
+    ("cache", "facts"),
+    ("cache", "cuts"),
+    ("cache", "pure"),
     ("overlap", "cuts"),
     ("methods", "cuts"),
     ("methods", "overlap"),
@@ -72,7 +77,7 @@ class Import:
 
 
 def module_name(path: Path) -> str:
-    """tokpar/cuts/added.py -> "tokpar.cuts.added"; a package's name for its __init__.py."""
+    """tokpar/cuts/finder.py -> "tokpar.cuts.finder"; a package's name for its __init__.py."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -103,7 +108,7 @@ def imports(tree: ast.AST, package: str, lazy: bool = False) -> Iterator[Import]
 
 
 def part(module: str) -> str | None:
-    """The part of tokpar a name belongs to: "tokpar.cuts.added.f" -> "cuts", others None.
+    """The part of tokpar a name belongs to: "tokpar.cuts.finder.f" -> "cuts", others None.
 
     "tokpar.Encoder" is the package itself, "".
     """
@@ -175,17 +180,17 @@ def test_the_certificate_imports_nothing_of_what_it_checks() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("tokpar.kernels", "from tokpar.errors import TokparError"),
+        ("tokpar.arrays", "from tokpar.errors import TokparError"),
         ("tokpar.types", "from tokpar import interfaces"),
         ("tokpar.types", "from .interfaces import Splitter"),
-        ("tokpar.certificate.rules", "from tokpar.cuts.added import f"),
-        ("tokpar.certificate.rules", "from ..cuts import added"),
-        ("tokpar.certificate.rules", "def f():\n    import tokpar.methods.auto"),
+        ("tokpar.certificate.context_rules", "from tokpar.cuts.added_token_guard import f"),
+        ("tokpar.certificate.context_rules", "from ..cuts import added"),
+        ("tokpar.certificate.context_rules", "def f():\n    import tokpar.methods.auto"),
         ("tokpar.cuts.finder", "import tokpar.methods"),
         ("tokpar.methods.auto", "from tokpar.executors import serial"),
         ("tokpar.methods.auto", "if True:\n    from tokpar.pure.bpe import f"),
         ("tokpar.pipeline", "from tokpar.registry import strategies"),
-        ("tokpar.mending", "from tokpar.pipeline import encode"),
+        ("tokpar.joining", "from tokpar.pipeline import encode"),
         ("tokpar.builtins", "from tokpar.plugin import hookimpl"),
         ("tokpar.methods.cut", "from tokpar import plugin"),
         ("tokpar.encoder", "import tokpar"),
@@ -206,7 +211,7 @@ def test_a_planted_import_is_found(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("tokpar.types", "import numpy\nfrom tokpar.kernels import IdArray"),
+        ("tokpar.types", "import numpy\nfrom tokpar.arrays import IdArray"),
         ("tokpar.adapters.pure", "from tokpar.pure import bpe\nfrom ..cuts import added"),
         ("tokpar.registry", "import pluggy\nfrom tokpar import hooks, builtins"),
         ("tokpar.builtins", "def f():\n    from tokpar.encoder import Encoder"),

@@ -195,11 +195,15 @@ def test_a_whole_pre_token_is_looked_up_before_bytes_are_dropped() -> None:
 
 def test_nothing_is_divided_inside_pre_tokens_where_a_byte_may_be_dropped() -> None:
     whole, config = lacking(), lacking(HIDDEN)
-    assert facts_with_tokens(whole).undivided is None
+    assert facts_with_tokens(whole).pretoken_cuts_refused is None
     for engine in ("pure", "incremental"):
         facts = loaded(config, engine).facts
         assert not facts.tiles
-        assert facts.undivided == facts_with_tokens(config).undivided is not None
+        assert (
+            facts.pretoken_cuts_refused
+            == facts_with_tokens(config).pretoken_cuts_refused
+            is not None
+        )
 
 
 @pytest.mark.parametrize(

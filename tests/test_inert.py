@@ -20,15 +20,15 @@ from tests.seams import assert_lossless, part
 from tests.test_certificate import by_hand, encoding_of, kinds, with_seam
 from tests.test_inside import CJK, N, drawn, encoded, rules
 from tests.tokenizers_drawn import NORMALIZERS, PATTERNS, ByteLevelSpec, build, plain_copy
+from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import check
-from tokpar.certificate.ground import Ground, RefusedError
-from tokpar.certificate.inert import Inert
-from tokpar.certificate.tables import load_tables
-from tokpar.cuts.inert import InertGuard, inert_for
-from tokpar.cuts.inside import inside_of
-from tokpar.facts.tables import load_atoms, load_pictographs
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.invariant_text import Inert
+from tokpar.cuts.normalizer_invariant import InertGuard, inert_for
+from tokpar.cuts.within_pretoken import inside_of
 from tokpar.interfaces import facts_of
 from tokpar.overlap.licences import Licences, overlap_of
+from tokpar.patterns.class_tables import load_atoms, load_pictographs
 from tokpar.types import AddedToken as Added
 from tokpar.types import Chunk, Facts, NormalizerStage, Piece, Seam
 
@@ -56,7 +56,7 @@ def staged(kind: str) -> NormalizerStage:
 
 def checker_keeps(facts: Facts, text: str) -> bool:
     try:
-        Inert(Ground(text, facts, load_tables())).require(0, len(text))
+        Inert(CheckContext(text, facts, load_tables())).require(0, len(text))
     except RefusedError:
         return False
     return True
@@ -104,7 +104,7 @@ def engine_of(kind: str, text: str) -> str:
 @pytest.mark.parametrize("kind", [*ENGINES, "Replace"])
 def test_planner_and_checker_decide_alike(kind: str) -> None:
     facts = facts_with(staged(kind))
-    guard, inert = InertGuard(facts), Inert(Ground("", facts, load_tables()))
+    guard, inert = InertGuard(facts), Inert(CheckContext("", facts, load_tables()))
 
     def accepted(char: str) -> bool:
         try:
@@ -413,7 +413,7 @@ def test_all_strategies_on_stretches(name: str) -> None:
 def test_places_follow_from_lengths_only_where_text_is_left_alone() -> None:
     tokenizer = tokpar.load(byte_level(normalizers.NFC()), add_special_tokens=False)
     facts = facts_of(tokenizer)
-    assert (facts.tiles, facts.undivided) == (False, None)
+    assert (facts.tiles, facts.pretoken_cuts_refused) == (False, None)
     assert facts.sizes is not None
     for text in ("中文 and more", "áé" * 30, "e\u0301\u0301é"):
         sizes = facts.sizes(tokenizer.encode(text))

@@ -27,13 +27,13 @@ from tests.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar import pipeline
-from tokpar.cuts.inside import Region, inside_of
-from tokpar.cuts.scan import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.pretokens import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
+from tokpar.cuts.within_pretoken import Region, inside_of
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.mending import Method
+from tokpar.joining import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.overlap.acceptance import by_two_edges
 from tokpar.overlap.licences import overlap_of
@@ -148,7 +148,7 @@ def test_a_run_is_not_tokenized() -> None:
 
 
 def test_a_run_longer_than_the_regex_of_the_engine_can_take() -> None:
-    """tiktoken's own call gives up on this text (THEORY 7.6); its parts are encoded."""
+    """tiktoken's own call gives up on this text; its parts are encoded."""
     text, tokenizer = " " * 1_100_000 + "x", part("o200k_part")
     adapter = tokpar.load(tokenizer)
     with pytest.raises(tokpar.EngineError):

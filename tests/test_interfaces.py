@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tokpar import interfaces, loading, streaming
-from tokpar.interfaces import Ability, EncodesMany, Finishes, Remembers
+from tokpar.interfaces import Ability, EncodesMany, HasSegmentCache, PostProcesses
 
 ABILITIES = {
     value.__name__: value
@@ -73,11 +73,11 @@ def test_a_property_is_not_asked_when_its_class_has_it() -> None:
         def around(self) -> None:
             raise AssertionError("nobody wants to know")
 
-        def finish(self, rows: object, texts: object) -> None: ...
+        def postprocess(self, rows: object, texts: object) -> None: ...
 
-    assert isinstance(Costly(), Finishes)
+    assert isinstance(Costly(), PostProcesses)
     assert not isinstance(Costly(), EncodesMany)
-    assert not isinstance(Costly(), Remembers)
+    assert not isinstance(Costly(), HasSegmentCache)
 
 
 def test_every_protocol_that_is_asked_for_is_an_ability() -> None:

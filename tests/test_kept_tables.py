@@ -18,10 +18,10 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.merges_drawn import DrawnBPE, plain_bpe
 from tests.tokenizers_drawn import VOCAB
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.joined import Stretches
-from tokpar.kernel.kept_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
-from tokpar.kernel.pieces import Pieces
+from tokpar.cache.generation import Generation
+from tokpar.cache.new_segments import Pieces
+from tokpar.cache.segments import Segments
+from tokpar.cache.stored_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 pytestmark = [pytest.mark.ids, needs_kernel]
@@ -33,7 +33,7 @@ TEXT = "some words, and 12 words more. " * 200
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_classes: None) -> Path:
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", LEAST_KEPT)
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", LEAST_KEPT)
     return tmp_path / KIND
 
 
@@ -64,8 +64,8 @@ def test_tables_are_made_once_and_found_again(folder: Path) -> None:
     first = made(large())
     assert kept_file(folder).stat().st_size > 10_000
     with (
-        patch("tokpar.kernel.pieces.machine_for", side_effect=AssertionError),
-        patch("tokpar.adapters.huggingface.merges_of", side_effect=AssertionError),
+        patch("tokpar.cache.new_segments.machine_for", side_effect=AssertionError),
+        patch("tokpar.adapters.hf_v0.merges_of", side_effect=AssertionError),
     ):
         again = made(large())
     assert arrays(again) == arrays(first)
@@ -148,7 +148,7 @@ def test_tables_that_the_engine_contradicts_are_kept_no_longer(folder: Path) -> 
     data = np.frombuffer(b"of new words" + bytes(16), dtype=np.uint8)
     one = np.array([0]), np.array([12]), np.zeros(1, dtype=np.uint8)
     with pytest.raises(tokpar.MismatchError, match="the engine has ids"):
-        pieces.solve(Stretches(data, *one), (Generation.empty(16), Generation.empty(16)))
+        pieces.solve(Segments(data, *one), (Generation.empty(16), Generation.empty(16)))
     assert not list(folder.glob("*.tables"))
 
 

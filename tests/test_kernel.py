@@ -26,16 +26,15 @@ from tests.kernel_twins import TWINS, twin
 from tests.test_lossless import NAMES, named, own_call
 from tests.texts import texts
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import kernel
-from tokpar.certificate.spaces import places as places_of
+from tokpar.arrays import SPACES, offsets_of, spaces_behind_text, utf8_bytes
+from tokpar.cache import compiled, segment_cache
+from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.segment_cache import SegmentCache
+from tokpar.cache.segments import Segments, Unbatcher, unbatcher_for
+from tokpar.cache.text_parts import ANYTHING, beside_of, next_cut
+from tokpar.certificate.space_rule import places as places_of
 from tokpar.errors import OptionError
-from tokpar.facts.spaces import SpaceCut
-from tokpar.kernel import memory
-from tokpar.kernel.generation import LONGEST_KEPT
-from tokpar.kernel.joined import Apart, Stretches, apart_for
-from tokpar.kernel.memory import StretchMemory
-from tokpar.kernel.waves import ANYTHING, beside_of, next_cut
-from tokpar.kernels import SPACES, offsets_of, spaces_behind_text, utf8_bytes
+from tokpar.facts.space_stages import SpaceCut
 from tokpar.types import AddedToken, Facts, Rows, Seam
 
 pytestmark = pytest.mark.ids
@@ -231,11 +230,11 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
 # ------------------------------------------------------------------- the ids of real tokenizers
 
 
-def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> StretchMemory:
+def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> SegmentCache:
     lengths = getattr(adapter, "_lengths", None)
-    facts, least = adapter.facts, memory.LEAST_BYTES
-    small = StretchMemory(
-        lambda: apart_for(facts, lengths),
+    facts, least = adapter.facts, segment_cache.LEAST_BYTES
+    small = SegmentCache(
+        lambda: unbatcher_for(facts, lengths),
         facts.added_tokens,
         least,
         functions,
@@ -261,10 +260,10 @@ def test_batches_have_the_serial_ids_and_each_seam_is_licensed(
     rows = data.draw(st.lists(texts_with(contents[:5], 60), min_size=2, max_size=8), label="rows")
     own = [own_call(tokenizer, row) for row in rows]  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
-    if adapter.remembers:
-        adapter._memory = small_memory(adapter, kernel.STRETCHES, counting, wave=60)
+    if adapter.has_segment_cache:
+        adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
     with (
-        patch("tokpar.kernel.memory.MOST_NEW", 9.0),
+        patch("tokpar.cache.segment_cache.MOST_NEW", 9.0),
         tokpar.Encoder(adapter, workers=2) as encoder,
     ):
         for _ in "12":
@@ -350,12 +349,12 @@ def test_a_tokenizer_that_is_changed_never_answers_from_old_entries() -> None:
 @needs_kernel
 def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    small = small_memory(adapter, kernel.STRETCHES, ALL, wave=1 << 20)
+    small = small_memory(adapter, compiled.SEGMENTS, ALL, wave=1 << 20)
     own = lambda rows: adapter.encode_many(rows, False)  # noqa: E731
 
     def missed(row: str) -> int:
         before = small.seen.missed
-        with patch("tokpar.kernel.memory.MOST_NEW", 9.0):
+        with patch("tokpar.cache.segment_cache.MOST_NEW", 9.0):
             rows, flags = small.encode([row], own, 1)
         assert all(flags)
         assert rows[0].tolist() == adapter.encode(row).tolist()
@@ -371,19 +370,19 @@ def test_old_stretches_are_forgotten_and_long_ones_not_kept() -> None:
     state = small._state
     assert state is not None
     for generation in (state.newer, state.older):
-        assert sum(array.nbytes for array in generation.arrays) <= memory.LEAST_BYTES // 2
+        assert sum(array.nbytes for array in generation.arrays) <= segment_cache.LEAST_BYTES // 2
 
 
 @needs_kernel
 def test_a_budget_below_the_least_says_so() -> None:
-    with pytest.raises(OptionError, match="memory_bytes must be 0, or 65,536 or more, got 5"):
-        StretchMemory(Apart, (), 5)
+    with pytest.raises(OptionError, match="cache_bytes must be 0, or 65,536 or more, got 5"):
+        SegmentCache(Unbatcher, (), 5)
 
 
 @needs_kernel
 def test_many_threads_may_use_one_memory() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    small = small_memory(adapter, kernel.STRETCHES, ALL, wave=1000)
+    small = small_memory(adapter, compiled.SEGMENTS, ALL, wave=1000)
     variants = [ENGLISH.replace("fox", f"fox{n}").replace(" o", f" o{n}o") for n in range(8)]
     expected = [adapter.encode(text).tolist() for text in variants]
     wrong: list[int] = []
@@ -396,7 +395,7 @@ def test_many_threads_may_use_one_memory() -> None:
                 wrong.append(at)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    with patch("tokpar.kernel.memory.MOST_NEW", 9.0):
+    with patch("tokpar.cache.segment_cache.MOST_NEW", 9.0):
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -446,11 +445,11 @@ def test_ids_that_do_not_come_apart_are_not_believed(name: str, how: str) -> Non
     words = [" ab", " c", "first", " last \n"]
     data, places = utf8(words)
     kinds = np.array([0, 0, 1, 2], dtype=np.uint8)
-    some = Stretches(data, places[:-1].copy(), np.diff(places), kinds)
+    some = Segments(data, places[:-1].copy(), np.diff(places), kinds)
     apart = {
-        "sizes": Apart(sizes=lambda ids: np.ones(len(ids), dtype=np.int64)),
-        "separator": Apart(separator=AddedToken("|", ord("|"))),
-        "alone": Apart(),
+        "sizes": Unbatcher(sizes=lambda ids: np.ones(len(ids), dtype=np.int64)),
+        "separator": Unbatcher(separator=AddedToken("|", ord("|"))),
+        "alone": Unbatcher(),
     }[how]
 
     def honest(rows: Any) -> Rows:
@@ -477,10 +476,10 @@ def test_stretches_recombine_only_if_no_added_token_can_lie_across() -> None:
     def facts(*tokens: AddedToken) -> Facts:
         return Facts(engine="e", model="BPE", scheme="regex", tiles=True, added_tokens=tokens)
 
-    assert apart_for(facts(AddedToken("<s>", 5)), lengths).sizes is not None
-    assert apart_for(facts(AddedToken(" s>", 5)), lengths).sizes is not None
+    assert unbatcher_for(facts(AddedToken("<s>", 5)), lengths).sizes is not None
+    assert unbatcher_for(facts(AddedToken(" s>", 5)), lengths).sizes is not None
     for token in (AddedToken("< s>", 5), AddedToken(" s>", 5, single_word=True)):
-        apart = apart_for(facts(token), lengths)
+        apart = unbatcher_for(facts(token), lengths)
         assert apart.sizes is None
 
 
@@ -495,7 +494,7 @@ def test_ids_of_tokens_of_two_lengths_are_no_certain_ones() -> None:
 
 @pytest.mark.parametrize(("value", "said"), [("none", "none"), ("fast", "TOKPAR_KERNEL must be")])
 def test_the_kernel_is_chosen_by_a_variable(value: str, said: str) -> None:
-    code = "import tokpar.kernel as k; print(k.NAME)"
+    code = "import tokpar.cache.compiled as k; print(k.NAME)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -522,7 +521,7 @@ def test_without_the_kernel_the_ids_are_the_same() -> None:
             check=True,
             env={**os.environ, "TOKPAR_KERNEL": value},
         ).stdout.split(maxsplit=1)
-        for value in ("none", "" if kernel.STRETCHES is None else "compiled")
+        for value in ("none", "" if compiled.SEGMENTS is None else "compiled")
     }
     assert len({ids for _, ids in found.values()}) == 1
     assert found["none"][0] == "native"

@@ -15,7 +15,7 @@ import tiktoken
 import tokpar
 from tests.seams import part
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.scan import scanner_for
+from tokpar.cuts.pretokens import scanner_for
 from tokpar.interfaces import facts_of
 
 PARTS = Path(__file__).parent / "vocab"

@@ -16,7 +16,7 @@ from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import facts_of
-from tokpar.mending import Method, sound_joins
+from tokpar.joining import Method, sound_joins
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.recursive import depth_for
 from tokpar.overlap.acceptance import by_cut, by_word, longest_match

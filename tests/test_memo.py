@@ -21,14 +21,14 @@ from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cuts.added import AddedTokenGuard
+from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.segments import Segments, separator_of
+from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
-from tokpar.executors.native import MemoExecutor, NativeExecutor
+from tokpar.executors.native import CachedExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.kernel.generation import LONGEST_KEPT
-from tokpar.kernel.joined import Stretches, separator_of
-from tokpar.mending import Method, Recount
+from tokpar.joining import Method, Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
@@ -44,11 +44,11 @@ ALWAYS = 9.0
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:
     """`wave`: code points; drawn texts are shorter than one wave else."""
     adapter = tokpar.load(tokenizer)
-    memory = adapter._memory if adapter.remembers else Mock()  # type: ignore[attr-defined]
+    memory = adapter._segment_cache if adapter.has_segment_cache else Mock()  # type: ignore[attr-defined]
     with (
         patch.object(memory, "waves", (wave, wave)),
-        MemoExecutor(2) as executor,
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
+        CachedExecutor(2) as executor,
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 
@@ -213,7 +213,7 @@ def test_an_error_in_a_stretch_is_that_of_its_chunk(monkeypatch: pytest.MonkeyPa
     def fail(*arguments: Any, **settings: Any) -> Any:
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr(Stretches, "encoded", fail)
+    monkeypatch.setattr(Segments, "encoded", fail)
     encoding = divided(ENGLISH, adapter, chunk_chars=500)
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()
     assert encoding.seams.everywhere is None
@@ -228,15 +228,15 @@ def test_an_error_in_one_wave_is_no_other_waves(
 ) -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     calls: list[int] = []
-    encoded = Stretches.encoded
+    encoded = Segments.encoded
 
-    def fails_once(self: Stretches, *arguments: Any) -> Any:
+    def fails_once(self: Segments, *arguments: Any) -> Any:
         calls.append(len(self.lengths))
         if len(calls) == failing + 1:
             raise RuntimeError("no memory")
         return encoded(self, *arguments)
 
-    monkeypatch.setattr(Stretches, "encoded", fails_once)
+    monkeypatch.setattr(Segments, "encoded", fails_once)
     words = [f" {word}{'x' * LONGEST_KEPT if k % 3 else ''}" for k, word in enumerate("abcdefgh")]
     text = "".join(" ".join(words[k : k + 4]) * 20 for k in range(5))
     encoding = divided(text, adapter, wave=2000, chunk_chars=500)
@@ -378,7 +378,7 @@ def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
             return [None if join is None else replace(join, left=join.left - 1) for join in joins]
 
     adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
-    with MemoExecutor(2) as executor:
+    with CachedExecutor(2) as executor:
         method = Method(CutSplitter(500), executor, Forgetful())
         encoding = pipeline.encode_batch([ENGLISH], adapter, method)[0]
     assert encoding.report.plan == "serial"

@@ -16,9 +16,9 @@ from tests.kernel_twins import TWINS, twin, twin_kernel
 from tests.merges_drawn import LETTERS, DrawnBPE, letters_of, merge_alone, plain_bpe
 from tests.plain_bpe import merge_by_scanning
 from tests.test_shared_ids import LONG, sharing, tokenizer_of
-from tokpar import kernel
-from tokpar.kernel.kept_tables import Source, key_of
-from tokpar.kernel.merges import GateError, merges_of
+from tokpar.cache import compiled
+from tokpar.cache.merges import GateError, merges_of
+from tokpar.cache.stored_tables import Source, key_of
 from tokpar.types import Facts
 
 pytestmark = pytest.mark.ids
@@ -109,7 +109,7 @@ def test_theorem_52_needs_the_engine_s_own_reading_of_merges() -> None:
     assert again.tokenize(b"abc").tolist() == greedy(again, b"abc") == a_bc
     for name in ("plain", "compiled"):
         merges = again.by_kernel(name)
-        assert merge_alone(twin(name, "_pieces"), merges, [b"abc"], 0) == [a_bc]
+        assert merge_alone(twin(name, "_pretokens"), merges, [b"abc"], 0) == [a_bc]
 
 
 @TWINS
@@ -193,7 +193,7 @@ def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
     with pytest.raises(GateError, match=r"one id|what is no token"):
         merges_of(state, tokenizer.get_vocab_size(with_added_tokens=False))
     facts = Facts(engine="oniguruma", model="BPE")
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     assert key_of(facts, Source.of(state), 258, "e") != key_of(facts, Source.of(state), 259, "e")
     text = "ab xy abc xyc axyb\n\nab\n\nxy\nxyc " * 400
     with tokpar.Encoder(tokenizer) as encoder:
@@ -231,7 +231,7 @@ def test_a_refused_tokenizer_is_encoded_by_its_engine() -> None:
         encoder = tokpar.Encoder(adapter)
         for _ in range(2):
             assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
-        memory = adapter._memory
+        memory = adapter._segment_cache
         assert (memory is not None and memory.seen.pieces > 0) == inside
 
 
@@ -245,4 +245,4 @@ def test_a_changed_model_in_memory_is_read_and_not_the_file() -> None:
     tokenizer.model = models.BPE(vocab=dict(other.vocab), merges=list(other.merges))
     for _ in range(2):
         assert encoder.encode(text).ids.tolist() == tokenizer.encode(text).ids
-    assert kernel.PIECES is None or len(LETTERS) == 256
+    assert compiled.PRETOKENS is None or len(LETTERS) == 256

@@ -11,7 +11,7 @@ import tokpar
 from tests.seams import part
 from tests.test_certificate import dummy_tokenizer
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.normalized import NormalizerGuard
+from tokpar.cuts.normalized_context import NormalizerGuard
 from tokpar.interfaces import facts_of
 from tokpar.types import AddedToken, NormalizerStage
 

@@ -32,12 +32,12 @@ from tests.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar.adapters import hf_offsets
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.cuts.inert import inert_for
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import byte_starts, code_point_spans
+from tokpar.cache.offset_rows import LONGEST_SEGMENT, packed, unpacked
+from tokpar.cache.segment_cache import LEAST_BYTES
+from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.interfaces import facts_of
-from tokpar.kernel.memory import LEAST_BYTES
-from tokpar.kernel.offset_rows import LONGEST_SEGMENT, packed, unpacked
-from tokpar.kernels import byte_starts, code_point_spans
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids
@@ -80,7 +80,7 @@ def test_the_engine_is_given_little_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     """It takes 150 bytes for each byte of text: never the whole of a long one."""
     own = bert()
     adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "memory_bytes", 0)
+    object.__setattr__(adapter._engine_offsets, "cache_bytes", 0)
     monkeypatch.setattr(hf_offsets, "TOGETHER", 20_000)
     text = WORDS * 3_000
     assert our_offsets(adapter, [text]) == engine_offsets(own, [text])
@@ -94,7 +94,7 @@ def test_of_other_text_than_ascii_lengths_tell_when_there_was_much(
 ) -> None:
     own, text = composing(), "中文的éя" * 2_000
     adapter, asked = counted(own)
-    object.__setattr__(adapter._engine_offsets, "memory_bytes", 0)
+    object.__setattr__(adapter._engine_offsets, "cache_bytes", 0)
     monkeypatch.setattr(hf_offsets, "WORTH_A_TABLE", 5_000)
     for _ in range(2):
         asked.reset_mock()
@@ -142,7 +142,7 @@ def test_several_threads_may_ask_at_once() -> None:
     own = bert()
     adapter = tokpar.load(own)
     assert isinstance(adapter, HuggingFaceTokenizer)
-    object.__setattr__(adapter._engine_offsets, "memory_bytes", LEAST_BYTES)
+    object.__setattr__(adapter._engine_offsets, "cache_bytes", LEAST_BYTES)
     rng = random.Random(1)
     texts = [" ".join(rng.choices([*WORDS.split(), "É", "x1", "中a"], k=400)) for _ in range(24)]
     expected = [engine_offsets(own, [text]) for text in texts]

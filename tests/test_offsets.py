@@ -37,10 +37,10 @@ from tests.seams import finder
 from tests.stages_drawn import shaped
 from tokpar.adapters import hf_offset_parts, hf_offsets, hf_trimming
 from tokpar.adapters.hf_trimming import Trimming
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import code_point_spans
+from tokpar.cache.offset_rows import OffsetRows, packed, unpacked
 from tokpar.facts.misplaced import why_misplaced
-from tokpar.kernel.offset_rows import OffsetRows, packed, unpacked
-from tokpar.kernels import code_point_spans
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids
@@ -285,7 +285,7 @@ def test_planted_mistakes_are_seen_by_the_comparisons(place: Any, name: str, mis
 
 
 def compare_all() -> None:
-    with mock.patch.object(hf_offsets.EngineOffsets, "memory", None):
+    with mock.patch.object(hf_offsets.EngineOffsets, "cache", None):
         assert_engine_offsets(trimming(), "a  b")
         assert_engine_offsets(deleting(), "\xadaa b")
         assert_engine_offsets(bert(), WORDS * 3)

@@ -19,10 +19,10 @@ from tests.seams import part, serial
 from tests.test_section_0 import byte_level
 from tests.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
-from tokpar.cuts.inside import Inside, Region, inside_of
+from tokpar.cuts.within_pretoken import Inside, Region, inside_of
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.mending import Method
+from tokpar.joining import Method
 from tokpar.overlap.acceptance import Accept, by_pre_token, by_two_edges, certified
 from tokpar.overlap.licences import Licences, Overlap, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
@@ -259,7 +259,7 @@ def test_what_no_pre_token_is_divided_of() -> None:
     inside = inside_of(tokpar.load(part("cl100k_part")))
     assert inside.refusal is None
     for change, said in (
-        ({"undivided": "because"}, "because"),
+        ({"pretoken_cuts_refused": "because"}, "because"),
         ({"tiles": False}, "make up the text"),
         ({"longest_token": 0}, "make up the text"),
         ({"model": "Unigram"}, "divided for BPE"),

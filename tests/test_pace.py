@@ -15,7 +15,7 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.seams import serial
 from tests.test_adapter_tiktoken import encoding
-from tokpar.kernel.pace import Seen
+from tokpar.cache.policy import CacheState
 
 FILE = str(Path(__file__).parent / "vocab" / "deepseek_part.json")
 ENGLISH = "The quick brown fox jumps over the lazy dog. " * 900
@@ -42,11 +42,11 @@ def test_text_that_never_comes_again_does_not_make_known_text_unknown(name: str)
             encoder.encode(ENGLISH)
         for texts in (alone, mixed):
             for rows in (encoder.encode_batch(texts), map(encoder.encode, texts)):
-                before = adapter._memory.seen.missed
+                before = adapter._segment_cache.seen.missed
                 assert [row.ids.tolist() for row in rows] == [
                     adapter.encode_whole(text).tolist() for text in texts
                 ]
-                counts.append(adapter._memory.seen.missed - before)
+                counts.append(adapter._segment_cache.seen.missed - before)
     assert counts[0] == counts[1] == 0
     assert counts[3] <= counts[2] <= 2 * 6 * 1000
 
@@ -56,7 +56,7 @@ def test_text_that_never_comes_again_does_not_make_known_text_unknown(name: str)
 def test_known_rows_of_a_wave_are_divided_and_too_new_ones_are_not() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(FILE))
     draw = random.Random(8)
-    memory = adapter._memory
+    memory = adapter._segment_cache
     texts = [ENGLISH, drawn_words(draw, 2000), ENGLISH[::2] + ENGLISH, drawn_words(draw, 2000)]
     _, divided = adapter.remembered(texts, 2)
     assert list(divided) == [True, False, True, False]
@@ -77,26 +77,26 @@ def loaded_with(kind: str, **settings: Any) -> Any:
 def test_the_report_has_the_counters_that_the_pace_follows_from(kind: str) -> None:
     adapter = loaded_with(kind)
     with tokpar.Encoder(adapter) as encoder:
-        first = encoder.encode(ENGLISH).report.memory
+        first = encoder.encode(ENGLISH).report.cache
         assert first == encoder.tokenizer.counters  # type: ignore[attr-defined]
         assert first["looked"] == len(ENGLISH)
-        assert first["stretches"] > 8000
+        assert first["segments"] > 8000
         assert first["missed"] > 0
         assert first["straight"] == 0
         [*_, second] = encoder.encode_batch([ENGLISH, "short", ENGLISH])
-        assert second.report.memory["missed"] < first["missed"] + 10
-        assert second.report.memory["looked"] > 3 * len(ENGLISH) - 100
-        assert asdict(Seen(**second.report.memory)) == second.report.memory
-        assert encoder.encode("short").report.memory == {}
+        assert second.report.cache["missed"] < first["missed"] + 10
+        assert second.report.cache["looked"] > 3 * len(ENGLISH) - 100
+        assert asdict(CacheState(**second.report.cache)) == second.report.cache
+        assert encoder.encode("short").report.cache == {}
 
 
 @needs_kernel
 @pytest.mark.parametrize("kind", ["file", "object", "tiktoken"])
 def test_the_budget_of_the_memory_is_a_setting(kind: str) -> None:
-    whole, small, without = (loaded_with(kind, memory_bytes=n) for n in (1 << 20, 1 << 16, 0))
-    assert whole.remembers
-    assert small.remembers
-    assert not without.remembers
+    whole, small, without = (loaded_with(kind, cache_bytes=n) for n in (1 << 20, 1 << 16, 0))
+    assert whole.has_segment_cache
+    assert small.has_segment_cache
+    assert not without.has_segment_cache
     assert without.counters == {}
     rows = [[*tokpar.Encoder(each).encode(ENGLISH)] for each in (whole, small, without)]
     assert rows[0] == rows[1] == rows[2] == whole.encode(ENGLISH).tolist()
@@ -105,24 +105,24 @@ def test_the_budget_of_the_memory_is_a_setting(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["file", "object", "tiktoken"])
 @pytest.mark.parametrize("wrong", [-1, 1, (1 << 16) - 1, True, "1", None, 1e6])
 def test_a_budget_that_cannot_be_kept_is_refused(kind: str, wrong: Any) -> None:
-    with pytest.raises(tokpar.OptionError, match=r"memory_bytes must be 0, or 65,536 or more"):
-        loaded_with(kind, memory_bytes=wrong)
+    with pytest.raises(tokpar.OptionError, match=r"cache_bytes must be 0, or 65,536 or more"):
+        loaded_with(kind, cache_bytes=wrong)
 
 
 @needs_kernel
 def test_a_changed_tokenizer_keeps_its_budget() -> None:
     own = Tokenizer.from_file(str(Path(tokpar.__file__).parent / "data" / "default.json"))
-    encoder = tokpar.Encoder(tokpar.load(own, memory_bytes=0))
+    encoder = tokpar.Encoder(tokpar.load(own, cache_bytes=0))
     own.add_special_tokens(["<fox>"])
     assert [*encoder.encode(ENGLISH + "<fox>")] == serial(own, ENGLISH + "<fox>")
-    assert not encoder.tokenizer.remembers  # type: ignore[attr-defined]
-    assert not tokpar.load(own, memory_bytes=0).remembers  # type: ignore[attr-defined]
-    assert tokpar.load(own).remembers  # type: ignore[attr-defined]
+    assert not encoder.tokenizer.has_segment_cache  # type: ignore[attr-defined]
+    assert not tokpar.load(own, cache_bytes=0).has_segment_cache  # type: ignore[attr-defined]
+    assert tokpar.load(own).has_segment_cache  # type: ignore[attr-defined]
 
 
 def test_an_unknown_setting_names_this_one_too() -> None:
     for kind in ("file", "tiktoken"):
-        with pytest.raises(tokpar.OptionError, match=r"unknown setting 'memory'; .*memory_bytes"):
+        with pytest.raises(tokpar.OptionError, match=r"unknown setting 'memory'; .*cache_bytes"):
             loaded_with(kind, memory=1)
 
 
@@ -132,7 +132,7 @@ def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
 ) -> None:
     """Making them takes as long as the engine takes for some 100 KB: known English never makes
     them, a long text of new words at its beginning, short texts when they are many."""
-    monkeypatch.setattr("tokpar.kernel.memory.MAKE_AFTER", 1 << 17)
+    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 1 << 17)
     draw = random.Random(9)
 
     def made(texts: list[str]) -> bool:
@@ -140,7 +140,7 @@ def test_tables_of_merges_are_made_where_enough_of_a_call_will_be_new(
         with tokpar.Encoder(adapter) as encoder:
             for text in texts:
                 assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
-        return adapter._memory.seen.pieces > 0
+        return adapter._segment_cache.seen.pieces > 0
 
     assert not made([ENGLISH * 20] * 2)
     assert not made([drawn_words(draw, 5000)])

@@ -23,12 +23,12 @@ from tests.test_windows_brute import ENGINES, RELAXED, rows, split
 from tests.texts import texts
 from tests.tokenizers_drawn import PATTERNS
 from tests.windows_brute import ask, asked, edges_of
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.splits import SplitStage, machines_of
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.machine import Machine, tabled
-from tokpar.kernel.merges import Merges
-from tokpar.kernel.pieces import Pieces
+from tokpar.cache.generation import Generation
+from tokpar.cache.merges import Merges
+from tokpar.cache.new_segments import Pieces
+from tokpar.cache.pretoken_machine import Machine, tabled
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, machines_of
 
 pytestmark = pytest.mark.ids
 
@@ -76,7 +76,7 @@ def test_pieces_of_drawn_rows_are_those_of_the_engine(
     if not alone:
         some += data.draw(st.lists(st.text(atoms, min_size=6, max_size=70), max_size=9))
     edges = edges_of(splits, some)
-    found = edges_by_kernel(twin(name, "_pieces"), machine, some)
+    found = edges_by_kernel(twin(name, "_pretokens"), machine, some)
     expected = [places_of(edges(text)) for text in some]
     assert [(t, e, f) for t, e, f in zip(some, expected, found, strict=True) if e != f] == []
 
@@ -112,7 +112,7 @@ def test_pieces_of_real_rows_are_those_of_the_engine(
 ) -> None:
     """A text is left to the engine exactly if one of its characters was never asked of it."""
     machine = machines[family]
-    found = edges_by_kernel(twin(name, "_pieces"), machine, some)
+    found = edges_by_kernel(twin(name, "_pretokens"), machine, some)
     for text, edges in zip(some, found, strict=True):
         unknown = any(machine.symbol_of[ord(c)] == machine.symbols for c in text)
         assert edges == (None if unknown else own_edges(PATTERNS[family], text)), text
@@ -137,14 +137,14 @@ def test_no_pattern_makes_the_kernel_read_far_ahead_again_and_again(pattern: str
     size = 3000
     some = ["a" * size, "ab", " " * size, "a c", "a" * (size - 1) + "b"]
     for name in ("plain", "compiled"):
-        found = edges_by_kernel(twin(name, "_pieces"), machine, some)
+        found = edges_by_kernel(twin(name, "_pretokens"), machine, some)
         assert None in (found[0], found[2])
         for text, edges in zip(some, found, strict=True):
             assert edges in (None, own_edges([pattern] * 2, text))
             assert edges is not None or len(text) > 3
     counting = Counting(machine.moves)
     told = replace(machine, moves=counting)  # type: ignore[arg-type]
-    edges_by_kernel(twin("plain", "_pieces"), told, some)
+    edges_by_kernel(twin("plain", "_pretokens"), told, some)
     assert counting.reads <= 66 * sum(map(len, some)) + 130 * len(some)
 
 
@@ -167,7 +167,7 @@ def test_merging_alone_gives_the_ids_of_the_engine(
     name: str, drawn_: DrawnBPE, pieces: list[bytes]
 ) -> None:
     """Both ways of merging, of pieces that either is used for, and of others."""
-    functions, merges = twin(name, "_pieces"), drawn_.by_kernel(name)
+    functions, merges = twin(name, "_pretokens"), drawn_.by_kernel(name)
     expected = expected_alone(drawn_, pieces)
     assert merge_alone(functions, merges, pieces, 0) == expected
     few = [k for k, piece in enumerate(pieces) if len(piece) <= functions.SHORT]
@@ -179,7 +179,7 @@ def test_merging_alone_gives_the_ids_of_the_engine(
 @settings(max_examples=drawn(60))
 @given(drawn_=vocabularies(), pieces=st.lists(REPEATED.map(str.encode), min_size=1, max_size=5))
 def test_long_pieces_have_the_ids_of_the_engine(drawn_: DrawnBPE, pieces: list[bytes]) -> None:
-    functions, merges = twin("compiled", "_pieces"), drawn_.by_kernel("compiled")
+    functions, merges = twin("compiled", "_pretokens"), drawn_.by_kernel("compiled")
     own = merge_alone(functions, merges, pieces, functions.SHORT)
     assert own == expected_alone(drawn_, pieces)
 
@@ -206,7 +206,7 @@ def pieces_of(
     drawn_: DrawnBPE, name: str, splits: Sequence[SplitStage] = WHOLE, mask: int = 0
 ) -> Pieces:
     merges: Merges = drawn_.by_kernel(name)
-    functions = twin(name, "_pieces")
+    functions = twin(name, "_pretokens")
     return Pieces(machine_of(splits), merges, drawn_.tokenize, SEEDS, mask, functions)
 
 
@@ -268,7 +268,7 @@ def test_what_a_full_table_does_not_keep_is_right_too(name: str) -> None:
 def test_tables_are_put_together_without_a_loss(name: str, some: list[list[str]]) -> None:
     drawn_ = plain_bpe([("a", "b"), ("ab", "a"), ("Ã", "©")])
     pieces = pieces_of(drawn_, name)
-    functions = twin(name, "_pieces")
+    functions = twin(name, "_pretokens")
     into = Generation.empty(512)
     for part in some:
         table = pieces.solve(segments(part or ["a"]), [Generation.empty(1)] * 2).table

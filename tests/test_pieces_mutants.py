@@ -18,12 +18,12 @@ from tests.kernel_edges import SEEDS, edges_by_kernel, segments
 from tests.merges_drawn import plain_bpe
 from tests.test_pieces import WHOLE, machine_of
 from tests.tokenizers_drawn import DATA, VOCAB
-from tokpar import kernel
+from tokpar.cache import compiled
+from tokpar.cache.generation import Generation
+from tokpar.cache.merges import Merges
+from tokpar.cache.new_segments import Pieces
+from tokpar.cache.pretoken_machine import HIT, Machine
 from tokpar.errors import MismatchError
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.machine import HIT, Machine
-from tokpar.kernel.merges import Merges
-from tokpar.kernel.pieces import Pieces
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 
@@ -90,9 +90,9 @@ MACHINES: dict[str, Callable[[Machine], Machine]] = {
 @pytest.mark.parametrize("mistake", MACHINES)
 def test_a_mistake_in_the_machine_is_seen(mistake: str) -> None:
     machine = made()._machine
-    assert edges_by_kernel(kernel.PIECES, machine, [TEXT]) == [own_edges(TEXT)]
+    assert edges_by_kernel(compiled.PRETOKENS, machine, [TEXT]) == [own_edges(TEXT)]
     wrong = MACHINES[mistake](machine)
-    assert edges_by_kernel(kernel.PIECES, wrong, [TEXT]) != [own_edges(TEXT)]
+    assert edges_by_kernel(compiled.PRETOKENS, wrong, [TEXT]) != [own_edges(TEXT)]
 
 
 @pytest.mark.parametrize("mistake", MACHINES)
@@ -125,7 +125,7 @@ def test_a_mistake_in_the_machine_changes_the_ids_of_some_text(mistake: str) -> 
     with tokpar.Encoder(adapter) as encoder:
         found = [encoding.ids.tolist() for encoding in encoder.encode_batch(rows)]
     assert found != [tokenizer.encode(row).ids for row in rows]
-    assert adapter._memory.seen.pieces > 0
+    assert adapter._segment_cache.seen.pieces > 0
 
 
 # ------------------------------------------------------------------------------- merges
@@ -208,7 +208,7 @@ def test_a_piece_that_is_kept_over_an_added_token_is_seen(
 ) -> None:
     """With a search that finds no added token in a segment."""
     if blind:
-        monkeypatch.setattr("tokpar.kernel.added_parts.Contents.all", lambda *given: iter(()))
+        monkeypatch.setattr("tokpar.cache.added_token_parts.Contents.all", lambda *given: iter(()))
     tokenizer = Tokenizer.from_file(str(DATA / "default.json"))
     text = "the foxes and oxen " * 400
     tokenizer.add_tokens([AddedToken("oxe", normalized=False)])

@@ -26,14 +26,13 @@ from tests.test_adapter_tiktoken import encoding
 from tests.test_kernel import ALL, small_memory
 from tests.test_lossless import named, own_call
 from tests.tokenizers_drawn import DATA, VOCAB, build, byte_level_specs, contents, texts_with
-from tokpar import kernel
-from tokpar.adapters import huggingface
+from tokpar.adapters import hf_v0
+from tokpar.arrays import IdArray
+from tokpar.cache import compiled, segment_cache
+from tokpar.cache.engine_pretokens import EnginePieces
+from tokpar.cache.generation import Generation
+from tokpar.cache.new_segments import Pieces
 from tokpar.errors import MismatchError, OptionError
-from tokpar.kernel import memory
-from tokpar.kernel.engine_pieces import EnginePieces
-from tokpar.kernel.generation import Generation
-from tokpar.kernel.pieces import Pieces
-from tokpar.kernels import IdArray
 from tokpar.types import Facts, Rows
 
 pytestmark = [pytest.mark.ids, needs_kernel]
@@ -55,7 +54,7 @@ def same_ids(encoder: tokpar.Encoder, tokenizer: Tokenizer, rows: list[str]) -> 
 
 @contextmanager
 def left_to_the_engine() -> Iterator[None]:
-    with patch("tokpar.adapters.huggingface.pieces_for", lambda *given: None):
+    with patch("tokpar.adapters.hf_v0.pieces_for", lambda *given: None):
         yield
 
 
@@ -76,8 +75,8 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
     counted = []
     for each, pieces in zip(own, (True, False), strict=True):
         adapter: Any = tokpar.load(each)
-        if adapter._memory is not None:
-            adapter._memory = small_memory(adapter, kernel.STRETCHES, counting, wave=60)
+        if adapter._segment_cache is not None:
+            adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, counting, wave=60)
         with tokpar.Encoder(adapter, workers=2) as encoder:
             for _ in range(2):
                 if pieces:
@@ -86,7 +85,7 @@ def test_drawn_tokenizers_have_the_serial_ids_with_and_without_pieces(
                     with left_to_the_engine():
                         found = encoder.encode_batch(rows)
                 assert [encoding.ids.tolist() for encoding in found] == expected
-        counted.append(0 if adapter._memory is None else adapter._memory.seen.pieces)
+        counted.append(0 if adapter._segment_cache is None else adapter._segment_cache.seen.pieces)
     assert counted[1] == 0
 
 
@@ -120,7 +119,7 @@ def test_odd_texts_have_the_serial_ids(name: str, normalizer: str | None) -> Non
     with tokpar.Encoder(adapter, workers=2) as encoder:
         for some in (rows, rows[::-1], rows):
             same_ids(encoder, tokenizer, some)
-    pieces = 0 if adapter._memory is None else adapter._memory.seen.pieces
+    pieces = 0 if adapter._segment_cache is None else adapter._segment_cache.seen.pieces
     # nothing is looked up where added tokens are searched in the normalized text
     assert (pieces > 0) == (normalizer is None or (name, normalizer) == ("default", "NFC"))
 
@@ -153,17 +152,17 @@ def test_a_text_with_a_lone_surrogate_is_refused_as_by_the_engine_and_hurts_no_o
 def test_a_segment_that_needs_too_much_room_is_left_to_the_engine() -> None:
     tokenizer = default()
     adapter: Any = tokpar.load(tokenizer)
-    with patch.object(memory, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
+    with patch.object(segment_cache, "LONGEST", 1000), tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, ["a " + "b" * 2000 + " c"] * 3)
-        assert adapter._memory.seen.pieces == 2
+        assert adapter._segment_cache.seen.pieces == 2
         same_ids(encoder, tokenizer, ["a " + "b" * 20 + " c"] * 3)
-        assert adapter._memory.seen.pieces > 2
+        assert adapter._segment_cache.seen.pieces > 2
 
 
 def test_many_threads_have_the_serial_ids_cold_and_warm() -> None:
     tokenizer = Tokenizer.from_file(str(VOCAB / "deepseek_part.json"))
     adapter: Any = tokpar.load(tokenizer)
-    adapter._memory = small_memory(adapter, kernel.STRETCHES, ALL, wave=2000)
+    adapter._segment_cache = small_memory(adapter, compiled.SEGMENTS, ALL, wave=2000)
     draw = random.Random(3)
     words = [
         f"{draw.choice('aB.é中1')}{draw.randrange(9999)}{draw.choice('xyz')}" for _ in range(500)
@@ -185,7 +184,7 @@ def test_many_threads_have_the_serial_ids_cold_and_warm() -> None:
         for thread in threads:
             thread.join()
     assert wrong == []
-    assert adapter._memory.seen.pieces > 0
+    assert adapter._segment_cache.seen.pieces > 0
 
 
 # ------------------------------------------------------------------------------- what is counted
@@ -197,9 +196,9 @@ def test_a_text_that_comes_again_merges_nothing() -> None:
     counted = []
     with tokpar.Encoder(adapter) as encoder:
         for row in (ENGLISH, ENGLISH, ENGLISH, ENGLISH.replace("fox", "foxox"), ENGLISH):
-            before = adapter._memory.seen
+            before = adapter._segment_cache.seen
             assert encoder.encode(row).ids.tolist() == tokenizer.encode(row).ids
-            after = adapter._memory.seen
+            after = adapter._segment_cache.seen
             counted.append((after.pieces - before.pieces, after.merged - before.merged))
     assert counted[0][0] > counted[0][1] > 0
     assert counted[1][1] == 0  # a segment is kept when it is met again
@@ -222,15 +221,15 @@ def test_known_documents_stay_known_with_new_ones_between(name: str) -> None:
             encoder.encode(row)
         for known, unknown in zip(english, chinese, strict=True):
             assert encoder.encode(unknown).ids.tolist() == tokenizer.encode(unknown).ids
-            before = adapter._memory.seen
+            before = adapter._segment_cache.seen
             assert encoder.encode(known).ids.tolist() == tokenizer.encode(known).ids
-            after = adapter._memory.seen
+            after = adapter._segment_cache.seen
             assert after.looked > before.looked
             new.append((after.missed - before.missed, after.merged - before.merged))
         mixed = [row for pair in zip(english, chinese, strict=True) for row in pair]
-        before = adapter._memory.seen
+        before = adapter._segment_cache.seen
         same_ids(encoder, tokenizer, mixed)
-        new.append((0, adapter._memory.seen.missed - before.missed - len(chinese)))
+        new.append((0, adapter._segment_cache.seen.missed - before.missed - len(chinese)))
     assert new[:-1] == [(0, 0)] * 6
     assert new[-1][1] <= 0
 
@@ -282,7 +281,7 @@ def test_an_engine_with_other_ids_is_noticed_and_pieces_stay_off(
     made = lie(adapter, b" jabberwock")
     with tokpar.Encoder(adapter) as encoder:
         same_ids(encoder, tokenizer, [ENGLISH] * 3)
-        known = adapter._memory.seen
+        known = adapter._segment_cache.seen
         assert known.pieces > 0
         assert made[0].asked == known.merged > 0
         with pytest.raises(MismatchError, match=r"for the piece b' jabberwock', where the merges"):
@@ -290,7 +289,7 @@ def test_an_engine_with_other_ids_is_noticed_and_pieces_stay_off(
         asked = made[0].asked
         for rows in ([ENGLISH] * 3, ["the jabberwock " + ENGLISH] * 3):
             same_ids(encoder, tokenizer, rows)
-        after = adapter._memory.seen
+        after = adapter._segment_cache.seen
         assert (after.pieces, after.merged) == (known.pieces, known.merged)
         assert after.missed > known.missed
         assert len(made) == 1
@@ -303,7 +302,7 @@ def test_one_in_some_pieces_is_compared_while_texts_are_encoded() -> None:
     words = [f"w{k}q{k * 7919}" for k in range(4000)]
     with tokpar.Encoder(adapter) as encoder:
         encoder.encode(" ".join(words))
-    merged = adapter._memory.seen.merged
+    merged = adapter._segment_cache.seen.merged
     assert merged > 500
     assert merged / 40 < made[0].asked < merged / 8
 
@@ -315,7 +314,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     monkeypatch.setenv("TOKPAR_CACHE", "")
     adapter: Any = tokpar.load(default())
     pieces = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
-    own = huggingface._tokenized
+    own = hf_v0._tokenized
     honest = partial(own, adapter._chunks.model)
     tokens = set(pieces._merges.tokens.bytes_of(range(len(pieces._merges.tokens.ids))))
 
@@ -327,7 +326,7 @@ def test_tables_are_compared_with_the_engine_when_they_are_made(
     found = pieces.difference(7)
     assert (found is None) == (lies == "none")
     assert found is None or (found in tokens) == (lies == "tokens")
-    with patch("tokpar.adapters.huggingface._tokenized", lambda model, piece: tokenize(piece)):
+    with patch("tokpar.adapters.hf_v0._tokenized", lambda model, piece: tokenize(piece)):
         other = adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64))
     assert (other is None) == (lies != "none")
 
@@ -345,7 +344,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
     def fail(*given: object) -> IdArray:
         raise error
 
-    with patch("tokpar.adapters.huggingface._tokenized", fail):
+    with patch("tokpar.adapters.hf_v0._tokenized", fail):
         assert adapter.made_pieces(np.array([1, 2, 2**64 - 1], dtype=np.uint64)) is None
     made = lie(adapter, b"")
     with tokpar.Encoder(adapter) as encoder:
@@ -357,7 +356,7 @@ def test_an_engine_that_fails_on_a_piece_is_one_with_other_ids(error: BaseExcept
 
 
 def test_facts_without_a_row_of_splits_have_no_pieces() -> None:
-    from tokpar.kernel.machine import machine_for
+    from tokpar.cache.pretoken_machine import machine_for
 
     for name in ("bert_part", "llama_style", "metaspace_unigram"):
         adapter: Any = tokpar.load(Tokenizer.from_file(str(VOCAB / f"{name}.json")))
@@ -373,7 +372,7 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
     source = encoding() if source is None else source
     text = " ".join(f"w{k}q{k * 7919}" for k in range(4000))
     asked: list[bytes] = []
-    name = "tiktoken" if kind == "tiktoken" else "huggingface"
+    name = "tiktoken" if kind == "tiktoken" else "hf_v0"
     module = importlib.import_module(f"tokpar.adapters.{name}")
     own = module._tokenized
 
@@ -385,12 +384,12 @@ def test_the_engine_encodes_each_new_piece_too_where_that_is_asked_for(kind: str
     for check, least in (("sampled", 0), ("always", 200)):
         adapter: Any = tokpar.load(source, engine_check=check)
         with patch.object(module, "_tokenized", tokenized), tokpar.Encoder(adapter) as encoder:
-            adapter.made_pieces(adapter._memory.seeds)  # the comparison when tables are made
+            adapter.made_pieces(adapter._segment_cache.seeds)  # the comparison when tables are made
             asked.clear()
-            adapter._memory._known_pieces(adapter.made_pieces)
+            adapter._segment_cache._known_pieces(adapter.made_pieces)
             asked.clear()
             assert encoder.encode(text).ids.tolist() == adapter.encode_whole(text).tolist()
-        merged = adapter._memory.seen.merged
+        merged = adapter._segment_cache.seen.merged
         assert merged > 200
         assert least <= len(asked) <= max(least and merged, merged // 20)
 

@@ -15,10 +15,10 @@ from tokenizers import AddedToken as NativeToken
 import tokpar
 from tests.fakes import DiesInWorkers, FailsWithout, Panic, PanicsOn, RaisesOn, WordHash
 from tests.tokenizers_drawn import MetaspaceSpec, build, named_tokenizers
-from tokpar import mending, pipeline
+from tokpar import joining, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.mending import Method
+from tokpar.joining import Method
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.chunks import chunks_between
 from tokpar.seams import Seams
@@ -92,7 +92,7 @@ def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     assert encoding.seams == ()
     assert encoding.report.plan == "serial"
     assert encoding.report.why.startswith("no rule licenses ")
-    assert len(recorder.asked) == mending.MOST_REPAIR_ROUNDS
+    assert len(recorder.asked) == joining.MOST_REPAIR_ROUNDS
 
 
 def test_the_report_adds_up() -> None:

@@ -44,10 +44,10 @@ INNER = {
     "tokpar-bench": OF_COMMANDS
     | {
         "tokpar.adapters.pure",
-        "tokpar.agreement.differing",
+        "tokpar.parity.differing",
         "tokpar.cli.encodings",
         "tokpar.cli.texts",
-        "tokpar.mending",
+        "tokpar.joining",
         "tokpar.pure.bpe",
         "tokpar.pure.formats",
         "tokpar.pure.merging",
@@ -56,10 +56,10 @@ INNER = {
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
     | {
-        "tokpar.cuts.windows",
+        "tokpar.cuts.window_tables",
         "tokpar.executors.pipes",
         "tokpar.facts.families",
-        "tokpar.kernels",
+        "tokpar.arrays",
         "tokpar.pure.added",
         "tokpar.pure.patterns",
         "tokpar.pure.pretokenize",

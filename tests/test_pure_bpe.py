@@ -17,7 +17,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from tests.plain_bpe import ByteBPE, Rule, merge_by_heap, merge_by_scanning, pair_rule, rank_rule
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.facts.members import matched
+from tokpar.patterns.charclass_members import matched
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.formats import (
     GPT2_PATTERN,

@@ -26,14 +26,14 @@ from tests.recipes import generate_classes
 from tests.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.facts.tables import load_atoms, load_pictographs, range_class
+from tokpar.patterns.class_tables import load_atoms, load_pictographs, range_class
 from tokpar.pure import patterns
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
 from tokpar.pure.decoders import read_decoder
 from tokpar.pure.forms import Form
 from tokpar.pure.normalizers import read_normalizer
-from tokpar.pure.postprocess import read_finish
+from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.pretokenize import is_byte_level, read_pre_tokenizer
 from tokpar.pure.tokenizer import read_tokenizer
 from tokpar.pure.traced import Traced
@@ -426,7 +426,9 @@ def test_drawn_tokenizers_finish_as_hf_does(
     tokenizer = drawn.build(spec)
     if is_refused(spec) or drawn.has_twins(tokenizer) or spec.extras.encode_special:
         return  # the last is a flag that is not in the file
-    finish = read_finish(json.loads(tokenizer.to_str()), add_special_tokens=add_special_tokens)
+    postprocess = read_postprocess(
+        json.loads(tokenizer.to_str()), add_special_tokens=add_special_tokens
+    )
     try:
         plain = drawn.plain_copy(tokenizer).encode(text, add_special_tokens=False).ids
         expected = tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
@@ -435,8 +437,8 @@ def test_drawn_tokenizers_finish_as_hf_does(
         if drawn.is_panic(error):
             return
         raise
-    assert finish.one(plain) == expected
-    assert finish.batch([plain, []]) == [each.ids for each in several]
+    assert postprocess.one(plain) == expected
+    assert postprocess.batch([plain, []]) == [each.ids for each in several]
 
 
 @pytest.mark.parametrize("kind", ["BertProcessing", "RobertaProcessing"])
@@ -445,9 +447,9 @@ def test_older_post_processors_put_their_tokens_around(kind: str) -> None:
     stages = {"type": "Sequence", "processors": [{"type": "ByteLevel"}, stage]}
     for post in (stage, stages):
         config = {"post_processor": post}
-        finish = read_finish(config, add_special_tokens=True)
-        assert finish.one([1, 2]) == [5, 1, 2, 7]
-        assert read_finish(config, add_special_tokens=False).one([1]) == [1]
+        postprocess = read_postprocess(config, add_special_tokens=True)
+        assert postprocess.one([1, 2]) == [5, 1, 2, 7]
+        assert read_postprocess(config, add_special_tokens=False).one([1]) == [1]
 
 
 # Decoders
@@ -557,7 +559,15 @@ def test_named_tokenizers_are_split_without_loss(name: str, text: str) -> None:
 def test_facts_are_those_of_hf_but_for_the_engine(name: str) -> None:
     ours, theirs = pure(name).facts, tokpar.load(native(name)).facts  # type: ignore[attr-defined]
     assert ours.engine == "regex"
-    for field in ("model", "scheme", "family", "unprovable", "longest_token", "tiles", "undivided"):
+    for field in (
+        "model",
+        "scheme",
+        "family",
+        "unprovable",
+        "longest_token",
+        "tiles",
+        "pretoken_cuts_refused",
+    ):
         assert getattr(ours, field) == getattr(theirs, field), field
     assert set(ours.added_tokens) == set(theirs.added_tokens)
     assert ours.normalizers == theirs.normalizers
@@ -615,7 +625,7 @@ def test_the_truncation_and_padding_of_a_file_can_be_left_out() -> None:
     assert len(plain.encode_whole(text)) == len(pure("bert_part").encode_whole(text)) == 128
     expected = native("bert_part").encode_batch(["a b", text])
     texts = ["a b", text]
-    again = pure("bert_part").finish(Rows.of(map(plain.encode, texts)), texts)  # type: ignore[union-attr]
+    again = pure("bert_part").postprocess(Rows.of(map(plain.encode, texts)), texts)  # type: ignore[union-attr]
     assert [again[k].tolist() for k in range(2)] == [each.ids for each in expected]
 
 

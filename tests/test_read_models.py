@@ -23,9 +23,9 @@ from tests.merges_drawn import DrawnBPE, plain_bpe, vocabularies
 from tests.tokenizers_drawn import VOCAB
 from tokpar.adapters import hf_copy, hf_model
 from tokpar.adapters.hf_model import read_model
+from tokpar.cache.merges import vocabulary_arrays
+from tokpar.cache.stored_tables import KIND, Source
 from tokpar.facts.hf_vocabulary import VocabularyArrays
-from tokpar.kernel.kept_tables import KIND, Source
-from tokpar.kernel.merges import vocabulary_arrays
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 
@@ -48,7 +48,9 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
     facts: Any = adapter.facts  # type: ignore[attr-defined]
     found = {f.name: getattr(facts, f.name) for f in dataclasses.fields(facts)}
     tokens, sizes = found.pop("tokens"), found.pop("sizes")
-    found["undivided"] = sorted(str(facts.undivided))  # names two tokens in any order
+    found["pretoken_cuts_refused"] = sorted(
+        str(facts.pretoken_cuts_refused)
+    )  # names two tokens in any order
     found["tokens"] = None if tokens is None else tokens()
     lengths = adapter._lengths  # type: ignore[attr-defined]
     some = np.arange(2000, dtype=np.uint32)
@@ -59,7 +61,7 @@ def facts_of(tokenizer: Any) -> dict[str, Any]:
 
 def from_dictionaries(make: Callable[[], Any]) -> Any:
     """The same of an object whose vocabulary the engine gives as a dictionary."""
-    with patch.object(hf_model.kernel, "READER", None):
+    with patch.object(hf_model.compiled, "VOCABULARY", None):
         return facts_of(make())
 
 
@@ -99,7 +101,7 @@ def test_facts_of_a_file_are_those_of_its_object(tmp_path: Path) -> None:
 
 @TWINS
 def test_arrays_are_of_as_many_tokens_as_ids_or_none(name: str) -> None:
-    reader = twin(name, "_reader")
+    reader = twin(name, "_vocabulary")
 
     def arrays(written: str, size: int) -> VocabularyArrays | None:
         return vocabulary_arrays(written.encode(), size, dict, reader)
@@ -156,7 +158,7 @@ def test_ids_are_those_of_the_object_after_every_change(
 ) -> None:
     """Between loading and the first call, and after it, with tables on disk of the model before."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     tokenizer = Tokenizer.from_str(json.dumps(config_of(plain_bpe(MERGES).config)))
     with tokpar.Encoder(tokenizer) as encoder:
         if first_call:
@@ -177,7 +179,7 @@ def test_tables_of_a_model_that_was_trained_since_are_not_found(
 ) -> None:
     """Also if the adapter is asked before it is refreshed."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     tokenizer = Tokenizer.from_str(json.dumps(config_of(plain_bpe(MERGES).config)))
     adapter = tokpar.load(tokenizer)
     before = pieces_of(adapter)
@@ -195,7 +197,7 @@ def test_training_that_is_not_seen_in_memory_has_the_model_written_again() -> No
     adapter: Any = tokpar.load(tokenizer)
     model, size = tokenizer.model, tokenizer.get_vocab_size()
     assert adapter._source_of(model, size) is adapter._source
-    with patch("tokpar.adapters.huggingface.training_is_seen", return_value=False):
+    with patch("tokpar.adapters.hf_v0.training_is_seen", return_value=False):
         again = adapter._source_of(model, size)
     assert again == adapter._source == Source.of(model.__getstate__())
     assert again is not adapter._source
@@ -206,7 +208,7 @@ def test_a_model_is_written_once_for_loading_and_the_first_call(
 ) -> None:
     """With tables on disk. Nothing but a digest is kept of what it wrote."""
     monkeypatch.setenv("TOKPAR_CACHE", str(tmp_path))
-    monkeypatch.setattr("tokpar.kernel.kept_tables.LEAST_KEPT", 0)
+    monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 0)
     path = str(VOCAB / "deepseek_part.json")
     made: list[int] = []
     of = Source.of
@@ -234,4 +236,4 @@ def test_the_vocabulary_is_asked_for_where_arrays_do_not_tell_enough() -> None:
     with asked as spy:
         adapter: Any = tokpar.load(Tokenizer.from_str(json.dumps(config_of(model))))
     assert spy.call_count == 1
-    assert "have one id" in adapter.facts.undivided
+    assert "have one id" in adapter.facts.pretoken_cuts_refused

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.kernel_twins import TWINS, twin, twin_kernel
 from tests.merges_drawn import LETTERS, plain_bpe
-from tokpar.kernel.merges import (
+from tokpar.cache.merges import (
     GateError,
     Tokens,
     byte_of,
@@ -77,7 +77,7 @@ def test_a_vocabulary_is_read_as_json_reads_it(name: str, vocab: dict[str, int])
     expected = [(as_bytes(token), id_) for token, id_ in vocab.items()]
     for text in layouts(vocab):
         assert json.loads(text) == vocab
-        assert read_vocabulary(twin(name, "_reader"), text) == expected, text
+        assert read_vocabulary(twin(name, "_vocabulary"), text) == expected, text
 
 
 MERGES = st.lists(st.tuples(NAMES, NAMES), max_size=8)
@@ -92,10 +92,10 @@ def read_merges(name: str, text: str, vocab: dict[str, int]) -> list[tuple[int, 
         np.array([len(token) for token in known], dtype=np.int64),
         np.array(list(known.values()), dtype=np.uint32),
     )
-    slots, keys = token_table(tokens, SEEDS, twin(name, "_pieces"))
+    slots, keys = token_table(tokens, SEEDS, twin(name, "_pretokens"))
     found = np.zeros((3, size // 6 + 1), dtype=np.uint32)
     told = byte_of(), slots, keys, SEEDS, np.zeros(size + 16, dtype=np.uint8)
-    count = twin(name, "_reader").read_merges(data, 0, size, *told, *found)
+    count = twin(name, "_vocabulary").read_merges(data, 0, size, *told, *found)
     return None if count < 0 else [tuple(row) for row in found[:, :count].T.tolist()]
 
 
@@ -145,8 +145,8 @@ def test_merges_that_are_none_are_not_read(name: str, text: str) -> None:
     ],
 )
 def test_a_vocabulary_that_is_none_is_not_read(name: str, text: str) -> None:
-    assert read_vocabulary(twin(name, "_reader"), '{"a": 1}') == [(b"a", 1)]
-    assert read_vocabulary(twin(name, "_reader"), text) is None
+    assert read_vocabulary(twin(name, "_vocabulary"), '{"a": 1}') == [(b"a", 1)]
+    assert read_vocabulary(twin(name, "_vocabulary"), text) is None
 
 
 VALUES = st.recursive(
@@ -163,7 +163,7 @@ VALUES = st.recursive(
 def test_the_parts_of_an_object_are_found_as_json_finds_them(
     name: str, whole: dict[str, Any]
 ) -> None:
-    functions = twin(name, "_reader")
+    functions = twin(name, "_vocabulary")
     for text in layouts(whole):
         data = text.encode()
         found = {key: json.loads(data[i:j]) for key, (i, j) in parts_of(data, functions).items()}
@@ -186,7 +186,7 @@ def test_an_object_that_is_cut_off_is_no_crash(
 ) -> None:
     text = json.dumps(whole).encode()
     part = text[: data.draw(st.integers(0, len(text) - 1))]
-    functions = twin(name, "_reader")
+    functions = twin(name, "_vocabulary")
     try:
         found = parts_of(part, functions)
     except (GateError, ValueError):
@@ -206,9 +206,9 @@ def test_a_file_with_a_name_twice_has_no_parts() -> None:
         b"",
     )
     for name in ("plain", "compiled"):
-        assert model_parts(b' {"b": {"a": 2}, "model" : {"a": 1 } } ', twin(name, "_reader"))
+        assert model_parts(b' {"b": {"a": 2}, "model" : {"a": 1 } } ', twin(name, "_vocabulary"))
         for written in files:
-            assert model_parts(written, twin(name, "_reader")) is None
+            assert model_parts(written, twin(name, "_vocabulary")) is None
     assert model_parts(files[0], None) is None
 
 

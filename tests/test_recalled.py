@@ -23,17 +23,17 @@ from tests.conftest import needs_kernel
 from tests.test_lossless import named, own_call
 from tests.test_memo import ALWAYS, ENGLISH
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
-from tokpar import kernel, pipeline
-from tokpar.cuts.added import AddedTokenGuard
-from tokpar.executors.native import MemoExecutor, _merged
-from tokpar.interfaces import Remembers
-from tokpar.kernel import memory
-from tokpar.kernel.joined import apart_for
-from tokpar.kernel.memory import StretchMemory, memory_for
-from tokpar.kernel.pace import MOST_BUDGET, QUICK, Seen, Terms
-from tokpar.kernel.waves import next_cut
-from tokpar.kernels import SPACES, utf8_bytes
-from tokpar.mending import Method
+from tokpar import pipeline
+from tokpar.arrays import SPACES, utf8_bytes
+from tokpar.cache import compiled, segment_cache
+from tokpar.cache.policy import MOST_BUDGET, QUICK, CachePolicy, CacheState
+from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
+from tokpar.cache.segments import unbatcher_for
+from tokpar.cache.text_parts import next_cut
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.executors.native import CachedExecutor, _merged
+from tokpar.interfaces import HasSegmentCache
+from tokpar.joining import Method
 from tokpar.methods import auto
 from tokpar.types import AddedToken, Rows
 
@@ -41,19 +41,21 @@ pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
 DIVIDED = "divided at every space"
 
 
-def encoded(texts: Sequence[str], adapter: Any, wave: int = 60, terms: Terms | None = None) -> Any:
+def encoded(
+    texts: Sequence[str], adapter: Any, wave: int = 60, terms: CachePolicy | None = None
+) -> Any:
     """As an Encoder does, however short the texts are; twice, so that the second time they come
     from a memory that may be tiny."""
-    if isinstance(adapter, Remembers) and adapter.remembers:
+    if isinstance(adapter, HasSegmentCache) and adapter.has_segment_cache:
         lengths = getattr(adapter, "_lengths", None)
-        tiny: Any = memory_for(adapter.facts, lambda: lengths, memory.LEAST_BYTES)
-        tiny._terms, tiny.waves = terms or Terms(), (wave, wave)
-        adapter._memory = tiny  # type: ignore[attr-defined]
+        tiny: Any = segment_cache_for(adapter.facts, lambda: lengths, segment_cache.LEAST_BYTES)
+        tiny._terms, tiny.waves = terms or CachePolicy(), (wave, wave)
+        adapter._segment_cache = tiny  # type: ignore[attr-defined]
     splitter, merger = auto.build()
     with (
-        MemoExecutor(2) as executor,
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
-        patch("tokpar.kernel.memory.LEAST_PART", 16),
+        CachedExecutor(2) as executor,
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.LEAST_PART", 16),
     ):
         method = Method(splitter, executor, merger, "auto", whole=True)
         first = pipeline.encode_batch(texts, adapter, method)
@@ -63,9 +65,9 @@ def encoded(texts: Sequence[str], adapter: Any, wave: int = 60, terms: Terms | N
     return second
 
 
-@given(st.data(), hf_tokenizers(), st.sampled_from([None, Terms(0.5, 20)]))
+@given(st.data(), hf_tokenizers(), st.sampled_from([None, CachePolicy(0.5, 20)]))
 def test_whole_texts_have_the_serial_ids_and_each_seam_is_licensed(
-    data: st.DataObject, tokenizer: Any, terms: Terms | None
+    data: st.DataObject, tokenizer: Any, terms: CachePolicy | None
 ) -> None:
     adapter: Any = tokpar.load(tokenizer)
     contents = tuple(token.content for token in adapter.facts.added_tokens)
@@ -103,7 +105,7 @@ def test_a_text_is_not_divided_as_it_is_where_an_added_token_forbids_it(
     for each, row in zip(batch, rows, strict=True):
         assert tokpar.check(each, row, tokenizer, full=True).ok
     adapter: Any = tokpar.load(tokenizer)
-    with patch("tokpar.kernel.memory.MOST_NEW", ALWAYS):
+    with patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS):
         found, flags = adapter.remembered(rows, 2)
     assert list(flags) == [True, may, True, may]
     assert [len(found[k]) > 0 for k in range(4)] == list(flags)
@@ -128,7 +130,7 @@ def test_stretches_with_added_tokens_are_texts_of_their_own(name: str) -> None:
     ]
     rows = [" ".join(words), words[0], contents[-1], f"{contents[0]} {ENGLISH}"]
     with (
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
         patch.object(adapter, "encode_many", wraps=adapter.encode_many) as call,
     ):
         found, flags = adapter.remembered(rows, 2)
@@ -167,7 +169,7 @@ def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> No
         encoding = encoder.encode(text)
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
     assert encoding.report.plan.startswith("certified cuts")
-    assert 0 < encoding.report.memory["straight"] <= len(text) - len(ENGLISH) * 20
+    assert 0 < encoding.report.cache["straight"] <= len(text) - len(ENGLISH) * 20
     assert encoding.seams.everywhere is not None
 
 
@@ -177,7 +179,7 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     seen: list[Any] = []
     adapter = tokpar.load("default")
     splitter, merger = auto.build(chunk_chars=500)
-    with MemoExecutor(1) as executor:
+    with CachedExecutor(1) as executor:
         method = Method(splitter, executor, merger, "auto", whole=True)
         pipeline.encode_batch([ENGLISH], adapter, method, watch=seen.append)
     assert len(seen[0].chunks) > 5
@@ -264,12 +266,12 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
 
 
 def test_what_is_known_or_goes_straight_pays_for_what_is_learnt() -> None:
-    seen = Seen(budget=1000)
+    seen = CacheState(budget=1000)
     assert seen.ended(known=0, new=400, rest=0).budget == 600
     assert seen.ended(known=2000, new=400, rest=0).budget == 700
     straight = replace(seen, budget=1100, straight=40_000)
     assert seen.ended(known=0, new=0, rest=40_000) == straight
-    assert Seen().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
+    assert CacheState().ended(known=10**9, new=0, rest=0).budget == MOST_BUDGET
 
 
 @needs_kernel
@@ -277,8 +279,8 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
     """A call looks up little of what is new, and four times as much as it knows."""
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     lengths = adapter._lengths
-    small = StretchMemory(
-        lambda: apart_for(adapter.facts, lengths), adapter.facts.added_tokens, terms=QUICK
+    small = SegmentCache(
+        lambda: unbatcher_for(adapter.facts, lengths), adapter.facts.added_tokens, terms=QUICK
     )
     small.waves = (1 << 12,) * 2
     text = "".join(f" the word {k % 97} of all {k}" for k in range(20_000))
@@ -303,7 +305,7 @@ def test_a_quick_engine_is_asked_first_and_a_text_that_comes_again_is_learnt() -
 
 
 def test_an_engine_that_is_not_quick_has_no_budget_to_keep() -> None:
-    assert Terms().most(0) > 1 << 60
+    assert CachePolicy().most(0) > 1 << 60
     assert QUICK.most(0) == QUICK.first
     assert QUICK.most(1 << 20) == 1 << 22
 
@@ -313,16 +315,16 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
     adapter: Any = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
 
     class Failing:
-        BLOCK = kernel.STRETCHES.BLOCK
-        lengths = staticmethod(kernel.STRETCHES.lengths)
-        written = staticmethod(kernel.STRETCHES.written)
+        BLOCK = compiled.SEGMENTS.BLOCK
+        lengths = staticmethod(compiled.SEGMENTS.lengths)
+        written = staticmethod(compiled.SEGMENTS.written)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError
 
-    broken = StretchMemory(
-        lambda: apart_for(adapter.facts, adapter._lengths), (), functions=Failing()
+    broken = SegmentCache(
+        lambda: unbatcher_for(adapter.facts, adapter._lengths), (), functions=Failing()
     )
-    with pytest.raises(ZeroDivisionError), patch("tokpar.kernel.memory.LEAST_PART", 16):
+    with pytest.raises(ZeroDivisionError), patch("tokpar.cache.segment_cache.LEAST_PART", 16):
         broken.encode([ENGLISH, ENGLISH], lambda rows: adapter.encode_many(rows, False), 4)
     assert broken._own_state().readers == 0

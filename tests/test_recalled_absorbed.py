@@ -16,8 +16,8 @@ from tests.conftest import needs_kernel
 from tests.test_lossless import own_call
 from tests.test_memo import ALWAYS, ENGLISH
 from tests.tokenizers_drawn import VOCAB, LlamaSpec, build, contents, llama_specs, texts_with
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.kernel.memory import StretchMemory
+from tokpar.cache.segment_cache import SegmentCache
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 
 pytestmark = [pytest.mark.ids, needs_kernel]
 
@@ -39,7 +39,7 @@ def test_batches_have_the_serial_ids_and_certificates(data: st.DataObject, spec:
     serial(tokenizer, rows)  # sets aside what the engine fails on
     expected = [native.ids for native in tokenizer.encode_batch(rows)]
     with (
-        patch("tokpar.kernel.memory.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
         tokpar.Encoder(tokenizer, workers=2) as encoder,
     ):
         for _ in "12":
@@ -114,20 +114,20 @@ def test_a_condition_that_is_forgotten_is_seen(
 ) -> None:
     if mistake in ("a space first", "a space last"):
         monkeypatch.setattr(
-            StretchMemory,
+            SegmentCache,
             "_may_divide",
             lambda self, text: self._forbidding.absent(text, 0, len(text)),
         )
     elif mistake == "an added token":
-        monkeypatch.setattr(StretchMemory, "_may_divide", lambda self, text: text[:1] != " ")
+        monkeypatch.setattr(SegmentCache, "_may_divide", lambda self, text: text[:1] != " ")
         monkeypatch.setattr(
-            "tokpar.kernel.joined.Stretches.holding",
+            "tokpar.cache.segments.Segments.holding",
             lambda new, *given: np.zeros(len(new.lengths), dtype=np.bool_),
         )
     elif mistake == "a mark before":
-        monkeypatch.setattr("tokpar.kernel.memory.MARK", "ñ")
+        monkeypatch.setattr("tokpar.cache.segment_cache.MARK", "ñ")
     elif mistake == "the space kept":
-        monkeypatch.setattr("tokpar.kernel.joined.Stretches.absorbed", lambda self: self)
+        monkeypatch.setattr("tokpar.cache.segments.Segments.absorbed", lambda self: self)
     tokenizer = llama()
     rows = [" ".join(["the cat"] * 9), row, "the the cat <s>"[:11]] * 3
     with tokpar.Encoder(tokenizer) as encoder:

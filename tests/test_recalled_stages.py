@@ -36,7 +36,7 @@ def require_recalled(tokenizer: Tokenizer, texts: list[str]) -> int:
     adapter: Any = tokpar.load(tokenizer)
     own = [ids_or_none(tokenizer, text) for text in texts]
     known = [k for k, ids in enumerate(own) if ids is not None]
-    if not known or not getattr(adapter, "remembers", False):
+    if not known or not getattr(adapter, "has_segment_cache", False):
         return 0
     batch, divided = encoded([texts[k] for k in known], adapter), 0
     for k, encoding in zip(known, batch, strict=True):

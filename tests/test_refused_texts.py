@@ -19,7 +19,7 @@ import tokpar
 from tests.conftest import cases
 from tests.seams import part
 from tests.test_adapter_engine import ENGINE
-from tokpar import kernels
+from tokpar import arrays
 from tokpar.adapters.engine import EngineTokenizer, load_engine
 from tokpar.errors import EngineError
 from tokpar.explain import trace
@@ -163,12 +163,12 @@ def test_a_refused_special_token_goes_before_giving_up() -> None:
     assert len(np.unique(tokpar.encode(" " * GIVEN_UP + "x", refusing()).ids)) < 8
 
 
-@pytest.mark.parametrize("length", [1, 100, kernels.SHORT_TEXT, 3 * kernels.SHORT_TEXT])
+@pytest.mark.parametrize("length", [1, 100, arrays.SHORT_TEXT, 3 * arrays.SHORT_TEXT])
 @pytest.mark.parametrize("filling", ["a", "é", "中", "\U0001f600"])
 @pytest.mark.parametrize("code", [0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000])
 def test_a_surrogate_is_seen_in_texts_of_any_length(length: int, filling: str, code: int) -> None:
     lone = 0xD800 <= code <= 0xDFFF
     for place in {0, length // 2, length - 1}:
         text = filling * place + chr(code) + filling * (length - place - 1)
-        assert kernels.has_surrogate(text) == kernels.has_surrogate(text) == lone
-    assert not kernels.has_surrogate(filling * length)
+        assert arrays.has_surrogate(text) == arrays.has_surrogate(text) == lone
+    assert not arrays.has_surrogate(filling * length)

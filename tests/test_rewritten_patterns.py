@@ -19,9 +19,9 @@ from tokpar.certificate.checker import check
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader, require_kept
 from tokpar.errors import OptionError
-from tokpar.facts import decided, splits, tried
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.splits import SplitStage, decide_windows
+from tokpar.patterns import engine_crosscheck, splits, window_cache
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, decide_windows
 
 FILE = Path(__file__).parent / "vocab" / "cl100k_part.tiktoken"
 CHANGED = [
@@ -110,7 +110,7 @@ def test_an_engine_that_fails_on_a_text_is_not_trusted(monkeypatch: pytest.Monke
     def fails(pattern: str, texts: object) -> list[list[str]]:
         raise RuntimeError("backtrack limit")
 
-    monkeypatch.setitem(tried._FOUND, "fancy-regex", fails)
+    monkeypatch.setitem(engine_crosscheck._FOUND, "fancy-regex", fails)
     found = tokpar.encode("ab" * 200, tokenizer=encoding_of(KEPT[0]), strategy="cut", chunk_chars=1)
     assert "fancy-regex fails on a text: backtrack limit" in found.report.why
 
@@ -120,7 +120,7 @@ def test_the_checker_does_not_believe_the_planner(
     pattern: str, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(splits, "refuse_rewritten", lambda *_: None)
-    monkeypatch.setattr(decided, "require_engine", lambda *_: None)
+    monkeypatch.setattr(window_cache, "require_engine", lambda *_: None)
     text = word * 200
     adapter = tokpar.load(encoding_of(pattern))
     found = tokpar.encode(text, tokenizer=adapter, strategy="cut", chunk_chars=1)
@@ -164,6 +164,6 @@ def test_what_is_decided_is_what_the_engine_does(pattern: str, engine: str) -> N
         assume(False)
     (machine,) = windows.decision.items.stages
     texts = ["".join(word) for size in range(1, 6) for word in product(ATOMS[:4], repeat=size)]
-    for text, own in zip(texts, tried._FOUND[engine](pattern, texts), strict=True):
+    for text, own in zip(texts, engine_crosscheck._FOUND[engine](pattern, texts), strict=True):
         word = windows.alphabet.symbols(text)
-        assert own == [text[start:stop] for start, stop in tried.matches(machine, word)]
+        assert own == [text[start:stop] for start, stop in engine_crosscheck.matches(machine, word)]

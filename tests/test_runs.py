@@ -11,11 +11,11 @@ import pytest
 import tokpar
 from tests.seams import part, serial
 from tests.test_inside import N, encoded, rules
+from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.cuts.finder import at_pair
-from tokpar.cuts.inside import inside_of
-from tokpar.cuts.scan import Run, run_of, scanner_for, token_edges
+from tokpar.cuts.pretokens import Run, run_of, scanner_for, token_edges
+from tokpar.cuts.within_pretoken import inside_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, spans_from_lengths
 from tokpar.types import Facts
 
 pytestmark = pytest.mark.ids

@@ -20,8 +20,8 @@ from tokenizers import Tokenizer
 import tokpar
 from tests.recipes.stored import Stored, load_stored
 from tests.seams import assert_adapter_lossless, assert_lossless
-from tokpar.facts.tables import recognise
 from tokpar.interfaces import TokenizerAdapter
+from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import Vocabulary, rank_vocabulary, read_ranks
 from tokpar.pure.save import tokenizer_json, write_tokenizer_json
 

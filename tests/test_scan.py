@@ -16,9 +16,9 @@ from tests.recipes.engines import MEMBERS
 from tests.seams import part, serial
 from tests.texts import texts
 from tests.tokenizers_drawn import PATTERNS, TIKTOKEN_FAMILIES, ByteLevelSpec, TiktokenSpec, build
-from tokpar.cuts.scan import Scanner, scanner_for
-from tokpar.facts.tables import load_atoms, load_pictographs
+from tokpar.cuts.pretokens import Scanner, scanner_for
 from tokpar.interfaces import facts_of
+from tokpar.patterns.class_tables import load_atoms, load_pictographs
 
 PICTOGRAPHS = "".join(chr(p) for low, high in load_pictographs() for p in range(low, high + 1))
 CHARACTERS = "aZ1 \n\r\t'sSé中あ・。😀🏽\u200d\ufe0f3!/_- \u0301\u3000ก"

@@ -65,7 +65,7 @@ def test_no_pre_token_is_divided_where_merging_goes_by_ids_that_two_tokens_share
     assert_lossless(own, f"xyc {LONG[:300]} abc", (7, 64))
     facts = facts_of(tokpar.load(own))
     assert not facts.tiles
-    assert "have one id" in str(facts.undivided)
+    assert "have one id" in str(facts.pretoken_cuts_refused)
 
 
 def test_certified_cuts_between_pre_tokens_stay() -> None:
@@ -88,7 +88,7 @@ def test_the_checker_refuses_a_seam_inside_a_pre_token_of_such_a_tokenizer() -> 
 def test_what_is_read_from_the_file_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(sharing()), encoding="utf-8")
-    assert "have one id" in str(JsonFile(path).facts.undivided)
+    assert "have one id" in str(JsonFile(path).facts.pretoken_cuts_refused)
     with pytest.raises(FileFormatError, match="two tokens have one id"):
         tokpar.load(path, engine="pure")
 

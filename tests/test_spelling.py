@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokpar.certificate.answers import Written
+from tokpar.arrays import IntArray, byte_starts, offsets_of
 from tokpar.certificate.spelling import _masked, spells
-from tokpar.kernels import IntArray, byte_starts, offsets_of
+from tokpar.certificate.tokenizer_probe import Utf8Text
 
 
 @dataclass(frozen=True)
@@ -78,4 +78,4 @@ def test_places_far_into_a_text_are_those_of_its_bytes() -> None:
     text = "aé一😀b " * 40_000
     starts = byte_starts(text)
     some = np.arange(0, len(text) + 1, 997)
-    assert Written(text).at(some).tolist() == starts[some].tolist()
+    assert Utf8Text(text).at(some).tolist() == starts[some].tolist()

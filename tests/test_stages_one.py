@@ -19,20 +19,20 @@ import tokpar
 from tests.charsmaps import NMT_LIKE, charsmap
 from tests.conftest import drawn
 from tests.test_hf_lines import written
-from tokpar.adapters import hf_lines
+from tokpar.adapters import hf_version
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import FileFormatError
 from tokpar.facts.families import CL100K, GPT2
-from tokpar.facts.spaces import SURE, _edge
-from tokpar.facts.tables import load_families
+from tokpar.facts.space_stages import SURE, _edge
+from tokpar.patterns.class_tables import load_families
 from tokpar.pure.vocabulary import byte_alphabet
 
-RELEASE = hf_lines.installed()
+RELEASE = hf_version.installed()
 if RELEASE is None or RELEASE < (1,):
     pytest.skip("needs tokenizers 1.x", allow_module_level=True)
 
-from tokpar.adapters.hf_one import HuggingFaceOneTokenizer, load  # noqa: E402
+from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer, load  # noqa: E402
 
 pytestmark = pytest.mark.ids
 

@@ -22,13 +22,18 @@ from tests.seams import part
 from tests.test_lossless import adapter_of, any_tokenizer, drawn_text
 from tests.texts import texts
 from tests.tokenizers_drawn import Added, Extras, WordPieceSpec, build, llama_specs
-from tokpar.cuts.added import maybe_space
+from tokpar.cuts.added_token_guard import maybe_space
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.online import PatternSplitter, TokenSplitter, machine_for, splitters
-from tokpar.cuts.unfinished import Beginnings, UnfinishedText, _spaces
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.tables import load_families
+from tokpar.cuts.incremental_pretokenizer import (
+    PatternSplitter,
+    TokenSplitter,
+    machine_for,
+    splitters,
+)
+from tokpar.cuts.stream_cuts import Beginnings, UnfinishedText, _spaces
 from tokpar.interfaces import facts_of
+from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.expression import UnsupportedPatternError
 from tokpar.types import AddedToken, Facts, NormalizerStage
 
 SPELLINGS = sorted(

@@ -29,7 +29,7 @@ from tests.texts import (
     texts,
     thue_morse_word,
 )
-from tokpar.kernels import has_surrogate
+from tokpar.arrays import has_surrogate
 
 ADDED = ("<|endoftext|>", "<|end|>", "ab", " x ")
 EXAMPLES = 1000

@@ -39,7 +39,7 @@ from tests.recipes.pattern import parse
 from tests.test_cut_tables import ENGINES
 from tests.texts import WHITESPACE, texts
 from tests.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
-from tokpar.facts.expression import UnsupportedPatternError
+from tokpar.patterns.expression import UnsupportedPatternError
 
 SHORT = 5
 FILTERING = settings(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokpar.kernels import concatenate_ids, together
+from tokpar.arrays import concatenate_ids, together
 
 BASE = np.arange(100, 130, dtype=np.uint32)
 spans = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted)

@@ -45,12 +45,12 @@ from tests.tokenizers_drawn import (
     texts_with,
     tiktoken_specs,
 )
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.stored import from_bytes, to_bytes
-from tokpar.cuts.added import _either
-from tokpar.cuts.edges import TokenEdges
+from tokpar.cuts.added_token_edges import TokenEdges
+from tokpar.cuts.added_token_guard import _either
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.encoding import Encoding
 from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -214,7 +214,7 @@ def test_theorem_29_needs_an_engine_that_looks_at_one_segment_at_a_time() -> Non
     text = "ab<a>"
     assert halves_differ(lambda some: serial(tokenizer, some), text, 2)
     facts = facts_of(loaded(tokenizer))
-    assert facts.unparted == facts.unprovable
+    assert facts.added_token_cuts_refused == facts.unprovable
     known = replace(facts, added_tokens=(Token("<a>", 0),))
     assert finder_for(known).edges.certify(text, 2) is None
     assert licensed(text, known) == []
@@ -222,7 +222,7 @@ def test_theorem_29_needs_an_engine_that_looks_at_one_segment_at_a_time() -> Non
 
 def test_theorem_29_needs_a_model_that_is_not_random() -> None:
     facts = facts_of(loaded(made(raw("<a>"), dropout=0.5)))
-    assert facts.unparted is not None
+    assert facts.added_token_cuts_refused is not None
     assert licensed("ab<a>", facts) == []
 
 
@@ -231,7 +231,7 @@ def test_theorem_29_needs_special_tokens_none_of_which_begins_another() -> None:
     for special in (("<a>", "<a>b"), ("<a>",)):
         encoding = build(TiktokenSpec("cl100k", special=special))
         facts = facts_of(loaded(encoding))
-        assert (facts.unparted is None) == (len(special) == 1)
+        assert (facts.added_token_cuts_refused is None) == (len(special) == 1)
         assert licensed("x<a>b", facts) == ([1, 4] if len(special) == 1 else [])
 
 
@@ -399,8 +399,8 @@ def test_theorem_29_edges_of_drawn_tokens_part_the_ids(pair: tuple[Any, str]) ->
     adapter = loaded(tokenizer_of(spec))
     facts = facts_of(adapter)
     finder = finder_for(facts)
-    if facts.unparted is not None or finder.refusal_for(text) is not None:
-        assert facts.unparted is None or licensed(text, facts) == []
+    if facts.added_token_cuts_refused is not None or finder.refusal_for(text) is not None:
+        assert facts.added_token_cuts_refused is None or licensed(text, facts) == []
         return
     places = [p for p in range(1, len(text)) if stated(text, p, facts)]
     seams = [seam for p in range(1, len(text)) if (seam := finder.edges.certify(text, p))]
@@ -648,14 +648,14 @@ def test_facts_of_an_unknown_part_license_no_edge() -> None:
         "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
         "added_tokens": [{"content": "<a>", "id": 1}],
     }
-    assert facts_from_json(plain).unparted is None
+    assert facts_from_json(plain).added_token_cuts_refused is None
     for part, stage in (
         ("normalizer", {"type": "Sideways"}),
         ("pre_tokenizer", {"type": "Backwards"}),
         ("model", {"type": "Oracle", "vocab": {"a": 0}}),
         ("model", {**plain["model"], "dropout": 0.1}),  # type: ignore[dict-item]
     ):
-        assert facts_from_json({**plain, part: stage}).unparted is not None
+        assert facts_from_json({**plain, part: stage}).added_token_cuts_refused is not None
 
 
 def test_two_tokens_of_one_content_are_no_certain_token() -> None:
@@ -698,7 +698,9 @@ def test_runs_of_tokens_are_passed_over(contents: list[str], parts: list[tuple[s
     """Occurrences that hold all others beside them, found one by one."""
     text = "".join(part * times for part, times in parts)
     tokens = tuple(Token(content, k) for k, content in enumerate(dict.fromkeys(contents)))
-    edges = TokenEdges(Facts("oniguruma", "BPE", added_tokens=tokens, unparted=None))
+    edges = TokenEdges(
+        Facts("oniguruma", "BPE", added_tokens=tokens, added_token_cuts_refused=None)
+    )
     found = list(edges._contents.all(text))
     lone = [(a, b) for a, b in found if all(a <= c and d <= b for c, d in _chain(found, a, b))]
     assert list(edges._lone(text, 0, len(text))) == lone

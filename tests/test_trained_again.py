@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import tokpar
 from tests.conftest import at_most
-from tokpar.adapters import hf_caller
+from tokpar.adapters import hf_source
 
 pytestmark = pytest.mark.ids
 
@@ -79,7 +79,7 @@ def test_two_words_that_change_places_among_many_are_noticed(
 ) -> None:
     """48 tokens were compared, and these two were none of them."""
     if not seen:
-        monkeypatch.setattr(hf_caller, "_telling_words", lambda kind: [])
+        monkeypatch.setattr(hf_source, "_telling_words", lambda kind: [])
     trained = Trained("WordLevel")
     trained.train(WORDS)
     with tokpar.Encoder(trained.own) as encoder:
@@ -105,7 +105,7 @@ def test_however_often_a_model_is_trained_the_ids_are_its_own(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if not seen:
-            patch.setattr(hf_caller, "_telling_words", lambda kind: [])
+            patch.setattr(hf_source, "_telling_words", lambda kind: [])
         trained = Trained(kind)
         trained.train(WORDS)
         with (
@@ -121,18 +121,18 @@ def test_however_often_a_model_is_trained_the_ids_are_its_own(
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_training_changes_the_words_that_are_read_and_encoding_does_not(kind: str) -> None:
     """The self-check that `_READABLE` stands for: a new release of tokenizers has to pass it."""
-    assert tokenizers.__version__.startswith(hf_caller._READABLE)
+    assert tokenizers.__version__.startswith(hf_source._READABLE)
     trained, read = Trained(kind), list[object]()
-    words = hf_caller._telling_words(kind)
+    words = hf_source._telling_words(kind)
     assert len(words) > 1
     for _ in range(30):
         trained.train(WORDS)
         model = trained.own.model
-        read.append(hf_caller.training(model, 0))
+        read.append(hf_source.training(model, 0))
         for text in (TEXT, TEXT[::-1], *WORDS):
             trained.own.encode(text)
         trained.own.encode_batch([TEXT, *WORDS] * 3)
-        assert hf_caller.training(trained.own.model, 0) == read[-1]
+        assert hf_source.training(trained.own.model, 0) == read[-1]
     assert all(one != other for k, one in enumerate(read) for other in read[:k])
 
 
@@ -151,12 +151,12 @@ def test_threads_that_encode_do_not_make_a_model_look_trained(kind: str) -> None
 
 
 def test_of_a_great_vocabulary_that_cannot_be_read_48_tokens_are_compared() -> None:
-    size = hf_caller._MOST_COMPARED + 1
+    size = hf_source._MOST_COMPARED + 1
     model = models.WordLevel({f"{i}": i for i in range(size)}, unk_token="0")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hf_caller, "_telling_words", lambda kind: [])
-        sampled = hf_caller.training(model, size)
-        assert isinstance(hf_caller.training(model, size - 1), bytes)
+        patch.setattr(hf_source, "_telling_words", lambda kind: [])
+        sampled = hf_source.training(model, size)
+        assert isinstance(hf_source.training(model, size - 1), bytes)
     assert isinstance(sampled, list)
     assert len(sampled) == 48
     assert None not in sampled
@@ -168,7 +168,7 @@ def test_words_that_the_engine_remembers_from_before_its_training_keep_their_ids
     """Its cache outlives training: what it encoded before has the ids of then, the rest those of
     now. Merges tell only the latter, so the engine encodes everything from then on."""
     # the comparison when tables are made finds most of that, too
-    monkeypatch.setattr("tokpar.kernel.pieces.Pieces.difference", lambda pieces, seed: None)
+    monkeypatch.setattr("tokpar.cache.new_segments.Pieces.difference", lambda pieces, seed: None)
     own = Tokenizer(models.BPE(unk_token="[U]"))
     own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     letters = pre_tokenizers.ByteLevel.alphabet()
@@ -185,4 +185,4 @@ def test_words_that_the_engine_remembers_from_before_its_training_keep_their_ids
         assert own.encode(text).ids != fresh.encode(text).ids or known == own.encode(text).ids
         for each in (text * 40, f"x{text}" * 40, text[::-1] * 40):
             assert encoder.encode(each).ids.tolist() == own.encode(each).ids
-        assert tokpar.load(own).made_pieces(encoder.tokenizer._memory.seeds) is None  # type: ignore[attr-defined]
+        assert tokpar.load(own).made_pieces(encoder.tokenizer._segment_cache.seeds) is None  # type: ignore[attr-defined]

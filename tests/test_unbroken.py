@@ -27,15 +27,15 @@ from tests.test_windows_brute import (
 from tests.test_windows_brute import rows as drawn_rows
 from tests.tokenizers_drawn import ByteLevelSpec, build
 from tests.windows_brute import Brute
-from tokpar.cuts.scan import Scanner
-from tokpar.facts.automaton import automaton
-from tokpar.facts.budget import Budget
-from tokpar.facts.reader import parse_expression
-from tokpar.facts.splits import SplitStage
-from tokpar.facts.tables import load_families, load_windows
-from tokpar.facts.windows import Windows
+from tokpar.cuts.pretokens import Scanner
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
+from tokpar.patterns.automaton import automaton
+from tokpar.patterns.class_tables import load_families, load_windows
+from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.splits import SplitStage
+from tokpar.patterns.time_budget import Budget
+from tokpar.patterns.window_search import Windows
 
 FAMILIES = [name for name, family in load_families().items() if family.sources]
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default")

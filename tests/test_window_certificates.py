@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.test_window_seams import IN_TWOS, by_regex
-from tokpar.certificate.by_windows import ByWindows
+from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.ground import Ground, RefusedError
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.window_rule import ByWindows
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
@@ -176,7 +176,7 @@ def test_a_row_reads_one_character_on_the_right() -> None:
     assert {dict(seam.witness)["right"] for seam in seams} <= {1, "space"}
     narrow = (seam for seam in seams if dict(seam.witness)["right"] == 1)
     wider = [changed(seam, right=2) for seam in narrow if seam.position + 2 <= len(TEXT)]
-    ground = Ground(TEXT, adapter.facts, load_tables())
+    ground = CheckContext(TEXT, adapter.facts, load_tables())
     for seam in wider:
         with pytest.raises(RefusedError, match="one character may be read"):
             ByWindows(ground).require(seam)

@@ -17,11 +17,11 @@ from tests.conftest import below_one
 from tests.test_window_seams import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
-from tokpar.cuts.added import AddedTokenGuard
-from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.cuts.window_seams import WindowSeams
-from tokpar.cuts.windows import WindowFinder
+from tokpar.cuts.window_tables import WindowFinder
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
 from tokpar.types import Seam

@@ -11,10 +11,10 @@ from tests.conftest import drawn
 from tests.test_window_seams import PATTERNS, drawn_pattern
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader
-from tokpar.facts.expression import UnsupportedPatternError, sources
-from tokpar.facts.reader import ENGINES, parse_expression
-from tokpar.facts.tables import load_families
-from tokpar.facts.window_proof import _tree
+from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.expression import UnsupportedPatternError, sources
+from tokpar.patterns.regex_parser import ENGINES, parse_expression
+from tokpar.patterns.window_proof import _tree
 
 FAMILIES = sorted(
     {p for family in load_families().values() for s in family.sources for p in s.patterns}

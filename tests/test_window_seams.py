@@ -25,17 +25,17 @@ import tokpar
 from tests.conftest import below_one, drawn
 from tests.tokenizers_drawn import DATA
 from tokpar.adapters.pure import PureTokenizer
+from tokpar.certificate.certificate_file import from_bytes, to_bytes
 from tokpar.certificate.checker import seam_findings
-from tokpar.certificate.stored import from_bytes, to_bytes
 from tokpar.certificate.window_classes import require_class
 from tokpar.cuts.finder import CutFinder, finder_for
-from tokpar.cuts.unfinished import UnfinishedText
-from tokpar.facts import members as members_module
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.facts.families import CL100K
-from tokpar.facts.members import members
-from tokpar.facts.splits import decide_windows
 from tokpar.interfaces import facts_of
 from tokpar.loading import load
+from tokpar.patterns import charclass_members as members_module
+from tokpar.patterns.charclass_members import members
+from tokpar.patterns.splits import decide_windows
 from tokpar.pure.vocabulary import Vocabulary
 from tokpar.types import AddedToken, Facts, Seam
 
@@ -152,8 +152,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
             require_class(source, engine, inside, outside)
             held[source, engine] = inside.tobytes()
 
-    monkeypatch.setattr("tokpar.facts.decided.decide_windows", partial(decide_windows, ask=ask))
-    monkeypatch.setattr("tokpar.certificate.by_windows.require_class", required)
+    monkeypatch.setattr(
+        "tokpar.patterns.window_cache.decide_windows", partial(decide_windows, ask=ask)
+    )
+    monkeypatch.setattr("tokpar.certificate.window_rule.require_class", required)
 
 
 def certified(tokenizer: Any, text: str) -> list[Seam]:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.conftest import at_most, cases, drawn, is_quick
 from tests.patterns_drawn import CATEGORIES, patterns
 from tests.windows_brute import BoolArray, Brute, ask, asked, edges_of
-from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.tables import load_families
-from tokpar.facts.windows import Windows
+from tokpar.patterns.class_tables import load_families
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.window_search import Windows
 
 ENGINES = ("regex", "oniguruma", "fancy-regex")
 CL100K_TIKTOKEN = next(

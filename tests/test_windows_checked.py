@@ -24,12 +24,12 @@ from tests.test_windows_brute import (
 )
 from tests.windows_brute import ask, asked
 from tokpar.certificate.window_machine import RefusedProofError
+from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.certificate.window_rows import RowChecker
-from tokpar.certificate.windows import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2, TEKKEN
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.window_proof import prove_windows
-from tokpar.facts.windows import Windows
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.window_proof import prove_windows
+from tokpar.patterns.window_search import Windows
 
 PATTERNS = {
     "gpt2": SplitStage(GPT2, "regex"),

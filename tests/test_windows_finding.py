@@ -16,13 +16,13 @@ from tests.conftest import at_most, cases
 from tests.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.texts import texts
 from tests.window_cuts import all_cuts, window_cuts
-from tokpar.cuts import every
-from tokpar.cuts.every import every_window
-from tokpar.cuts.windows import WindowFinder, window_finder
+from tokpar.cuts import all_cuts as all_cuts_module
+from tokpar.cuts.all_cuts import every_window
+from tokpar.cuts.window_tables import WindowFinder, window_finder
 from tokpar.facts.families import CL100K, GPT2, O200K, QWEN2
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.stored_windows import Decided
-from tokpar.facts.windows import Windows
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.stored_windows import Decided
+from tokpar.patterns.window_search import Windows
 
 PATTERNS = {
     "gpt2": (GPT2,),
@@ -106,7 +106,7 @@ def test_every_cut_at_once_does_not_depend_on_blocks(
 ) -> None:
     text = "We're 12345 'tis\n\n  don'T §§ 20 " * 3
     whole = every_window(finder_of(name), text, 8)
-    monkeypatch.setattr(every, "_BLOCK", block)
+    monkeypatch.setattr(all_cuts_module, "_BLOCK", block)
     assert np.array_equal(every_window(finder_of(name), text, 8), whole)
     assert np.array_equal(whole, all_cuts(finder_of(name), text))
     assert len(whole) > 20

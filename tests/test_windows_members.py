@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from tests.conftest import below_one, is_quick
 from tests.recipes.engines import MEMBERS
 from tests.windows_brute import ask, asked
-from tokpar.facts import kept_members as kept
-from tokpar.facts import members as asking
-from tokpar.facts.alphabet import alphabet
-from tokpar.facts.budget import Budget
-from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import O200K
-from tokpar.facts.kept_members import kept_members
-from tokpar.facts.members import EVERY, matched, members
-from tokpar.facts.reader import ENGINES, parse_expression
-from tokpar.facts.splits import SplitStage, decide_windows, machines_of
-from tokpar.facts.tables import Ranges
+from tokpar.patterns import charclass_cache as kept
+from tokpar.patterns import charclass_members as asking
+from tokpar.patterns.char_partition import alphabet
+from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_members import EVERY, matched, members
+from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.regex_parser import ENGINES, parse_expression
+from tokpar.patterns.splits import SplitStage, decide_windows, machines_of
+from tokpar.patterns.time_budget import Budget
 
 CLASSES = (
     *(r"\p{L}", r"\p{N}", r"\s", r"\S", r"[^\s\p{L}\p{N}]", "[\\r\\n]", "a", r"\.", "."),

@@ -13,8 +13,8 @@ import pytest
 
 from tests.test_windows_brute import check_certified, check_witnesses, decided
 from tests.windows_brute import Brute
-from tokpar.facts import automaton, items, threats
-from tokpar.facts.splits import SplitStage
+from tokpar.patterns import automaton, pending_matches, product_states
+from tokpar.patterns.splits import SplitStage
 
 ROW = (r"\S{1,2}", r"a+|[\s\S]")
 
@@ -34,27 +34,27 @@ class Mistake:
 
 MISTAKES: dict[str, Mistake] = {
     "END test": Mistake(
-        threats.Threats, "_behind_attempt", "if ends != edge:", "if False:",
+        pending_matches.Threats, "_behind_attempt", "if ends != edge:", "if False:",
         (r"\s+(?!\S)|[\s\S]",),
     ),
     "longer match": Mistake(
-        threats.Threats, "_behind_attempt", '(Threat("longer", i, onward, y),)', "()",
+        pending_matches.Threats, "_behind_attempt", '(Threat("longer", i, onward, y),)', "()",
         (r"a 1|[\s\S]",),
     ),
     "inner start": Mistake(
-        items.Items, "_move", "for first in range(last + 1)", "for first in (last,)",
+        product_states.Items, "_move", "for first in range(last + 1)", "for first in (last,)",
         (r"1|aA+1|[\s\S]",),
     ),
     "gap": Mistake(
-        threats.Threats, "_behind_gap", "if stage.avoid[y] else ())", "if False else ())",
+        pending_matches.Threats, "_behind_gap", "if stage.avoid[y] else ())", "if False else ())",
         (r"a1|A",),
     ),
     "clean": Mistake(
-        threats.Threats, "_settled", "stage = self.stages[threat.stage]", "return ()",
+        pending_matches.Threats, "_settled", "stage = self.stages[threat.stage]", "return ()",
         ROW,
     ),
     "END of a stage": Mistake(
-        threats.Threats, "_may_end", "if not above:", "if True:",
+        pending_matches.Threats, "_may_end", "if not above:", "if True:",
         (r"1+|[^1]+", r"\s+(?!\S)|[\s\S]"),
     ),
     "possessive": Mistake(
@@ -66,15 +66,18 @@ MISTAKES: dict[str, Mistake] = {
         (r"a+?|[\s\S]",),
     ),
     "start": Mistake(
-        items.Items, "everywhere", "frozenset([BEGIN, *items])", "frozenset(items)",
+        product_states.Items, "everywhere", "frozenset([BEGIN, *items])", "frozenset(items)",
         (r"aAa*|[^a]a*|a+",),
     ),
     "obligations forgotten": Mistake(
-        items.Items, "_debt", "if self.stages[i].live[x] else set()", "if False else set()",
+        product_states.Items,
+        "_debt",
+        "if self.stages[i].live[x] else set()",
+        "if False else set()",
         (r"aA(?!1)|a|AA|[\s\S]",),
     ),
     "obligations kept too long": Mistake(
-        items.Items, "holds_at_end", "self._hits_end(i, x)", "True",
+        product_states.Items, "holds_at_end", "self._hits_end(i, x)", "True",
         (r"aA1|a|AA|[\s\S]",),
     ),
 }  # fmt: skip

@@ -13,9 +13,9 @@ from tests.conftest import below_one, cases, drawn
 from tests.recipes.stored import load_stored
 from tests.test_cut_tables import ENGINES, random_words
 from tests.window_cuts import all_cuts, anchored_cuts
-from tokpar.certificate.by_windows import _stored
-from tokpar.certificate.windows import ANYWHERE
-from tokpar.cuts.windows import (
+from tokpar.certificate.window_proof_check import ANYWHERE
+from tokpar.certificate.window_rule import _stored
+from tokpar.cuts.window_tables import (
     _MOST_RUNS,
     BEGIN,
     SURE,
@@ -24,11 +24,11 @@ from tokpar.cuts.windows import (
     behind_each,
     window_finder,
 )
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.stored_windows import Decided, stored_windows
-from tokpar.facts.tables import Spelling, load_atoms, load_families, merged
-from tokpar.facts.windows import Windows
+from tokpar.patterns.class_tables import Spelling, load_atoms, load_families, merged
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.stored_windows import Decided, stored_windows
+from tokpar.patterns.window_search import Windows
 
 SPELLINGS = [
     (name, source) for name, family in load_families().items() for source in family.sources

@@ -8,13 +8,13 @@ import pytest
 
 from tests.test_windows_brute import DEEPSEEK
 from tests.windows_brute import Edges, edges_of
-from tokpar.facts.expression import UnsupportedPatternError
 from tokpar.facts.families import CL100K, GPT2, O200K
-from tokpar.facts.members import members
-from tokpar.facts.reader import parse_expression
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.tables import Ranges, load_atoms, merged
-from tokpar.facts.windows import Windows
+from tokpar.patterns.charclass_members import members
+from tokpar.patterns.class_tables import Ranges, load_atoms, merged
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.window_search import Windows
 
 
 def engine(patterns: Sequence[str], name: str = "regex", text: str = "") -> Edges:

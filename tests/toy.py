@@ -16,8 +16,8 @@ import regex
 from tokenizers import Tokenizer
 
 from tests.tokenizers_drawn import PATTERNS, Added, ByteLevelSpec, Extras, build, byte_characters
+from tokpar.arrays import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, SpanArray, has_surrogate, offsets_of, spans_from_lengths
 from tokpar.pure.added import AddedTokens
 from tokpar.spans import alone
 from tokpar.types import AddedToken, Facts, Piece, Rows
@@ -86,7 +86,7 @@ class Toy:
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, self.spelled.values())),
-            undivided=None if tiles else "added tokens take white space",
+            pretoken_cuts_refused=None if tiles else "added tokens take white space",
             tokens=lambda: frozenset(self.tokens),
         )
 
@@ -144,7 +144,7 @@ class Toy:
 
     around: Any = None
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         longest = int(np.diff(rows.offsets).max(initial=0)) + 1
         final = np.ones((len(rows), longest), dtype=np.uint32)
         for k, row in enumerate(final):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokpar.cuts.windows import (
+from tokpar.cuts.window_tables import (
     BEGIN,
     NEVER,
     SURE,

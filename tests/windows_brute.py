@@ -16,8 +16,8 @@ import regex
 import tiktoken
 
 from tests.conftest import below_one
-from tokpar.facts.splits import SplitStage
-from tokpar.facts.tables import Ranges
+from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.splits import SplitStage
 
 Edges = Callable[[str], int]
 """A text -> its piece edges as bits: bit p is set if a piece begins or ends at p."""

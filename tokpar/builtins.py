@@ -12,9 +12,9 @@ from tokpar.executors.serial import SerialExecutor
 from tokpar.hooks import Command, ExecutorKind, MergerKind, SplitterKind, hookimpl
 from tokpar.interfaces import (
     EncodesMany,
+    HasSegmentCache,
     HasSpec,
     Merger,
-    Remembers,
     Splitter,
     Strategy,
     TokenizerAdapter,
@@ -38,11 +38,15 @@ COMMANDS = (
     *("strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed
-ADAPTERS = {"huggingface": "hf_lines"} | {n: n for n in ("incremental", "pure", "tiktoken")}
+ADAPTERS = {"huggingface": "hf_version"} | {n: n for n in ("incremental", "pure", "tiktoken")}
 AUTOMATIC = ("huggingface", "tiktoken")
 """The adapters that need not be named; the others are slower."""
 EXECUTORS: tuple[tuple[str, tuple[str, str], Callable[[TokenizerAdapter], bool]], ...] = (
-    ("memo", ("native", "MemoExecutor"), lambda it: isinstance(it, Remembers) and it.remembers),
+    (
+        "memo",
+        ("native", "CachedExecutor"),
+        lambda it: isinstance(it, HasSegmentCache) and it.has_segment_cache,
+    ),
     ("native", ("native", "NativeExecutor"), lambda it: isinstance(it, EncodesMany)),
     ("processes", ("processes", "ProcessExecutor"), lambda it: isinstance(it, HasSpec)),
     ("threads", ("threads", "ThreadExecutor"), lambda it: facts_of(it).releases_gil),

@@ -15,13 +15,13 @@ from functools import partial
 from stat import S_ISDIR
 from typing import Any, TypeVar
 
+from tokpar.arrays import IdArray
 from tokpar.certificate.findings import CheckReport
 from tokpar.combining import StrategyName
 from tokpar.encoder import Encoder
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import TokparError
 from tokpar.interfaces import Executor
-from tokpar.kernels import IdArray
 from tokpar.loading import DEFAULT_TOKENIZER, Detaches, load
 from tokpar.registry import PluginRecord, StrategyRecord, registry
 

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokpar import pipeline
+from tokpar.arrays import IdArray
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import OptionError
 from tokpar.interfaces import (
     Decodes,
     Executor,
+    HasSegmentCache,
     HasSpec,
-    Remembers,
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray
+from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
-from tokpar.mending import Method
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
 from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
@@ -82,7 +82,11 @@ class Encoder:
         self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = getattr(own, "encode_whole", None)
         # the others encode a short text as soon as it is looked up
-        slow = isinstance(own, Remembers) and facts_of(own).bulky and not facts_of(own).quick
+        slow = (
+            isinstance(own, HasSegmentCache)
+            and facts_of(own).returns_objects
+            and not facts_of(own).has_own_cache
+        )
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
@@ -150,12 +154,12 @@ class Encoder:
     def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch:
         """The ids of texts before special tokens, truncation and padding. `tokenizer`: what
         `Encoder.tokenizer` gave for this call."""
-        return self._encode_batch(texts, tokenizer, finish=False)
+        return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, finish: bool = True
+        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
     ) -> Batch:
-        from tokpar.kernel.texts import lengths_of  # importing tokpar does without it
+        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
         lengths = lengths_of(texts)
         smallest = self._smallest_split
@@ -166,7 +170,9 @@ class Encoder:
         executor = self._executor_for(tokenizer, *sizes)
         whole = self._smallest_split > 0  # the size of chunks was not asked for
         method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
-        return pipeline.encode_batch(texts, tokenizer, method, long=long.tolist(), finish=finish)
+        return pipeline.encode_batch(
+            texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
+        )
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
@@ -247,8 +253,10 @@ class Encoder:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _encode_one(self, text: str, tokenizer: TokenizerAdapter, finish: bool = True) -> Encoding:
-        return self._encode_batch([text], tokenizer, finish)[0]
+    def _encode_one(
+        self, text: str, tokenizer: TokenizerAdapter, postprocess: bool = True
+    ) -> Encoding:
+        return self._encode_batch([text], tokenizer, postprocess)[0]
 
     def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
         name = self._executor

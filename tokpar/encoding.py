@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tokpar.arrays import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.interfaces import Decodes
-from tokpar.kernels import IdArray, IntArray, SpanArray, frozen_ids
 from tokpar.seams import Seams
 from tokpar.spans import Origin
 from tokpar.types import Report, Rows
@@ -69,7 +69,7 @@ class Encoding:
     @cached_property
     def untruncated(self) -> int:
         """How many ids the text has, without special tokens, truncation and padding."""
-        return len(self._origin("untruncated").before_finish(self.ids))
+        return len(self._origin("untruncated").before_postprocess(self.ids))
 
     @property
     def lossless(self) -> bool:

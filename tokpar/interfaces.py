@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Split
 
 
@@ -145,7 +145,7 @@ class Divides(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class Recalls(Protocol, metaclass=Ability):
-    """An executor that may have the ids of texts from a memory, without encoding others."""
+    """An executor that may have the ids of texts from a cache, without encoding others."""
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
         """The rows of texts all of which may be divided, and which of them were; an empty row for
@@ -174,16 +174,16 @@ class EncodesMany(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Remembers(Protocol, metaclass=Ability):
-    """Has a memory for what lies between certified cuts, because encoding is slower than that."""
+class HasSegmentCache(Protocol, metaclass=Ability):
+    """Has a cache for what lies between certified cuts, because encoding is slower than that."""
 
     @property
-    def remembers(self) -> bool:
-        """It can be used: nothing else stands between such stretches."""
+    def has_segment_cache(self) -> bool:
+        """It can be used: nothing else stands between such segments."""
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the memory has seen so far, by name: `Report.memory`."""
+        """What the cache has seen so far, by name: `Report.cache`."""
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
@@ -191,7 +191,7 @@ class Remembers(Protocol, metaclass=Ability):
         that has one, or for which that does not pay."""
 
     def known(self, text: str) -> IdArray | None:
-        """The same ids of a short text, sooner than `encode` would give them; None where the memory
+        """The same ids of a short text, sooner than `encode` would give them; None where the cache
         does not know all of it, or the caller has changed the tokenizer."""
 
 
@@ -220,14 +220,14 @@ class Locates(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class Finishes(Protocol, metaclass=Ability):
+class PostProcesses(Protocol, metaclass=Ability):
     """Adds what is applied once to the whole: special tokens, truncation, padding."""
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids before and after every text; None where finishing may also cut, pad or look at it."""
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Final ids, as those of one batch: padded to its longest where the settings say so.
         Selects, inserts and pads only: the values of ids are never looked at. LookupError where
         that is not possible for ids other than those of `texts`."""

@@ -1,4 +1,4 @@
-"""Texts that are encoded together: from a memory, or by one call of the executor for them all."""
+"""Texts that are encoded together: from a cache, or by one call of the executor for them all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokpar.encoding import Encoding
 from tokpar.interfaces import Recalls, TokenizerAdapter, facts_of
-from tokpar.mending import Clock, Method, Watch, Work, run, seams_of_wholes
+from tokpar.joining import Clock, Method, Watch, Work, run, seams_of_wholes
 from tokpar.results import Divided, divided_report, serial_report
 from tokpar.types import Chunk, Rows, Seam, Split
 
@@ -17,7 +17,7 @@ from tokpar.types import Chunk, Rows, Seam, Split
 class Job:
     """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
     `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
-    themselves, before finishing; `asked`: a memory that is asked once for a call has been."""
+    themselves, before finishing; `asked`: a cache that is asked once for a call has been."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -32,19 +32,19 @@ class Job:
 
 
 def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
-    """The rows of all texts, where the memory has them all; else those of the long texts that are
+    """The rows of all texts, where the cache has them all; else those of the long texts that are
     left to be cut. The other long ones are as good as encoded by themselves."""
     executor, tokenizer = job.method.executor, job.tokenizer
     whole = job.method.whole and job.method.divides_rows and job.watch is None
     if not (whole and long and isinstance(executor, Recalls)):
         return list(long)
-    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(tokenizer)
     if licence is None:
         return list(long)
-    job.asked = facts_of(tokenizer).quick
+    job.asked = facts_of(tokenizer).has_own_cache
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
     seams_of = seams_of_wholes(tokenizer, licence)
@@ -94,7 +94,7 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
     none = np.zeros(len(job.texts), dtype=np.bool_)
     if job.asked or not job.method.divides_rows:
         return none, None
-    from tokpar.kernel.texts import lengths_of  # importing tokpar does without these
+    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
 
     licence = licence_of_rows(job.tokenizer)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tokpar.arrays import SpanArray
 from tokpar.encoding import Batch, Encoding
 from tokpar.errors import EngineError, MismatchError, WorkerError
-from tokpar.interfaces import ChecksText, Finishes, Remembers, TokenizerAdapter, facts_of
+from tokpar.interfaces import ChecksText, HasSegmentCache, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.job import Job, encoded, recalled
-from tokpar.kernels import SpanArray
-from tokpar.mending import Method, Watch, Work
+from tokpar.joining import Method, Watch, Work
 from tokpar.results import DIVIDED, Results, in_one_call, serial_report
 from tokpar.types import Report, Rows, tiles
 
@@ -23,12 +23,12 @@ def encode_batch(
     method: Method,
     *,
     long: Sequence[int] | None = None,
-    finish: bool = True,
+    postprocess: bool = True,
     watch: Watch | None = None,
 ) -> Batch:
     """The ids of texts, each equal to the tokenizer's own serial call.
 
-    `long`: the numbers of the texts that may be cut, None for all. `finish=False` leaves out
+    `long`: the numbers of the texts that may be cut, None for all. `postprocess=False` leaves out
     special tokens, truncation and padding. `watch` is told how a text that was cut was joined.
     Raises what the tokenizer's own call raises for the first text that it refuses, EngineError when
     it fails on a chunk; of several texts with the number of the text."""
@@ -37,16 +37,16 @@ def encode_batch(
     _check(job, long)
     may_cut = recalled(job, long)
     if isinstance(may_cut, Rows):
-        return _finished(job, may_cut, finish)
+        return _finished(job, may_cut, postprocess)
     _split(job, may_cut)
     if len(texts) == 1:
         joined = _joined(job, 0)
         if joined is None:
-            whole = _whole(job, 0, finish)
+            whole = _whole(job, 0, postprocess)
             rows = Rows.of([whole.ids])
             return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
         job.rows[0] = joined
-        return _finished(job, Rows.of([joined.ids]), finish)
+        return _finished(job, Rows.of([joined.ids]), postprocess)
     try:
         parts = encoded(job)
         for row in job.works:
@@ -58,7 +58,7 @@ def encode_batch(
         _split(job, may_cut)  # works that are as if nothing had been tried
         for row in range(len(texts)):
             job.rows[row] = job.rows[row] if row in job.rows else _by_itself(job, row)
-    return _finished(job, _in_order(job, parts), finish)
+    return _finished(job, _in_order(job, parts), postprocess)
 
 
 def _check(job: Job, long: Sequence[int]) -> None:
@@ -89,7 +89,7 @@ def _split(job: Job, long: Sequence[int]) -> None:
 def _by_itself(job: Job, row: int) -> Encoding:
     try:
         joined = _joined(job, row)
-        return _whole(job, row, finish=False) if joined is None else joined
+        return _whole(job, row, postprocess=False) if joined is None else joined
     except Exception as error:
         _number(error, row, job.texts)
         raise
@@ -103,10 +103,10 @@ def _joined(job: Job, row: int) -> Encoding | None:
     return None if joined is None else joined.encoding
 
 
-def _whole(job: Job, row: int, finish: bool) -> Encoding:
+def _whole(job: Job, row: int, postprocess: bool) -> Encoding:
     why = job.splits[row].why if row in job.splits else job.method.uncut
     report = serial_report(job.method.name, why, job.tokenizer)
-    encoding = in_one_call(job.texts[row], job.tokenizer, report, finish)
+    encoding = in_one_call(job.texts[row], job.tokenizer, report, postprocess)
     job.clock.lap("tokenize")
     known: dict[str, Any] = {"seconds": job.clock.seconds}
     if row in job.works:
@@ -136,10 +136,10 @@ def _in_order(job: Job, parts: Sequence[Rows]) -> Rows:
     return Rows.joined(rows)
 
 
-def _finished(job: Job, own: Rows, finish: bool) -> Batch:
+def _finished(job: Job, own: Rows, postprocess: bool) -> Batch:
     tokenizer = job.tokenizer
-    finisher = tokenizer if finish and isinstance(tokenizer, Finishes) else None
-    final = own if finisher is None else finisher.finish(own, job.texts)
+    finisher = tokenizer if postprocess and isinstance(tokenizer, PostProcesses) else None
+    final = own if finisher is None else finisher.postprocess(own, job.texts)
     job.clock.lap("convert")
     reports = [row.report for row in job.rows.values()]
     divided = sum(each.plan == DIVIDED for each in reports)
@@ -155,7 +155,7 @@ def _finished(job: Job, own: Rows, finish: bool) -> Batch:
         redundant=sum(each.redundant for each in reports),
         seconds=job.clock.seconds,
         agreement=facts_of(tokenizer).agreement,
-        memory=tokenizer.counters if isinstance(tokenizer, Remembers) else {},
+        cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
     )
     whys = {row: split.why for row, split in job.splits.items()}
     uncut = job.method.uncut

@@ -8,6 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tokpar.arrays import (
+    IdArray,
+    IntArray,
+    SpanArray,
+    byte_starts,
+    has_surrogate,
+    offsets_of,
+    spans_from_lengths,
+)
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.errors import (
     EngineError,
@@ -28,15 +37,6 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     TokenizerSource,
     facts_of,
-)
-from tokpar.kernels import (
-    IdArray,
-    IntArray,
-    SpanArray,
-    byte_starts,
-    has_surrogate,
-    offsets_of,
-    spans_from_lengths,
 )
 from tokpar.limits import require_choice, require_count
 from tokpar.overlap.chunks import chunks_between, join_at_cut, licensed, meet_at_cut

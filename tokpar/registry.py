@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # slow to import
 
 SETTINGS = frozenset(
     ("add_special_tokens", "allowed_special", "disallowed_special", "engine", "engine_check")
-) | {"lowercase", "memory_bytes", "padding", "pat_str", "special_tokens", "truncation"}
+) | {"lowercase", "cache_bytes", "padding", "pat_str", "special_tokens", "truncation"}
 """Settings of `load`, which callers try as options of strategies."""
 Offer = TypeVar("Offer")
 _Claim = tuple[str, str]

@@ -8,10 +8,10 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IdArray, SpanArray, frozen_ids
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import PASSING, engine_error
-from tokpar.interfaces import EncodesWhole, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, frozen_ids
+from tokpar.interfaces import EncodesWhole, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.sizes import TOO_SHORT
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
@@ -67,7 +67,7 @@ class Results:
         length, row = len(self.texts[k]), self.rows.get(k)
         if row is not None:
             seconds = self._seconds(length)
-            return replace(row.report, seconds=seconds, memory=self.report.memory)
+            return replace(row.report, seconds=seconds, cache=self.report.cache)
         plan, why = "serial", self.whys.get(k, self.uncut)
         if self._is_divided(k):
             plan, why = DIVIDED, NO_REGION_LEFT
@@ -85,7 +85,7 @@ class Results:
             executor=whole.executor,
             seconds=self._seconds(length),
             agreement=whole.agreement,
-            memory=whole.memory,
+            cache=whole.cache,
         )
 
     def _seconds(self, length: int) -> dict[str, float]:
@@ -108,27 +108,27 @@ class Results:
         seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
         spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
         origin = numbered(len(self.own.ids))
-        if self.final is not self.own and isinstance(self.tokenizer, Finishes):
-            origin = self.tokenizer.finish(Rows(origin, self.own.offsets), self.texts).ids
+        if self.final is not self.own and isinstance(self.tokenizer, PostProcesses):
+            origin = self.tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
         return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """`numbered(count)`, finished in the place of text `k`."""
-        if self.final is self.own or not isinstance(self.tokenizer, Finishes):
+        if self.final is self.own or not isinstance(self.tokenizer, PostProcesses):
             return numbered(count)
         if self.tokenizer.around is not None or len(self.texts) == 1:
             return alone(self.tokenizer, numbered(count), self.texts[k])
         stand_ins = numbered(len(self.own.ids)) - np.repeat(
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
         )
-        return self.tokenizer.finish(Rows(stand_ins, self.own.offsets), self.texts)[k]
+        return self.tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
 
 
 def in_one_call(
-    text: str, tokenizer: TokenizerAdapter, report: Report, finish: bool = True
+    text: str, tokenizer: TokenizerAdapter, report: Report, postprocess: bool = True
 ) -> Encoding:
     """The adapter's serial call, where it has one, and its errors; EngineError for a panic."""
-    if finish and isinstance(tokenizer, EncodesWhole):
+    if postprocess and isinstance(tokenizer, EncodesWhole):
         return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
     start = time.perf_counter()
     try:  # a list of ids, which an author may find simpler to return, is taken too
@@ -138,8 +138,8 @@ def in_one_call(
     except BaseException as panic:
         raise engine_error(panic, len(text)) from panic
     report = replace(report, seconds={"tokenize": time.perf_counter() - start})
-    final = alone(tokenizer, ids, text) if finish else ids
-    origin = Origin(text, tokenizer, ids, None if finish else numbered)
+    final = alone(tokenizer, ids, text) if postprocess else ids
+    origin = Origin(text, tokenizer, ids, None if postprocess else numbered)
     return Encoding(frozen_ids(final), NO_SEAMS, report, origin)
 
 

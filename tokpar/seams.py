@@ -12,7 +12,7 @@ from typing import Protocol, overload
 
 import numpy as np
 
-from tokpar.kernels import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
+from tokpar.arrays import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
 from tokpar.types import Rule, Seam, Witness
 
 _COUNTED = 1 << 20

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from tokpar.arrays import frozen_ids
 from tokpar.encoding import Encoding
-from tokpar.interfaces import Finishes, Remembers, TokenizerAdapter
-from tokpar.kernels import frozen_ids
-from tokpar.mending import seams_of_wholes
+from tokpar.interfaces import HasSegmentCache, PostProcesses, TokenizerAdapter
+from tokpar.joining import seams_of_wholes
 from tokpar.results import divided_report
 from tokpar.spans import Origin, alone
 from tokpar.types import Report
@@ -20,12 +20,12 @@ class ShortTexts:
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
         from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
 
-        remembers = isinstance(tokenizer, Remembers)
-        licence = licence_of_rows(tokenizer) if remembers else None
+        has_segment_cache = isinstance(tokenizer, HasSegmentCache)
+        licence = licence_of_rows(tokenizer) if has_segment_cache else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         # asking what a tokenizer is able to do takes longer than the text
-        self._known = tokenizer.known if isinstance(tokenizer, Remembers) else _nothing
-        self._finishes = isinstance(tokenizer, Finishes)
+        self._known = tokenizer.known if isinstance(tokenizer, HasSegmentCache) else _nothing
+        self._finishes = isinstance(tokenizer, PostProcesses)
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
@@ -48,4 +48,4 @@ class ShortTexts:
 
 
 def _nothing(text: str) -> None:
-    """Of a tokenizer without a memory."""
+    """Of a tokenizer without a cache."""

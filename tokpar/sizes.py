@@ -3,7 +3,7 @@ pays: measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass, replace
 
-from tokpar.interfaces import EncodesMany, HasSpec, Remembers, TokenizerAdapter, facts_of
+from tokpar.interfaces import EncodesMany, HasSegmentCache, HasSpec, TokenizerAdapter, facts_of
 
 TOO_SHORT = "the text is too short for splitting to pay"
 
@@ -33,18 +33,18 @@ PROCESSES = Fit(
 SERIAL = Fit("serial", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
 SMALLEST_ROW = 131072
-"""Code points below which a text of several is not cut, where a memory divides it as it is."""
+"""Code points below which a text of several is not cut, where a cache divides it as it is."""
 
 
 def fit_for(tokenizer: TokenizerAdapter) -> Fit:
     """The row of the table that fits the tokenizer's abilities."""
-    bulky = facts_of(tokenizer).bulky
-    if isinstance(tokenizer, Remembers) and tokenizer.remembers:
-        if facts_of(tokenizer).quick:
+    returns_objects = facts_of(tokenizer).returns_objects
+    if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
+        if facts_of(tokenizer).has_own_cache:
             return QUICK_MEMORY
-        return MEMORY if bulky else FLAT_MEMORY
+        return MEMORY if returns_objects else FLAT_MEMORY
     if isinstance(tokenizer, EncodesMany):
-        return NATIVE if bulky else FLAT
+        return NATIVE if returns_objects else FLAT
     if facts_of(tokenizer).releases_gil:
         return THREADS
     return PROCESSES if isinstance(tokenizer, HasSpec) else SERIAL
@@ -66,8 +66,8 @@ def fitting_executor(
 
 def smallest_row(tokenizer: TokenizerAdapter, smallest_split: int) -> int:
     """Code points from which on a text of several is cut, `smallest_split` a single one."""
-    remembers = fit_for(tokenizer).executor == "memo" and smallest_split > 0
-    return max(smallest_split, SMALLEST_ROW) if remembers else smallest_split
+    has_segment_cache = fit_for(tokenizer).executor == "memo" and smallest_split > 0
+    return max(smallest_split, SMALLEST_ROW) if has_segment_cache else smallest_split
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:

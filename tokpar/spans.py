@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from tokpar.interfaces import Ability, Finishes, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
+from tokpar.arrays import IdArray, SpanArray, byte_length, byte_starts, code_point_spans
+from tokpar.interfaces import Ability, Locates, PostProcesses, TokenizerAdapter, facts_of
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.types import CERTIFIED_CUTS, Rows
 
@@ -37,7 +37,7 @@ class Origin:
     own: IdArray | None
     layout: Callable[[int], IdArray] | None = None
 
-    def before_finish(self, final: IdArray) -> IdArray:
+    def before_postprocess(self, final: IdArray) -> IdArray:
         """The ids before finishing. LookupError if the engine's own call hides them."""
         if self.own is not None:
             return self.own
@@ -56,23 +56,23 @@ class Origin:
     def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
         """Spans of the final ids, (0, 0) for what finishing inserted; UTF-8 bytes, or code
         points."""
-        own = Rows.of([self.before_finish(final)])
+        own = Rows.of([self.before_postprocess(final)])
         spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
         return finished_spans(spans, self.origin(len(own.ids)))
 
     def truncated(self, final: IdArray) -> bool:
         """Finishing left out ids of the text."""
-        if not isinstance(self.tokenizer, Finishes) or self.tokenizer.around is not None:
+        if not isinstance(self.tokenizer, PostProcesses) or self.tokenizer.around is not None:
             return False
-        own = self.before_finish(final)
+        own = self.before_postprocess(final)
         return int(np.count_nonzero(self.origin(len(own)) >= _FIRST)) < len(own)
 
 
 def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
     """`ids` finished as those of a text of its own."""
-    if not isinstance(tokenizer, Finishes):
+    if not isinstance(tokenizer, PostProcesses):
         return ids
-    return tokenizer.finish(Rows.of([ids]), [text])[0]
+    return tokenizer.postprocess(Rows.of([ids]), [text])[0]
 
 
 def numbered(length: int) -> IdArray:

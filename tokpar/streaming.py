@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from tokpar.arrays import IdArray, has_surrogate
 from tokpar.cuts.finder import finder_for
-from tokpar.cuts.online import Sink, TokenSplitter, splitters
-from tokpar.cuts.unfinished import UnfinishedText
+from tokpar.cuts.incremental_pretokenizer import Sink, TokenSplitter, splitters
+from tokpar.cuts.stream_cuts import UnfinishedText
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.interfaces import Ability, ChecksText, Finishes, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, has_surrogate
+from tokpar.interfaces import Ability, ChecksText, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.patterns.expression import UnsupportedPatternError
 
 MEMO_PIECES = 1 << 16
 MEMO_LENGTH = 32
@@ -71,12 +71,12 @@ def stream_parts(
 def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
     """True if a text may be encoded part by part: some places are certified cuts, and nothing that
     follows depends on the whole, as truncation and padding do."""
-    around = tokenizer.around if isinstance(tokenizer, Finishes) else ()
+    around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ()
     return around is not None and finder_for(facts_of(tokenizer)).refusal is None
 
 
 def _with_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) -> Iterator[IdArray]:
-    around = (tokenizer.around or ()) if isinstance(tokenizer, Finishes) else ()
+    around = (tokenizer.around or ()) if isinstance(tokenizer, PostProcesses) else ()
     return _not_empty(chain(around[:1], ids, around[1:]))
 
 

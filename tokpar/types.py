@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
+from tokpar.arrays import IdArray, IntArray, SpanArray, concatenate_ids, offsets_of, together
 
 _Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
@@ -244,68 +244,72 @@ Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of a tokenizer, as far as proofs need it. Compared by identity.
-
-    `scheme` says how text falls apart before the model: at the matches of `patterns`, one after the
-    other (regex; `family` is their name in the cut tables, None if they have none, and then their
-    windows are decided as `engine` reads them, rule K10), not at all ("whole"), BERT's pairs,
-    Metaspace with split=true, a dummy prefix and no pre-tokenizer, or, if nothing but a cut before
-    a space is known, by its stages ("spaces").
-    `pre_tokenizers` are these, in that scheme. `joined`: the characters that a token has before
-    "▁", where nothing of the model but its tokens reaches over one (theorem 24), else None.
-    `adjacent` gives the tokens of one character and all pairs of characters side by side in a
-    token, where in the same way any two characters may be parted, else it is None.
-    `unprovable` is the reason why no seam of this tokenizer can be licensed, but by rule K9, or
-    None.
-    `unparted` is the reason why no edge of an added token can be licensed (rule K9), or None: the
-    engine takes added tokens out first, as Hugging Face or tiktoken do, and each stretch between
-    them goes through all the rest as a text of its own. `first_prefix`: but for one thing, that
-    only what begins the text gets a prefix (Metaspace "first").
-    `tiles`: the tokens' bytes, in order, are the text's UTF-8 bytes (byte level, no normalizer, no
-    stripping), so positions follow from token lengths. `longest_token`: UTF-8 bytes.
-    `undivided` is the reason why no seam inside a pre-token can be licensed (rules K4-K6), or None.
-    `tokens` gives the bytes of all tokens of the model, `token_count` (0 where that is not known);
-    only where `undivided` is None. `sizes` gives the bytes of each of some ids, int64, where
-    `undivided` is None and `tiles` false: only a normalizer is to blame, and tokens tile the
-    stretches that it leaves alone (theorem 45).
-    `longest_word`: code points from which on WordPiece gives up on a word (rule K8), 0 elsewhere.
-
-    What else runs it goes by: `releases_gil`: `encode` lets other threads run. `bulky`: its batch
-    call makes objects for each token, so that it is best given little at a time. `quick`: it
-    encodes new text sooner than a memory of ours learns it (`Terms`). `forbidden`:
-    contents that `check_text` refuses wherever they stand. `agreement`: what came of a comparison
-    with another library, in words: "same ids as tokenizers 0.23.3 on 8,012 texts".
-
-    `proofs`: what finders hand over for checkers, by its sha256 (rule K10)."""
+    """What is known of a tokenizer: first what proofs need, then how it likes to be run. Compared
+    by identity."""
 
     engine: str
+    """Whose regexes run the patterns: "oniguruma", "fancy-regex", ..."""
     model: str
+    """The kind of model: "BPE", "WordPiece", ..."""
     scheme: Scheme = "none"
+    """How a text is split before the model: "regex" at the matches of `patterns`, one pattern after
+    the other; "whole" not at all; "bert" by BERT's pairs of characters; "metaspace" with
+    split=true; "dummy" with a dummy prefix and no pre-tokenizer; "spaces" by `pre_tokenizers`, of
+    which only cuts before a space are known (theorem 50)."""
     family: str | None = None
+    """The name of `patterns` in the tables of cuts; None: the windows of the patterns are decided
+    at load, as `engine` reads them (rule K10)."""
     patterns: tuple[str, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     normalizers: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False
+    """The engine puts a space before a text that begins with none."""
     byte_level: bool = False
     tiles: bool = False
+    """The bytes of the tokens, in order, are the UTF-8 bytes of the text (byte level, no
+    normalizer, no stripping), so token lengths give positions."""
     longest_token: int = 0
+    """UTF-8 bytes."""
     unprovable: str | None = None
-    unparted: str | None = "nothing is known of how it finds added tokens"
+    """Why no seam can be licensed but at the edge of an added token (rule K9); None if it can."""
+    added_token_cuts_refused: str | None = "nothing is known of how it finds added tokens"
+    """Why the edges of added tokens are not certified cuts (rule K9); None if they are: the engine
+    matches added tokens first and runs the other stages on each segment between two of them."""
     first_prefix: bool = False
-    undivided: str | None = "it is no byte-level BPE whose tokens make up the text"
+    """Only the segment that begins the text gets a prefix (Metaspace "first")."""
+    pretoken_cuts_refused: str | None = "it is no byte-level BPE whose tokens make up the text"
+    """Why no seam inside a pre-token can be licensed (rules K4 to K6); None if it can."""
     tokens: Callable[[], Collection[bytes]] | None = None
+    """Gives the bytes of all tokens of the model, where `pretoken_cuts_refused` is None."""
     token_count: int = 0
+    """How many tokens that are; 0: not known."""
     sizes: Callable[[IdArray], IntArray] | None = None
+    """Gives the bytes of each of some ids, int64, where `pretoken_cuts_refused` is None and `tiles`
+    is false: tokens tile the segments that the normalizer leaves alone (theorem 45)."""
     longest_word: int = 0
+    """Code points from which on WordPiece gives up on a word (rule K8); 0 for other models."""
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
-    joined: frozenset[str] | None = None
+    """The stages of the scheme "spaces"."""
+    chars_before_mark: frozenset[str] | None = None
+    """The characters that stand before "▁" in some token, where nothing of the model but its
+    tokens reaches across a "▁" (theorem 24); else None."""
     adjacent: Callable[[], Collection[str]] | None = None
+    """Gives the tokens of one character, and all pairs of neighbouring characters in a token, where
+    any other two characters may be cut apart; else None."""
+
     releases_gil: bool = False
-    bulky: bool = False
-    quick: bool = False
+    """`encode` lets other threads run."""
+    returns_objects: bool = False
+    """The batch call makes an object for each token, so it is best given little at a time."""
+    has_own_cache: bool = False
+    """The engine encodes new text sooner than a cache of ours learns it (`CachePolicy`)."""
     forbidden: frozenset[str] = frozenset()
+    """Contents that `check_text` refuses wherever they stand."""
     agreement: str = ""
+    """The result of a comparison with another library: "same ids as tokenizers 0.23.3 on 8,012
+    texts"."""
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    """What finders hand to checkers, by its sha256 (rule K10)."""
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derived(self, make: Callable[[Facts], _Made]) -> _Made:
@@ -326,8 +330,8 @@ class Report:
     more than once. `seconds`: per stage (split, tokenize, match, merge, convert), wall clock.
     `serial_regions`: [start, stop) in code points of what rule K7 kept whole. `agreement`: what is
     known of this engine's ids and those of the library that its vocabulary was made for, in words.
-    `memory`: what the tokenizer's memory of stretches has seen up to then, of all texts: the fields
-    of `Seen`; empty where it has none, or the text did not come near it.
+    `cache`: what the cache of segments has seen up to then, of all texts: the fields
+    of `CacheState`; empty where it has none, or the text did not come near it.
     """
 
     strategy: str
@@ -341,4 +345,4 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     serial_regions: tuple[tuple[int, int], ...] = ()
     agreement: str = ""
-    memory: Mapping[str, int] = field(default_factory=dict)
+    cache: Mapping[str, int] = field(default_factory=dict)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import tokpar
+from tokpar.arrays import code_point_spans
 from tokpar.executors.serial import SerialExecutor
-from tokpar.kernels import code_point_spans
 from tokpar.registry import build_strategy, registry
 from tokpar.types import Chunk, Joined, Piece, Seam
 

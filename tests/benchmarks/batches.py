@@ -42,7 +42,7 @@ from tests.benchmarks.machine import provenance
 from tests.benchmarks.speed_engines import Own, Subject, subjects
 from tests.benchmarks.texts import documents, long_text, read_texts, text_hash
 from tests.benchmarks.turns import in_turns, spread, timed
-from tokpar.kernels import IdArray
+from tokpar.arrays import IdArray
 
 PARTS = ("batch", "long", "short", "check", "import")
 SHORT = {"1 KB": 1_000, "10 KB": 10_000}

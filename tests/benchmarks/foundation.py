@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.peak:
         return _report_peak(args.vocab, texts, *args.peak)
     rows = [row for name in _present(args.vocab) for row in _measure(name, args, texts)]
-    rows += [_memory(name, args) for name in _present(args.vocab)]
+    rows += [_segment_cache(name, args) for name in _present(args.vocab)]
     rows += [_overhead(name, args.vocab, texts[0][:100]) for name in _present(args.vocab)]
     print(_provenance(texts))
     if args.json:
@@ -130,7 +130,7 @@ def _pair(encoder: tokpar.Encoder, serial: Serial, text: str, rounds: int) -> di
     }
 
 
-def _memory(name: str, args: argparse.Namespace) -> dict[str, Any]:
+def _segment_cache(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Growth of the peak resident set during one call at 8 MB, each in a process of its own."""
     peaks = {}
     for way in ("serial", "tokpar"):

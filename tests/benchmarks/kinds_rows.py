@@ -16,8 +16,8 @@ from tests.benchmarks.kinds_texts import Text
 from tests.benchmarks.parity import DifferError, same_ids, special_ids
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject, huggingface_subject
 from tests.benchmarks.turns import timed
+from tokpar.arrays import IdArray
 from tokpar.executors.serial import PASSING
-from tokpar.kernels import IdArray
 
 OWN, OURS = "own", "tokpar"
 FIRST, HALF, SEEN = "first", "second half", "seen"
@@ -57,7 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Judge:
+class RuleChecker:
     """Compares ids with those of the own call."""
 
     row: Row
@@ -155,7 +155,7 @@ def measured(subject: Subject, peers: Peers, text: Text, turns: int, step: Step)
     _check_certificate(subject, text)
     name, own = own_call(subject, text)
     row = Row(subject.name, text.name, name, text.bytes)
-    judge = Judge(row, special_ids(subject))
+    judge = RuleChecker(row, special_ids(subject))
     expected = [ids.copy() for ids in own.rows(own.call(text.texts))]
     learnt, half = text.halves()
     expected_half = [ids.copy() for ids in own.rows(own.call(half.texts))]
@@ -197,7 +197,7 @@ def mixed(
     row = Row(
         subject.name, f"{len(pairs)} English and {len(pairs)} Chinese documents", name, text.bytes
     )
-    judge = Judge(row, special_ids(subject))
+    judge = RuleChecker(row, special_ids(subject))
     expected = [[ids.copy() for ids in own.rows(own.call([each]))] for each in text.texts]
 
     def english_seconds(engine: str, many: Many, with_chinese: bool) -> float:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from tests.benchmarks.speed_engines import Subject
-from tokpar.kernels import IdArray
+from tokpar.arrays import IdArray
 
 
 class DifferError(Exception):

@@ -14,7 +14,7 @@ import tokpar
 from tests.benchmarks.remembered_sides import Text
 from tests.benchmarks.speed_engines import Subject
 
-KEPT_BY = "_memory"
+KEPT_BY = "_segment_cache"
 """The attribute of an adapter that has its memory."""
 SCRATCH = "Room"
 """The class of what a memory keeps only to write into."""
@@ -46,7 +46,7 @@ def held(subject: Subject, text: Text) -> Held:
         seen = _beside(lambda: call(given), encoder.tokenizer)
     finally:
         tracemalloc.stop()
-    table, _ = memory_bytes(encoder.tokenizer)
+    table, _ = cache_bytes(encoder.tokenizer)
     return Held(subject.name, text.kind, text.bytes, table, cold, seen)
 
 
@@ -55,15 +55,15 @@ def _beside(call: Callable[[], Any], adapter: Any) -> int:
     gc.collect()
     tracemalloc.reset_peak()
     before, _ = tracemalloc.get_traced_memory()
-    table_before, scratch = memory_bytes(adapter)
+    table_before, scratch = cache_bytes(adapter)
     result = call()
     _, most = tracemalloc.get_traced_memory()
     del result
-    table, _ = memory_bytes(adapter)
+    table, _ = cache_bytes(adapter)
     return max(0, most - before - (table - table_before)) + scratch
 
 
-def memory_bytes(adapter: Any) -> tuple[int, int]:
+def cache_bytes(adapter: Any) -> tuple[int, int]:
     """Of the arrays that belong to the adapter's memory, each once: its table, and its scratch."""
     found: dict[int, int] = {}
     scratch = 0
@@ -90,7 +90,7 @@ def _parts(each: Any) -> list[Any]:
         return list(each)
     if isinstance(each, dict):
         return list(each.values())
-    if not type(each).__module__.startswith("tokpar.kernel"):
+    if not type(each).__module__.startswith("tokpar.cache"):
         return []
     if is_dataclass(each):
         return [getattr(each, field.name) for field in fields(each)]

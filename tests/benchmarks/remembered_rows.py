@@ -24,8 +24,8 @@ from tests.benchmarks.remembered_sides import (
 )
 from tests.benchmarks.speed_engines import PEERS, Many, Own, Subject
 from tests.benchmarks.turns import timed
+from tokpar.arrays import IdArray
 from tokpar.executors.serial import PASSING
-from tokpar.kernels import IdArray
 
 OURS = "tokpar"
 NEVER_REPEAT = ("base64", "minified JSON")
@@ -170,7 +170,7 @@ def measured(subject: Subject, sides: Sides, text: Text, state: State, turns: in
         taken.left_out,
         seams,
         result.report.plan,
-        dict(result.report.memory),
+        dict(result.report.cache),
     )
 
 

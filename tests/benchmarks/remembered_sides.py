@@ -24,8 +24,8 @@ from tests.benchmarks.speed_engines import (
     is_wanted,
     library_subjects,
 )
+from tokpar.arrays import IdArray
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray
 
 State = Literal["cold", "warm", "seen"]
 STATES: tuple[State, ...] = ("cold", "warm", "seen")
@@ -128,13 +128,13 @@ def rows_of_batch(batch: tokpar.Batch) -> Sequence[IdArray]:
 
 def straight(subject: Subject, together: bool) -> Side:
     """tokpar without a memory."""
-    return Side("tokpar without memory", lambda: ours(subject, together, memory_bytes=0))
+    return Side("tokpar without memory", lambda: ours(subject, together, cache_bytes=0))
 
 
 def takes_memory(subject: Subject) -> bool:
     """Whether its memory has a budget that can be set."""
     try:
-        subject.load(memory_bytes=0)
+        subject.load(cache_bytes=0)
     except OptionError:
         return False
     return True

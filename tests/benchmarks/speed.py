@@ -234,11 +234,11 @@ def _unseen(subject: Subject, text: str, rounds: int, own: Call) -> tuple[list[f
     time a new one. Once where loading takes longer than that could tell."""
     firsts, later = [], []
     half = len(text) // 2
-    remembers = subject.engine == "Hugging Face"
-    for _ in range(rounds if remembers else 1):
+    has_segment_cache = subject.engine == "Hugging Face"
+    for _ in range(rounds if has_segment_cache else 1):
         with tokpar.Encoder(subject.load()) as fresh:
             firsts.append(timed(partial(fresh.encode, text))[0])
-        if remembers:
+        if has_segment_cache:
             with tokpar.Encoder(subject.load()) as fresh:
                 fresh.encode(text[:half])
                 ours = timed(partial(fresh.encode, text[half:]))[0]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import tokpar
+from tokpar.arrays import IdArray
 from tokpar.executors.serial import PASSING
-from tokpar.kernels import IdArray
 
 FILES = {"DeepSeek-V3": "deepseek.json", "BERT": "bert.json"}
 Call = Callable[[str], IdArray]

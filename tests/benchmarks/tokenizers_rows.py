@@ -15,9 +15,9 @@ from tests.benchmarks.texts import long_text, read_texts, standard_library
 from tests.benchmarks.turns import LEAST_SECONDS, spread, timed
 from tests.tokenizers_drawn import PATTERNS
 from tokpar import Encoder, load, strategies
-from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of
+from tokpar.parity.compared_texts import hostile_texts
 
 CUT_LETTERS = 30_000
 """Code points of each language that the cuts are counted on."""

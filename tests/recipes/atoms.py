@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.recipes.pattern import Atom
-from tokpar.facts.tables import load_atoms
+from tokpar.patterns.class_tables import load_atoms
 
 _CATEGORIES = {
     **dict.fromkeys(("space", "newline", "tab", "space_control", "space_Z", "ascii_control"), "C"),

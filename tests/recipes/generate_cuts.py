@@ -23,7 +23,7 @@ from tests.recipes.contexts import Contexts, class_run, decide
 from tests.recipes.families import GHOSTS, PROPERTIES, RECIPES, STATED, Recipe, Stated
 from tests.recipes.known import SHARED, SINGLES
 from tests.recipes.pattern import Alt, Atom, Chars, char_sets, parse, walk
-from tokpar.facts.tables import WHITESPACE, Ranges, merged
+from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
 
 TABLES = Path(__file__).parents[2] / "tokpar" / "data" / "tables"
 ATOMS = TABLES / "atoms.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tokpar.facts.tables import WHITESPACE, Ranges
+from tokpar.patterns.class_tables import WHITESPACE, Ranges
 
 CJK: Ranges = ((0x4E00, 0x9FA5),)
 KANA: Ranges = ((0x3040, 0x30FF),)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tokpar.facts.expression import UnsupportedPatternError
-from tokpar.facts.reader import ENGINES
-from tokpar.facts.tables import WHITESPACE, Ranges, merged
+from tokpar.patterns.class_tables import WHITESPACE, Ranges, merged
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.regex_parser import ENGINES
 
 
 @dataclass(frozen=True)

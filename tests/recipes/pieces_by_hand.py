@@ -21,9 +21,9 @@ import tokpar
 from tests import texts as kit
 from tests.kernel_edges import SEEDS, edges_by_kernel
 from tests.merges_drawn import LETTERS
-from tokpar import kernel
-from tokpar.kernel.machine import machine_for
-from tokpar.kernel.pieces import Pieces
+from tokpar.cache import compiled
+from tokpar.cache.new_segments import Pieces
+from tokpar.cache.pretoken_machine import machine_for
 
 BATCH = 2000
 ATOMS = (
@@ -86,7 +86,9 @@ def compare_boundaries(
         while bar.n < count:
             some = ["".join(draw.choices(known, k=draw.randrange(1, 120))) for _ in range(190)]
             some += ["".join(draw.choices(ATOMS, k=draw.randrange(1, 30))) for _ in range(10)]
-            for text, own in zip(some, edges_by_kernel(kernel.PIECES, machine, some), strict=True):
+            for text, own in zip(
+                some, edges_by_kernel(compiled.PRETOKENS, machine, some), strict=True
+            ):
                 if own is None:
                     if all(symbol_of[ord(char)] != none for char in text):
                         return text

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tokpar.facts.tables import Ranges, Spelling, load_atoms, merged, range_class
+from tokpar.patterns.class_tables import Ranges, Spelling, load_atoms, merged, range_class
 
 FAMILIES = Path(__file__).parents[2] / "tokpar" / "data" / "tables" / "families.json"
 

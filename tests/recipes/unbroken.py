@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tokpar.facts.automaton import Automaton
+from tokpar.patterns.automaton import Automaton
 
 Symbols = frozenset[int]
 

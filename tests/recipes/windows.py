@@ -8,10 +8,10 @@ from typing import Any
 
 from tests.recipes.pattern import Atom
 from tests.recipes.unbroken import unbroken_sets
-from tokpar.facts.members import members
-from tokpar.facts.splits import SplitStage, decide_windows
-from tokpar.facts.window_proof import prove_windows
-from tokpar.facts.windows import Windows
+from tokpar.patterns.charclass_members import members
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.window_proof import prove_windows
+from tokpar.patterns.window_search import Windows
 
 
 def text(sources: Sequence[Mapping[str, Any]], atoms: Iterable[Atom]) -> str:

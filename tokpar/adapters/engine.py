@@ -14,15 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
-from tokpar.adapters.hf_lines import numbers
+from tokpar.adapters.hf_version import numbers
 from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
-from tokpar.agreement import Drawn, release, require_agreement
-from tokpar.agreement.drawn_texts import drawn_texts
+from tokpar.arrays import IdArray, SpanArray, has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
-from tokpar.kernels import IdArray, SpanArray, has_surrogate
+from tokpar.parity import Drawn, release, require_agreement
+from tokpar.parity.drawn_texts import drawn_texts
 from tokpar.types import Piece, Rows
 
 TRUSTED = "trusted, not checked"
@@ -135,7 +135,9 @@ class EngineTokenizer:
         self.name = f"{name}:{file.path.stem}"
         """The engine and the name of the file: "gigatoken:deepseek"."""
         known = file.facts if cut else replace(file.facts, engine=name, unprovable=_WHOLE)
-        self.facts = replace(known, releases_gil=True, bulky=False, unparted=_UNPARTED)
+        self.facts = replace(
+            known, releases_gil=True, returns_objects=False, added_token_cuts_refused=_UNPARTED
+        )
         """What proofs may use: nothing without `cut`."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
@@ -170,18 +172,18 @@ class EngineTokenizer:
         )
 
     def encode_whole(self, text: str) -> IdArray:
-        """`encode`, then `finish`. Raises what `check_text` and `encode` raise."""
+        """`encode`, then `postprocess`. Raises what `check_text` and `encode` raise."""
         self._file.check_text(text)
         ids = self.encode(text)
-        return ids if self._plain else self._file.finish(Rows.of([ids]))[0]
+        return ids if self._plain else self._file.postprocess(Rows.of([ids]))[0]
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
-        return self._file.finish(rows)
+        return self._file.postprocess(rows)
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
+        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
         return self._file.around
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:

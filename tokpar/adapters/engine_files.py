@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokpar.adapters import hf_lines, tiktoken
-from tokpar.adapters.hf_finish import Finish, Padding, Truncation
+from tokpar.adapters import hf_version, tiktoken
+from tokpar.adapters.hf_postprocess import Padding, PostProcess, Truncation
 from tokpar.adapters.settings import FINISHING, flags
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.families import GPT2
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, SpanArray
 from tokpar.pure.formats import read_config
-from tokpar.pure.postprocess import read_finish
+from tokpar.pure.postprocess import read_postprocess
 from tokpar.types import AddedToken, Facts, Rows
 
 if TYPE_CHECKING:
-    from tokpar.adapters.hf_lines import FileAdapter
+    from tokpar.adapters.hf_version import FileAdapter
 
 _APPLIED_ONCE = ("truncation", "padding", "post_processor")
 _NAMES = ("type", "behavior", "prepend_scheme")  # of stages, whose values are no text
@@ -44,13 +44,13 @@ class JsonFile:
         self.config = read_config(path)
         finishing = {name: self._settings.get(name, True) for name in FINISHING}
         try:
-            finish = _finish(self.config, finishing)
+            postprocess = _postprocess(self.config, finishing)
             self.facts = facts_with_tokens(self.config)
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from None
         except (AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
-        self.finish, self.around = finish.rows, finish.around
+        self.postprocess, self.around = postprocess.rows, postprocess.around
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -86,7 +86,7 @@ class JsonFile:
 
     def reference(self) -> FileAdapter:
         """The file with its own library."""
-        adapter = hf_lines.load(self.path, **self._settings)
+        adapter = hf_version.load(self.path, **self._settings)
         assert adapter is not None
         return adapter
 
@@ -144,15 +144,15 @@ class RankFile:
         """The file with its own library."""
         return self._adapter
 
-    def finish(self, rows: Rows) -> Rows:
+    def postprocess(self, rows: Rows) -> Rows:
         return rows
 
 
-def _finish(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> Finish:
-    read = read_finish(config, **finishing)
+def _postprocess(config: Mapping[str, Any], finishing: Mapping[str, bool]) -> PostProcess:
+    read = read_postprocess(config, **finishing)
     side = "left" if read.keeps_end else "right"
     cut = None if read.limit is None else Truncation(read.limit, "longest_first", side, 0)
     pad_side = "left" if read.pads_start else "right"
     padding = None if read.pad is None else Padding(read.length, read.multiple, pad_side, read.pad)
     prefix, suffix = (np.array(ids, dtype=np.uint32) for ids in (read.prefix, read.suffix))
-    return Finish(prefix, suffix, cut, padding)
+    return PostProcess(prefix, suffix, cut, padding)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from tokpar.adapters.hf_finish import parsed
+from tokpar.adapters.hf_postprocess import parsed
 from tokpar.adapters.settings import is_panic
 from tokpar.pure.parts import stages
 

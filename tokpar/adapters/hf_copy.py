@@ -11,16 +11,16 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 from tokpar.adapters.hf_added import found_together
-from tokpar.adapters.hf_caller import MODEL_SETTINGS, SAMPLING, Caller
-from tokpar.adapters.hf_finish import Finish, finish_of, parsed
-from tokpar.adapters.hf_lines import own_methods
 from tokpar.adapters.hf_model import read_model
+from tokpar.adapters.hf_postprocess import PostProcess, parsed, postprocess_of
+from tokpar.adapters.hf_source import MODEL_SETTINGS, SAMPLING, Caller
+from tokpar.adapters.hf_version import own_methods
 from tokpar.adapters.settings import is_panic
+from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.hf_facts import ENGINE, dividing, facts_from_json, token_lengths
 from tokpar.facts.hf_vocabulary import token_bytes
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernel.kept_tables import Source
 from tokpar.pure.parts import Json
 from tokpar.types import Facts
 
@@ -60,7 +60,17 @@ def facts_of_copy(
     before = _stages(copy)
     if before is None:
         model = type(caller.own.model).__name__
-        return Facts(ENGINE, model, unprovable=CUSTOM, unparted=CUSTOM, bulky=True), None, None
+        return (
+            Facts(
+                ENGINE,
+                model,
+                unprovable=CUSTOM,
+                added_token_cuts_refused=CUSTOM,
+                returns_objects=True,
+            ),
+            None,
+            None,
+        )
     byte_level = '"ByteLevel"' in json.dumps(before["pre_tokenizer"])
     read = read_model(copy, caller.written, byte_level)
     config = _config(copy, before, read.vocabulary)
@@ -70,11 +80,11 @@ def facts_of_copy(
     tokens = cache(lambda: token_bytes(copy.get_vocab(with_added_tokens=False)))
     facts = replace(
         facts,
-        bulky=True,
+        returns_objects=True,
         unprovable=unknown or facts.unprovable or random,
-        unparted=unknown or facts.unparted or random,
+        added_token_cuts_refused=unknown or facts.added_token_cuts_refused or random,
     )
-    if facts.undivided is None:
+    if facts.pretoken_cuts_refused is None:
         facts = dividing(facts, tokens, copy.get_vocab_size(with_added_tokens=False), config)
     return facts, token_lengths(config) if facts.tiles else None, read.source
 
@@ -105,22 +115,22 @@ def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
     }
 
 
-def finish_like(caller: Caller, copy: Any) -> Finish:
+def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
     """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
     own = caller.own
-    finish = finish_of(
+    postprocess = postprocess_of(
         own,
         add_special_tokens=caller.add_special_tokens,
         truncation=caller.truncation and caller.wrapper is None,
         padding=caller.padding and caller.wrapper is None,
     )
     unknown = (
-        finish.unknown
+        postprocess.unknown
         or next(iter(own_methods(caller.wrapper, _ENCODING).values()), None)
         or _added_tokens_differ(own, copy, caller.encode_special_tokens)
         or (None if caller.fixed else _outdated(own, copy, caller.encode_special_tokens))
     )
-    return finish if unknown is None else Finish(unknown=unknown)
+    return postprocess if unknown is None else PostProcess(unknown=unknown)
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.kernel.offset_rows import inside
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.arrays import IdArray, SpanArray
+from tokpar.cache.offset_rows import inside
 from tokpar.types import CERTIFIED_CUTS, Seam
 
 

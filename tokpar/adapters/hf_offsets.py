@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from tokpar.adapters.hf_caller import AFFIXES
-from tokpar.adapters.hf_finish import OTHER_IDS
 from tokpar.adapters.hf_offset_parts import (
     OffsetsByIds,
     Part,
@@ -27,15 +25,10 @@ from tokpar.adapters.hf_offset_parts import (
     parts_between,
     together,
 )
+from tokpar.adapters.hf_postprocess import OTHER_IDS
+from tokpar.adapters.hf_source import AFFIXES
 from tokpar.adapters.settings import raise_panic
-from tokpar.cuts.finder import finder_for
-from tokpar.cuts.inert import inert_for
-from tokpar.facts.hf_facts import MISPLACED
-from tokpar.facts.spaces import space_cuts
-from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernel.memory import StretchMemory, offsets_memory_for
-from tokpar.kernel.offset_rows import packed, unpacked
-from tokpar.kernels import (
+from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
@@ -44,6 +37,13 @@ from tokpar.kernels import (
     offsets_of,
     spans_between,
 )
+from tokpar.cache.offset_rows import packed, unpacked
+from tokpar.cache.segment_cache import SegmentCache, offsets_cache_for
+from tokpar.cuts.finder import finder_for
+from tokpar.cuts.normalizer_invariant import inert_for
+from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.space_stages import space_cuts
+from tokpar.facts.token_lengths import TokenLengths
 from tokpar.limits import worker_count
 from tokpar.types import Facts, Rows
 
@@ -59,13 +59,13 @@ _BLOCK = 1 << 18
 @dataclass(frozen=True, eq=False)
 class EngineOffsets:
     """Offsets by one tokenizer. `engine`: its private copy, without post-processor, truncation and
-    padding. `lengths`: bytes of tokens that tile every text, if they do. `memory_bytes`: of the
+    padding. `lengths`: bytes of tokens that tile every text, if they do. `cache_bytes`: of the
     cache, 0 for none. Thread-safe."""
 
     engine: Any
     facts: Facts
     lengths: TokenLengths | None
-    memory_bytes: int
+    cache_bytes: int
     _encoded_again: list[int] = field(default_factory=lambda: [0])  # threads may lose some
 
     def of(self, texts: Sequence[str], rows: Rows, *, certain: bool = False) -> SpanArray:
@@ -87,11 +87,11 @@ class EngineOffsets:
         return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
 
     @cached_property
-    def memory(self) -> StretchMemory | None:
+    def cache(self) -> SegmentCache | None:
         """The cache of packed offsets; None where not every space is a certified cut."""
         if finder_for(self.facts).at_spaces is None:
             return None
-        return offsets_memory_for(self.facts, self.memory_bytes)
+        return offsets_cache_for(self.facts, self.cache_bytes)
 
     @property
     def _misplaces(self) -> bool:
@@ -138,9 +138,9 @@ class EngineOffsets:
 
     def _cached(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
         """What the cache tells of the texts that it knows, by their numbers."""
-        if self.memory is None or not texts:
+        if self.cache is None or not texts:
             return {}
-        rows, flags = self.memory.encode(texts, self._packed, worker_count(None))
+        rows, flags = self.cache.encode(texts, self._packed, worker_count(None))
         found = unpacked(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.adapters.hf_finish import OTHER_IDS, parsed
-from tokpar.kernels import SPACES, IdArray, IntArray, SpanArray, offsets_of
+from tokpar.adapters.hf_postprocess import OTHER_IDS, parsed
+from tokpar.arrays import SPACES, IdArray, IntArray, SpanArray, offsets_of
 from tokpar.pure.parts import stages
 from tokpar.types import Facts, Rows
 

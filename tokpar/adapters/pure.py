@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
+from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
 from tokpar.facts.hf_facts import facts_with_tokens, token_lengths
-from tokpar.facts.rewritten import require_unchanged
-from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.kernels import IdArray, SpanArray, byte_starts
+from tokpar.patterns.class_tables import recognise
+from tokpar.patterns.fancy_regex_quirks import require_unchanged
 from tokpar.pure.formats import read_config, read_ranks, vocabulary_of
 from tokpar.pure.model import EncodesAll
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.pure.parts import kind
 from tokpar.pure.patterns import written_out
-from tokpar.pure.postprocess import read_finish
+from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
 from tokpar.types import Facts, Rows
@@ -147,8 +147,8 @@ class PureTokenizer(_InPython):
             byte_level=True,
             tiles=tiles,
             longest_token=max(map(len, vocabulary.tokens)),
-            unparted=None,
-            undivided=None if tiles else "its pattern may leave text out",
+            added_token_cuts_refused=None,
+            pretoken_cuts_refused=None if tiles else "its pattern may leave text out",
             tokens=partial(frozenset, vocabulary.tokens),
             token_count=len(vocabulary.tokens),
         )
@@ -191,7 +191,7 @@ class FileTokenizer(_InPython):
         super().__init__(f"pure:{name}", read_tokenizer(config))
         self.config = config
         self._arguments = {"config": config, "name": name, **finishing}
-        self._finish = read_finish(config, **finishing)
+        self._postprocess = read_postprocess(config, **finishing)
 
     @cached_property
     def facts(self) -> Facts:
@@ -204,21 +204,23 @@ class FileTokenizer(_InPython):
         return replace(facts, engine=ENGINE, family=family, patterns=patterns)
 
     def encode_whole(self, text: str) -> IdArray:
-        """`encode`, then `finish`."""
-        return self.finish(Rows.of([self.encode(text)]), [text])[0]
+        """`encode`, then `postprocess`."""
+        return self.postprocess(Rows.of([self.encode(text)]), [text])[0]
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `finish` puts before and after a text; None where it may cut or pad."""
-        finish = self._finish
-        if finish.limit is not None or finish.pad is not None:
+        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        postprocess = self._postprocess
+        if postprocess.limit is not None or postprocess.pad is not None:
             return None
-        before, after = (np.array(ids, dtype=np.uint32) for ids in (finish.prefix, finish.suffix))
+        before, after = (
+            np.array(ids, dtype=np.uint32) for ids in (postprocess.prefix, postprocess.suffix)
+        )
         return before, after
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
-        return Rows.of(self._finish.batch([rows[k].tolist() for k in range(len(rows))]))
+        return Rows.of(self._postprocess.batch([rows[k].tolist() for k in range(len(rows))]))
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tokpar.cache.segment_cache import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.kernel.memory import MEMORY_BYTES, require_bytes
 from tokpar.pure.bert import bert_config
 
 FINISHING = ("add_special_tokens", "truncation", "padding")
@@ -32,10 +32,10 @@ def flags(settings: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
 
 
 def memory_budget(settings: Mapping[str, Any], known: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """`memory_bytes`, and the other settings. OptionError for one that is not known."""
-    check_names(settings, (*known, "memory_bytes"))
+    """`cache_bytes`, and the other settings. OptionError for one that is not known."""
+    check_names(settings, (*known, "cache_bytes"))
     others = dict(settings)
-    return require_bytes(others.pop("memory_bytes", MEMORY_BYTES)), others
+    return require_bytes(others.pop("cache_bytes", CACHE_BYTES)), others
 
 
 def asked_always(settings: dict[str, Any]) -> bool:

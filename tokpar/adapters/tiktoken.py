@@ -26,15 +26,15 @@ from tokpar.adapters.tiktoken_encodings import (
     arguments_of,
     own_encode,
 )
+from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.cache.merges import ranks_of
+from tokpar.cache.new_segments import Pieces, pieces_for
+from tokpar.cache.segment_cache import CACHE_BYTES, SegmentCache, require_bytes, segment_cache_for
+from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
-from tokpar.facts.tables import recognise
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import Divided
-from tokpar.kernel.kept_tables import Source
-from tokpar.kernel.memory import MEMORY_BYTES, StretchMemory, memory_for, require_bytes
-from tokpar.kernel.merges import ranks_of
-from tokpar.kernel.pieces import Pieces, pieces_for
-from tokpar.kernels import IdArray, IntArray, SpanArray
+from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
 from tokpar.types import AddedToken, Facts, Rows
@@ -42,7 +42,7 @@ from tokpar.types import AddedToken, Facts, Rows
 ENGINE = "fancy-regex"
 Specials = Literal["all"] | Collection[str]
 _KNOWN_SETTINGS = (
-    *("allowed_special", "disallowed_special", "memory_bytes", "engine_check"),
+    *("allowed_special", "disallowed_special", "cache_bytes", "engine_check"),
     *("pat_str", "special_tokens", "name"),
 )
 
@@ -55,7 +55,7 @@ def load(
     pat_str: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
-    memory_bytes: int = MEMORY_BYTES,
+    cache_bytes: int = CACHE_BYTES,
     engine_check: str = "sampled",
     **unknown: object,
 ) -> TiktokenTokenizer | OwnEncoding | None:
@@ -75,18 +75,18 @@ def load(
     elif pat_str is not None or special_tokens is not None or name is not None:
         raise OptionError("pat_str, special_tokens and name are for files, not for an Encoding")
     always = asked_always({"engine_check": engine_check})
-    adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(memory_bytes))
+    adapter = _adapter(source, allowed_special, disallowed_special, require_bytes(cache_bytes))
     if isinstance(adapter, TiktokenTokenizer):
         adapter.engine_check = always
     return adapter
 
 
 def _adapter(
-    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials, memory_bytes: int
+    encoding: tiktoken.Encoding, allowed: Specials, disallowed: Specials, cache_bytes: int
 ) -> TiktokenTokenizer | OwnEncoding:
     why = own_encode(encoding)
     if why is None:
-        return TiktokenTokenizer(encoding, allowed, disallowed, memory_bytes)
+        return TiktokenTokenizer(encoding, allowed, disallowed, cache_bytes)
     settings: dict[str, Specials] = {}
     if allowed == "all" or _names("allowed_special", allowed, ()):
         settings["allowed_special"] = allowed
@@ -133,13 +133,13 @@ class TiktokenTokenizer(EncodingAdapter):
         encoding: tiktoken.Encoding,
         allowed_special: Specials,
         disallowed_special: Specials,
-        memory_bytes: int = MEMORY_BYTES,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         everything = encoding.special_tokens_set
         allowed = _names("allowed_special", allowed_special, everything)
         super().__init__(encoding)
         self._encodings = ThreadEncodings(encoding, Spared())
-        self._memory_bytes = memory_bytes
+        self._cache_bytes = cache_bytes
         self.engine_check = False
         """The engine encodes each new pre-token, too."""
         self._allowed = allowed
@@ -169,8 +169,10 @@ class TiktokenTokenizer(EncodingAdapter):
             tiles=tiles,
             longest_token=int(self._ranks[1].max()),
             unprovable=by_chance,
-            unparted=by_chance,
-            undivided=None if tiles and complete else "some bytes, or some ids, are no one token's",
+            added_token_cuts_refused=by_chance,
+            pretoken_cuts_refused=None
+            if tiles and complete
+            else "some bytes, or some ids, are no one token's",
             tokens=cache(partial(frozenset, self.encoding._mergeable_ranks)),
             token_count=len(self.encoding._mergeable_ranks),
             releases_gil=True,
@@ -193,23 +195,23 @@ class TiktokenTokenizer(EncodingAdapter):
         return fingerprint_of("tiktoken", tiktoken.__version__, parts)
 
     @cached_property
-    def _memory(self) -> StretchMemory | None:
-        return memory_for(self.facts, lambda: self._lengths, self._memory_bytes)
+    def _segment_cache(self) -> SegmentCache | None:
+        return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)
 
     @property
-    def remembers(self) -> bool:
-        """It has a memory for what lies between certified cuts."""
-        return self._memory is not None
+    def has_segment_cache(self) -> bool:
+        """It has a cache for what lies between certified cuts."""
+        return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the memory has seen."""
-        return {} if self._memory is None else self._memory.seen.counters
+        """What the cache has seen."""
+        return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts that may be cut at every space, and for which that paid."""
-        assert self._memory is not None
-        return self._memory.encode(texts, self._each, workers, self.made_pieces)
+        assert self._segment_cache is not None
+        return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)
 
     def known(self, text: str) -> IdArray | None:
         """None: its own call takes no longer than looking a short text up."""
@@ -283,13 +285,16 @@ class TiktokenTokenizer(EncodingAdapter):
         """An adapter that encodes the special tokens `allowed` and refuses none. It shares the
         cache of this adapter if this one encodes the same special tokens."""
         if allowed != self._allowed:
-            other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._memory_bytes)
+            other = TiktokenTokenizer(self.encoding, allowed, frozenset(), self._cache_bytes)
             other._encodings, other._ranks = self._encodings, self._ranks
             other.engine_check = self.engine_check
             return other
         twin = copy(self)
         twin._disallowed = frozenset()
-        twin.facts, twin._memory = replace(self.facts, forbidden=frozenset()), self._memory
+        twin.facts, twin._segment_cache = (
+            replace(self.facts, forbidden=frozenset()),
+            self._segment_cache,
+        )
         return twin
 
     def detached(self) -> TiktokenTokenizer:
@@ -303,7 +308,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """The adapter of the encoding again; another one if a call of that was replaced since."""
         assert isinstance(source, tiktoken.Encoding)
         if own_encode(source) is not None:
-            return _adapter(source, self._allowed, self._disallowed, self._memory_bytes)
+            return _adapter(source, self._allowed, self._disallowed, self._cache_bytes)
         twin = copy(self)
         twin.encoding = source
         twin._encodings = ThreadEncodings(source, Spared())

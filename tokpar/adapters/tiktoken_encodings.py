@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tiktoken
 
-from tokpar.kernels import IdArray
+from tokpar.arrays import IdArray
 from tokpar.types import Facts
 
 # What the ids of tiktoken's own `encode` come from, besides the methods named "encode...".

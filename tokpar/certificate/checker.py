@@ -9,17 +9,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tokpar.certificate.answers import Answers, Mask, Written
+from tokpar.arrays import NO_INTS, IdArray, IntArray
+from tokpar.certificate.certificate_file import StoredCertificate, text_digest
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    require,
+    witness_values,
+)
+from tokpar.certificate.context_rules import RuleChecker, looks_at_two
 from tokpar.certificate.findings import CheckReport, Finding
-from tokpar.certificate.ground import Between, Ground, RefusedError, require, witness_values
-from tokpar.certificate.ids import id_findings, serial_difference, text_ids, well_formed
-from tokpar.certificate.rules import Judge, looks_at_two
-from tokpar.certificate.spaces import Spaces
-from tokpar.certificate.spaces import places as places_of
-from tokpar.certificate.stored import StoredCertificate, text_digest
-from tokpar.certificate.tables import load_tables
+from tokpar.certificate.frozen_tables import load_tables
+from tokpar.certificate.id_checks import id_findings, serial_difference, text_ids, well_formed
+from tokpar.certificate.space_rule import Spaces
+from tokpar.certificate.space_rule import places as places_of
+from tokpar.certificate.tokenizer_probe import Mask, TokenizerProbe, Utf8Text
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import NO_INTS, IdArray, IntArray
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import Facts, Seam
 
@@ -55,7 +61,7 @@ def check(
     both windows. With `full` the serial encode of the whole is compared, id by id."""
     facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
-    answers = Answers(tokenizer, text, core.ids, len(seams.planned))
+    answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
     findings = [*_other_text(encoding, text), *seam_findings(seams, text, facts, answers)]
     licensed = not findings
     cuts = _cuts(seams, answers.written) if licensed else NO_INTS
@@ -80,7 +86,7 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
 
 
 def seam_findings(
-    seams: Sequence[Seam], text: str, facts: Facts, answers: Answers | None = None
+    seams: Sequence[Seam], text: str, facts: Facts, answers: TokenizerProbe | None = None
 ) -> Iterator[Finding]:
     """What is wrong with seams; at most one finding for each that is planned. From text and facts
     alone, but for `answers`, without which K5, K6 and K8 license nothing."""
@@ -94,13 +100,13 @@ def seam_findings(
     if facts.unprovable is not None and others:
         yield Finding("facts", f"expected no seam, got {got}: {facts.unprovable}")
         return
-    if (Written(text) if answers is None else answers.written).broken:
+    if (Utf8Text(text) if answers is None else answers.written).broken:
         yield Finding("surrogate", f"expected no seam in a text with surrogates, got {got}")
         return
     if not well_formed(planned):
         yield Finding("columns", "expected columns of one length, and licences for all codes")
         return
-    ground = Ground(text, facts, load_tables(), columns.proofs)
+    ground = CheckContext(text, facts, load_tables(), columns.proofs)
     held = np.ones(len(planned), dtype=np.bool_)
     for finding in _planned_findings(planned, ground, answers):
         held[finding.seam] = False
@@ -113,24 +119,26 @@ def seam_findings(
 
 
 def _planned_findings(
-    planned: Columns, ground: Ground, answers: Answers | None
+    planned: Columns, ground: CheckContext, answers: TokenizerProbe | None
 ) -> Iterator[Finding]:
     """Those that are not licensed beyond doubt are judged one by one."""
     length = len(ground.text)
     edges = np.concatenate(([0], planned.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
     placed = (planned.positions > before) & (planned.positions < length)
-    judge = Judge(ground, answers)
+    judge = RuleChecker(ground, answers)
     for k in np.flatnonzero(~surely_licensed(planned, placed, ground, judge)).tolist():
         seam, previous = planned.seam(k), planned.seam(k - 1) if k else None
         try:
             _require_place(seam, int(before[k]), length)
-            judge.require_licence(Between(seam, previous, int(edges[k]), int(edges[k + 2])))
+            judge.require_licence(SeamContext(seam, previous, int(edges[k]), int(edges[k + 2])))
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"seam {k}: {refusal}", seam.position, k)
 
 
-def surely_licensed(columns: Columns, placed: Mask, ground: Ground, judge: Judge) -> Mask:
+def surely_licensed(
+    columns: Columns, placed: Mask, ground: CheckContext, judge: RuleChecker
+) -> Mask:
     """Which of the seams that are `placed`, strictly inside the text, hold beyond doubt. A fast way
     to say yes: of one licence between the same two characters one seam stands for all."""
     sure: Mask = np.zeros(len(columns), dtype=np.bool_)
@@ -171,7 +179,7 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
 
 
 def everywhere_findings(
-    everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: Ground
+    everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: CheckContext
 ) -> Iterator[Finding]:
     """What is wrong with regions, each judged once, as a whole. `planned`: where the seams made one
     by one are, ascending; `certain`: those that are certified cuts. Inside a region every place
@@ -197,7 +205,7 @@ def everywhere_findings(
         yield from _unlike(everywhere, ground)
 
 
-def _unlike(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
+def _unlike(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
     """Regions with a place where theorem 50 does not hold, which asks for more than the space."""
     if _absorbing(everywhere.licence):
         yield from _absorbed_wrongly(everywhere, ground)
@@ -211,7 +219,7 @@ def _unlike(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
             yield Finding(refusal.kind, f"region {k}, [{start}, {stop}): {refusal}", start)
 
 
-def _absorbed_wrongly(everywhere: Everywhere, ground: Ground) -> Iterator[Finding]:
+def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
     """Theorem 6.4 at all places of a region, which has to be all of a text in which no added token
     occurs: the character before the space is all that one has and another may not have."""
     text = ground.text
@@ -224,11 +232,11 @@ def _absorbed_wrongly(everywhere: Everywhere, ground: Ground) -> Iterator[Findin
         return
     places = everywhere.positions(text).tolist()
     alike = {(text[p - 1], p + 1 == len(text)): p for p in reversed(places)}
-    judge = Judge(ground)
+    judge = RuleChecker(ground)
     for p in sorted(alike.values()):
         try:
             judge.require_licence(
-                Between(replace(everywhere.licence, position=p), None, 0, len(text))
+                SeamContext(replace(everywhere.licence, position=p), None, 0, len(text))
             )
         except RefusedError as refusal:
             yield Finding(refusal.kind, f"a cut at every space: {refusal}", p)
@@ -242,7 +250,7 @@ def _by_stages(licence: Seam) -> bool:
     return (licence.rule, licence.theorem) == ("K3", "50")
 
 
-def _require_licence(licence: Seam, ground: Ground) -> None:
+def _require_licence(licence: Seam, ground: CheckContext) -> None:
     """It is one of those that hold at every ASCII space if they do at one, in a text of nothing
     else, under normalizers that keep the space and what is before it; or that of theorem 50."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
@@ -259,7 +267,7 @@ def _require_licence(licence: Seam, ground: Ground) -> None:
         return  # as above
     rule = f"{key[0]} by theorem {key[1]}"
     require(key in _SIDES, "theorem", f"{rule} does not hold at every space")
-    judge = Judge(Ground("x ", facts, ground.tables, ground.proofs))
+    judge = RuleChecker(CheckContext("x ", facts, ground.tables, ground.proofs))
     judge.require_characters(replace(licence, position=1))
     named = "windows" if licence.rule == "K10" else "family"
     sides = witness_values(licence, named, "left", "right")[1:]
@@ -294,7 +302,7 @@ def _misplaced(
         wrong |= fault
 
 
-def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
+def _near_added_tokens(regions: IntArray, ground: CheckContext) -> Iterator[Finding]:
     """One finding for each token that may forbid a cut and each region that holds or touches it."""
     for content in ground.raw.forbidding:
         size = len(content)
@@ -305,7 +313,7 @@ def _near_added_tokens(regions: IntArray, ground: Ground) -> Iterator[Finding]:
                 yield Finding("added token", f"{message}, [{start}, {stop})", found)
 
 
-def _cuts(seams: Seams, written: Written) -> IntArray:
+def _cuts(seams: Seams, written: Utf8Text) -> IntArray:
     """Bytes at which the seams of `everywhere` are, whose regions were judged."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS

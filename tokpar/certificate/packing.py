@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IntArray
 from tokpar.errors import FileFormatError
-from tokpar.kernels import IntArray
 
 TYPES = ("<i1", "<i2", "<i4", "<i8", "<u4")
 CODINGS = ("plain", "steps", "behind")

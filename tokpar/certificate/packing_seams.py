@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.arrays import IntArray
 from tokpar.certificate.packing import Packed, expect, pack, unpack
 from tokpar.errors import FileFormatError
-from tokpar.kernels import IntArray
 from tokpar.seams import Columns, Everywhere, Licence, Seams
 from tokpar.types import Rule, Seam
 

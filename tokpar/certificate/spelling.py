@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.certificate.answers import Bytes
+from tokpar.arrays import IdArray, IntArray
+from tokpar.certificate.tokenizer_probe import Bytes
 from tokpar.errors import EngineError
 from tokpar.interfaces import Decodes
-from tokpar.kernels import IdArray, IntArray
 
 UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
 Words = NDArray[np.uint64]

@@ -19,7 +19,7 @@ from itertools import product
 from typing import Any
 
 from tokpar.certificate.window_machine import Machine, RefusedProofError
-from tokpar.certificate.windows import GAP, MOST_ITEMS, ItemSets, reached
+from tokpar.certificate.window_proof_check import GAP, MOST_ITEMS, ItemSets, reached
 
 Owed = frozenset[tuple[int, int]]
 Item = tuple[tuple[int, ...], Owed]

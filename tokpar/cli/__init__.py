@@ -33,7 +33,8 @@ class Parser(argparse.ArgumentParser):
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Knows the subcommand that the words begin with, or if they ask for help all there are.
     Raises UnknownNameError, OptionError, PluginError."""
-    from tokpar import __version__, kernel
+    from tokpar import __version__
+    from tokpar.cache import compiled
 
     top = Parser(
         prog="tokpar",
@@ -41,7 +42,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
     )
     top.add_argument(
-        "--version", action="version", version=f"tokpar {__version__}, kernel: {kernel.NAME}"
+        "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
     )
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     if words and not words[0].startswith("-"):

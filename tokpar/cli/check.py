@@ -21,8 +21,8 @@ from tokpar.cli.screen import plural, print_line, visible
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
+    from tokpar.certificate.certificate_file import StoredCertificate
     from tokpar.certificate.findings import CheckReport
-    from tokpar.certificate.stored import StoredCertificate
     from tokpar.encoding import Encoding
 
 
@@ -36,8 +36,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tokpar.certificate.certificate_file import from_bytes
     from tokpar.certificate.checker import check
-    from tokpar.certificate.stored import from_bytes
 
     source = one_source(arguments, arguments.file)
     tokenizer = options.tokenizer_of(arguments)

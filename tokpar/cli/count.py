@@ -10,6 +10,7 @@ import argparse
 import os
 from dataclasses import dataclass
 
+from tokpar.arrays import IdArray
 from tokpar.cli import options
 from tokpar.cli.encodings import (
     TEXT,
@@ -23,7 +24,6 @@ from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
 from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows
-from tokpar.kernels import IdArray
 
 PART_BYTES = 1 << 23
 

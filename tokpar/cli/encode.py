@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
@@ -25,7 +26,6 @@ from tokpar.cli.summary import Total, label_of
 from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, byte_length
 
 if TYPE_CHECKING:
     from tokpar.interfaces import TokenizerAdapter
@@ -127,7 +127,7 @@ def _write_certificate(
     path: Path, encoding: Encoding, source: Source, tokenizer: TokenizerAdapter
 ) -> None:
     from tokpar import __version__
-    from tokpar.certificate.stored import to_bytes
+    from tokpar.certificate.certificate_file import to_bytes
 
     certificate = to_bytes(encoding, source.text, tokenizer.name, tokpar_version=__version__)
     with new_file(path) as file:

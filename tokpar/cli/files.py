@@ -11,8 +11,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from tokpar.arrays import IdArray
 from tokpar.cli.interrupts import raising_on_interrupt
-from tokpar.kernels import IdArray
 
 BLOCK_IDS = 1 << 16
 

@@ -8,9 +8,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
 from tokpar.cli.screen import plural, visible
-from tokpar.kernels import byte_length
 from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:

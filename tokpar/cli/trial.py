@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokpar.arrays import IdArray, byte_length
 from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import blamed_on, sources
@@ -30,7 +31,6 @@ from tokpar.cli.summary import engine_of
 from tokpar.cli.texts import Source, has_rows
 from tokpar.encoding import Encoding
 from tokpar.errors import OptionError
-from tokpar.kernels import IdArray, byte_length
 
 if TYPE_CHECKING:
     from tokpar.certificate.findings import CheckReport

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokpar.cuts.added import AddedTokenGuard
-from tokpar.cuts.edges import TokenEdges
+from tokpar.arrays import IntArray, has_surrogate
+from tokpar.cuts.added_token_edges import TokenEdges
+from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.local_pairs import LocalPairs
-from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.facts.spaces import MARK, SpaceCut, space_cuts
-from tokpar.facts.tables import WHITESPACE, Family, Spelling, family_named, range_class
-from tokpar.kernels import IntArray, has_surrogate
+from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
+from tokpar.patterns.class_tables import WHITESPACE, Family, Spelling, family_named, range_class
 from tokpar.types import Facts, Rule, Seam, Witness
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class CutFinder:
     def _between(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
         """The certified cuts in [start, stop), to which no added token is near, by windows that
         begin at the first of them (theorem 44), or with the text."""
-        from tokpar.cuts.every import every_window  # finding a few does without
+        from tokpar.cuts.all_cuts import every_window  # finding a few does without
 
         assert self.windows is not None
         ahead = self.windows.ahead
@@ -326,7 +326,7 @@ class CutFinder:
         """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
             return None
-        if text[p - 1] in (self.facts.joined or ()):
+        if text[p - 1] in (self.facts.chars_before_mark or ()):
             return None
         apart = self.added.clear(text, p - 1, p + 2)
         if not apart or not self.added.safe(text, p) or not self.added.safe(text, p + 1):

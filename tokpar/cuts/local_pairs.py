@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.facts.tables import CharSet, Family, char_set, pair_pattern
+from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.patterns.class_tables import CharSet, Family, char_set, pair_pattern
 from tokpar.types import Facts, Seam
 
 

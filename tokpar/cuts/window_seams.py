@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokpar.cuts.added import AddedTokenGuard
-from tokpar.cuts.normalized import NormalizerGuard
-from tokpar.cuts.windows import (
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.cuts.normalized_context import NormalizerGuard
+from tokpar.cuts.window_tables import (
     BEGIN,
     EVERYWHERE,
     NEVER,
@@ -30,8 +30,8 @@ from tokpar.cuts.windows import (
     settle,
     window_finder,
 )
-from tokpar.facts.stored_windows import Decided, stored_windows
-from tokpar.facts.tables import WHITESPACE
+from tokpar.patterns.class_tables import WHITESPACE
+from tokpar.patterns.stored_windows import Decided, stored_windows
 from tokpar.types import Facts, Seam, Witness
 
 LEFT, RIGHT = 8, 8
@@ -304,7 +304,7 @@ def _decided(facts: Facts) -> Decided | str:
     if facts.family is not None:
         found = stored_windows(facts.family, facts.engine, facts.patterns)
         return found or f"no windows of {facts.family!r} are known for its engine and patterns"
-    from tokpar.facts.decided import decided  # known families do without
+    from tokpar.patterns.window_cache import decided  # known families do without
 
     return decided(facts)
 
@@ -312,9 +312,9 @@ def _decided(facts: Facts) -> Decided | str:
 def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
     """Texts (before, behind) around the window at `p` with which the cut there would be wrong: why
     no window certifies it. None where one does, or no pattern was decided."""
-    from tokpar.facts.decided import splits_of
-    from tokpar.facts.expression import UnsupportedPatternError
-    from tokpar.facts.splits import decide_windows
+    from tokpar.patterns.expression import UnsupportedPatternError
+    from tokpar.patterns.splits import decide_windows
+    from tokpar.patterns.window_cache import splits_of
 
     if facts.scheme != "regex" or not facts.patterns or not 0 < p < len(text):
         return None

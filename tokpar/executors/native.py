@@ -11,11 +11,18 @@ from functools import partial
 
 import numpy as np
 
+from tokpar.arrays import IntArray, copy_rows, offsets_of
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.serial import PASSING, engine_error, only
 from tokpar.executors.threads import LEAST_BLOCK_CHARS, Pooled, ThreadExecutor, blocks
-from tokpar.interfaces import Divided, EncodesMany, Flags, Remembers, TokenizerAdapter, facts_of
-from tokpar.kernels import IntArray, copy_rows, offsets_of
+from tokpar.interfaces import (
+    Divided,
+    EncodesMany,
+    Flags,
+    HasSegmentCache,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.limits import cpu_count, worker_count
 from tokpar.types import Rows
 
@@ -43,7 +50,7 @@ class NativeExecutor(Pooled):
                 "use executor='threads', 'processes' or 'serial'"
             )
         encode_wave = partial(_encode_wave, texts, tokenizer, spans)
-        if not facts_of(tokenizer).bulky and not self._single:
+        if not facts_of(tokenizer).returns_objects and not self._single:
             return encode_wave(range(len(texts)))
         # Enough to keep every worker busy, but no more than a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
@@ -51,8 +58,8 @@ class NativeExecutor(Pooled):
         return Rows.joined(self.run(encode_wave, waves))
 
 
-class MemoExecutor:
-    """Texts that may be cut at every space go through the memory of a tokenizer that remembers what
+class CachedExecutor:
+    """Texts that may be cut at every space go through the cache of a tokenizer that remembers what
     lies between; all others, and those for which that does not pay, through its batch call, or
     through threads where it has none. A context manager that closes."""
 
@@ -90,14 +97,18 @@ class MemoExecutor:
     def _has_batch(texts: Sequence[str], tokenizer: TokenizerAdapter) -> bool:
         """It has a batch call, and a call for each text is not faster, as it is for long ones."""
         facts = facts_of(tokenizer)
-        if not isinstance(tokenizer, EncodesMany) or facts.bulky or not facts.releases_gil:
+        if (
+            not isinstance(tokenizer, EncodesMany)
+            or facts.returns_objects
+            or not facts.releases_gil
+        ):
             return isinstance(tokenizer, EncodesMany)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
         """The rows of texts, and which of them were divided; nothing else is encoded."""
-        if not (isinstance(tokenizer, Remembers) and tokenizer.remembers):
+        if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         return tokenizer.remembered(texts, self._workers)
 
@@ -106,7 +117,7 @@ class MemoExecutor:
         self._native.close()
         self._threads.close()
 
-    def __enter__(self) -> MemoExecutor:
+    def __enter__(self) -> CachedExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:

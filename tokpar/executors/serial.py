@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tokpar.arrays import IdArray, concatenate_ids, offsets_of
 from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
-from tokpar.kernels import IdArray, concatenate_ids, offsets_of
 from tokpar.types import Piece, Rows
 
 # Not the engine's failures. All else is, even BaseExceptions: pyo3's PanicException is one.

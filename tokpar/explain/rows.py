@@ -8,9 +8,9 @@ import unicodedata
 from dataclasses import dataclass
 from importlib import resources
 
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.explain.trace import DifferingRange, Trace
 from tokpar.interfaces import Decodes
-from tokpar.kernels import IdArray, SpanArray
 from tokpar.types import Seam
 
 _SENTENCES = json.loads(

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.explain.rows import (
     TOKENS_AROUND,
     Row,
@@ -19,7 +20,6 @@ from tokpar.explain.rows import (
     unequal,
 )
 from tokpar.explain.trace import Kept, Mask, Trace
-from tokpar.kernels import NO_INTS, IdArray, IntArray, SpanArray, equal_tokens
 from tokpar.types import Rule, Seam
 
 AROUND = 40

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar import pipeline
-from tokpar.agreement.differing import first_difference
+from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts
 from tokpar.combining import StrategyName, chosen
 from tokpar.encoder import Encoder, why_never_cut
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_starts
+from tokpar.joining import Joined, Method
 from tokpar.loading import DEFAULT_TOKENIZER
-from tokpar.mending import Joined, Method
+from tokpar.parity.differing import first_difference
 from tokpar.results import in_one_call
 from tokpar.sizes import TOO_SHORT, fit_for
 from tokpar.types import Chunk, Piece, Seam, Split
@@ -249,7 +249,7 @@ def trace(
     long = [0] if not parts.tunable or len(text) >= fit_for(adapter).smallest_split else []
     found: list[Joined] = []
     encoding = pipeline.encode_batch(
-        [text], adapter, method, long=long, finish=False, watch=found.append
+        [text], adapter, method, long=long, postprocess=False, watch=found.append
     )[0]
     serial = encoding.ids
     chunks: Sequence[Chunk] = Split.whole(text, encoding.report.why).chunks
@@ -259,7 +259,7 @@ def trace(
         joined = found[0]
         chunks, pieces = joined.chunks, joined.pieces
         kept = list(zip(joined.first.tolist(), joined.last.tolist(), strict=True))
-        serial = in_one_call(text, adapter, encoding.report, finish=False).ids
+        serial = in_one_call(text, adapter, encoding.report, postprocess=False).ids
     elif encoding.report.why == TOO_SHORT:
         why = f"{TOO_SHORT}; give a chunk size to see seams"
         encoding = replace(encoding, report=replace(encoding.report, why=why))

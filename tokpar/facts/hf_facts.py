@@ -24,9 +24,9 @@ from tokpar.facts.hf_vocabulary import (
     utf8,
     vocabulary,
 )
-from tokpar.facts.spaces import MARK, SpaceCut, bare, decided, only_marks
-from tokpar.facts.tables import recognise
+from tokpar.facts.space_stages import MARK, SpaceCut, bare, decided, only_marks
 from tokpar.facts.token_lengths import TokenLengths
+from tokpar.patterns.class_tables import recognise
 from tokpar.pure.parts import Json, stages
 from tokpar.pure.vocabulary import GPT2_PATTERN
 from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
@@ -101,10 +101,12 @@ def facts_from_json(
         or _model_reason(model, falling.scheme)
         or _prefixed_reason((*added, *skipped), falling.scheme)
         or hidden,
-        joined=falling.joined,
-        unparted=_random_reason(model) or _unknown_reason(pieces, staged, model) or hidden,
+        chars_before_mark=falling.joined,
+        added_token_cuts_refused=_random_reason(model)
+        or _unknown_reason(pieces, staged, model)
+        or hidden,
         first_prefix=any(piece.get("prepend_scheme") == "first" for piece in pieces),
-        undivided=_changing_reason(normalizers)
+        pretoken_cuts_refused=_changing_reason(normalizers)
         if kept
         else shared or "its tokens are not known to make up the text",
         longest_word=longest_word(model),
@@ -138,7 +140,7 @@ def _at_spaces(
             patterns=(),
             normalizers=normalizers,
             pre_tokenizers=pre_tokenizers,
-            joined=joined,
+            chars_before_mark=joined,
             adjacent=partial(neighbours, tuple(vocabulary(model))) if any_pair else None,
             unprovable=None,
         )
@@ -150,7 +152,7 @@ def _at_spaces(
 def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
     """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
     facts = facts_from_json(config, asked=asked)
-    if facts.undivided is not None:
+    if facts.pretoken_cuts_refused is not None:
         return facts
     tokens = tuple(config["model"]["vocab"])
     return dividing(facts, partial(token_bytes, tokens), len(tokens), config)
@@ -159,7 +161,8 @@ def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
 def dividing(
     facts: Facts, tokens: Callable[[], Collection[bytes]], count: int, config: Json
 ) -> Facts:
-    """The facts, `undivided` is None, with the bytes of tokens and what else dividing needs."""
+    """The facts with the bytes of tokens, their number and sizes: what cuts inside pre-tokens need.
+    `pretoken_cuts_refused` must be None."""
     sizes = None if facts.tiles else token_lengths(config).of
     return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
 

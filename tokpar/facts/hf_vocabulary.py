@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.facts.spaces import MARK
-from tokpar.kernels import IntArray
+from tokpar.arrays import IntArray
+from tokpar.facts.space_stages import MARK
 from tokpar.pure.parts import Json
 from tokpar.pure.vocabulary import byte_alphabet
 from tokpar.types import AddedToken

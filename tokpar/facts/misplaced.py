@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tokpar.facts.charsmap import Charsmap
-from tokpar.facts.spaces import SURE
+from tokpar.facts.space_stages import SURE
 from tokpar.types import Facts, NormalizerStage
 
 _KEEPING = frozenset({"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Nmt", "Strip"})

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokpar.kernels import IdArray, IntArray, SpanArray, byte_length, spans_between
+from tokpar.arrays import IdArray, IntArray, SpanArray, byte_length, spans_between
 from tokpar.types import Facts
 
 _HEAD = 3

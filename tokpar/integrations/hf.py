@@ -25,13 +25,13 @@ except ImportError as error:
         "pip install 'transformers>=5'"
     ) from error
 
-from tokpar.adapters.hf_lines import numbers, own_methods
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.adapters.hf_version import numbers, own_methods
+from tokpar.arrays import has_surrogate
 from tokpar.encoder import Encoder
 from tokpar.errors import EngineError, OptionError
 from tokpar.integrations.hf_columns import Columns, Frame, columns_of, frame_of
 from tokpar.integrations.hf_encodings import LazyEncodings, own_encodings
-from tokpar.kernels import has_surrogate
 
 OLDEST = (5,)
 SMALLEST_TEXT = 4096
@@ -176,7 +176,7 @@ class Acceleration:
         encoder = self.encoder()
         adapter = encoder.tokenizer
         assert isinstance(adapter, HuggingFaceTokenizer)
-        if adapter.unfinishable is not None:
+        if adapter.postprocess_refused is not None:
             return None
         frame = self._frame(adapter, add_special_tokens)
         if not columns.fits(frame):

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from tokpar.adapters.hf_finish import Finish, Padding, Truncation, finish_of
-from tokpar.adapters.huggingface import HuggingFaceTokenizer
-from tokpar.kernels import IntArray, SpanArray, offsets_of
+from tokpar.adapters.hf_postprocess import Padding, PostProcess, Truncation, postprocess_of
+from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
+from tokpar.arrays import IntArray, SpanArray, offsets_of
 from tokpar.types import Rows
 
 _Item = TypeVar("_Item")
@@ -27,11 +27,11 @@ _ARGUMENTS = {"offset_mapping": "return_offsets_mapping"}
 class Frame:
     """The special tokens that post-processing puts around one text.
 
-    `finish` has the ids before and after the text. `types`: the type ids of those before the text,
-    of each token of the text, and of those behind it. `sequences`: the `n_sequences` of a result.
-    `post_processor`: the engine's own."""
+    `postprocess` has the ids before and after the text. `types`: the type ids of the tokens before
+    the text, of each token of the text, and of the tokens after it. `sequences`: the `n_sequences`
+    of a result. `post_processor`: the engine's own."""
 
-    finish: Finish
+    postprocess: PostProcess
     types: tuple[list[int], int, list[int]]
     sequences: int
     post_processor: Any
@@ -39,22 +39,24 @@ class Frame:
     @property
     def inserted(self) -> int:
         """How many special tokens each text gets."""
-        return len(self.finish.prefix) + len(self.finish.suffix)
+        return len(self.postprocess.prefix) + len(self.postprocess.suffix)
 
 
 def frame_of(adapter: HuggingFaceTokenizer, add_special_tokens: bool) -> Frame:
-    """What the post-processor puts around every text; `adapter.unfinishable` must be None."""
+    """What the post-processor puts around each text; `adapter.postprocess_refused` must be None."""
     from tokenizers import Tokenizer, models
 
     own = adapter.caller.own
-    finish = finish_of(own, add_special_tokens=add_special_tokens, truncation=False, padding=False)
+    postprocess = postprocess_of(
+        own, add_special_tokens=add_special_tokens, truncation=False, padding=False
+    )
     one = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # its only token stands for a text
     if own.post_processor is not None:
         one.post_processor = own.post_processor
     encoding = one.encode("a", add_special_tokens=add_special_tokens)
     types, at = encoding.type_ids, encoding.special_tokens_mask.index(0)
     around = types[:at], types[at], types[at + 1 :]
-    return Frame(finish, around, encoding.n_sequences, own.post_processor)
+    return Frame(postprocess, around, encoding.n_sequences, own.post_processor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +76,10 @@ class Columns:
         """The truncation leaves room for a token of the text beside the special tokens."""
         return self.truncation is None or self.truncation["max_length"] > frame.inserted
 
-    def finish(self, frame: Frame) -> Finish:
+    def postprocess(self, frame: Frame) -> PostProcess:
         """Truncation, special tokens and padding of this call."""
         cut, pad = self.truncation, self.padding
-        around = frame.finish.prefix, frame.finish.suffix
+        around = frame.postprocess.prefix, frame.postprocess.suffix
         truncation = padding = None
         if cut is not None:
             limit = cut["max_length"] - frame.inserted
@@ -85,22 +87,22 @@ class Columns:
         if pad is not None:
             multiple = pad["pad_to_multiple_of"] or 0
             padding = Padding(pad["length"], multiple, pad["direction"], pad["pad_id"])
-        return Finish(*around, truncation, padding)
+        return PostProcess(*around, truncation, padding)
 
     def cut(self, frame: Frame, lengths: IntArray) -> tuple[IntArray, IntArray]:
         """How many ids truncation takes from the left, and from the right, of texts of so many."""
-        finish, none = self.finish(frame), np.zeros_like(lengths)
-        if finish.truncation is None:
+        postprocess, none = self.postprocess(frame), np.zeros_like(lengths)
+        if postprocess.truncation is None:
             return none, none
-        gone = lengths - finish.truncation.kept(lengths)
-        return (gone, none) if finish.truncation.direction == "left" else (none, gone)
+        gone = lengths - postprocess.truncation.kept(lengths)
+        return (gone, none) if postprocess.truncation.direction == "left" else (none, gone)
 
     def values(self, rows: Rows, frame: Frame, spans: SpanArray | None) -> dict[str, list[Any]]:
         """A list for each column, in it a list for each text (of "length", a number). `rows`: ids
         of the texts before post-processing. `spans`: the offsets that truncation leaves."""
         lengths = np.diff(rows.offsets)
         kept = lengths - sum(self.cut(frame, lengths))
-        final = self.finish(frame).rows(rows)
+        final = self.postprocess(frame).rows(rows)
         pads = np.diff(final.offsets) - kept - frame.inserted
         columns: dict[str, list[Any]] = {}
         for name in self.names:
@@ -121,7 +123,10 @@ class Columns:
         self, spans: SpanArray, kept: IntArray, pads: IntArray, frame: Frame
     ) -> list[list[tuple[int, int]]]:
         pairs = list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
-        before, behind = [(0, 0)] * len(frame.finish.prefix), [(0, 0)] * len(frame.finish.suffix)
+        before, behind = (
+            [(0, 0)] * len(frame.postprocess.prefix),
+            [(0, 0)] * len(frame.postprocess.suffix),
+        )
         edges = pairwise(offsets_of(kept).tolist())
         rows = [before + pairs[a:b] + behind for a, b in edges]
         return [
@@ -129,7 +134,7 @@ class Columns:
         ]
 
     def _masks(self, name: str, kept: IntArray, pads: IntArray, frame: Frame) -> list[list[int]]:
-        before, behind = [1] * len(frame.finish.prefix), [1] * len(frame.finish.suffix)
+        before, behind = [1] * len(frame.postprocess.prefix), [1] * len(frame.postprocess.suffix)
         filling, first, middle, last = {
             "token_type_ids": (self._pad_type, frame.types[0], frame.types[1], frame.types[2]),
             "attention_mask": (0, before, 1, behind),

@@ -19,10 +19,10 @@ from tiktoken.core import _special_token_regex
 
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.adapters.tiktoken_encodings import OwnEncoding
+from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.encoding import Batch
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, frozen_ids, has_surrogate
 from tokpar.types import Rows
 
 Allowed = Literal["all"] | AbstractSet[str]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import at_pair
-from tokpar.cuts.inside import Inside, Place, at, inside_of
+from tokpar.cuts.within_pretoken import Inside, Place, at, inside_of
 from tokpar.interfaces import Contends, Strategy, TokenizerAdapter
-from tokpar.kernels import has_surrogate
 from tokpar.limits import require_sizes
 from tokpar.methods.cut import WINDOW, planned
 from tokpar.overlap.chunks import SURROGATE, chunks_at

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import OptionError
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
 from tokpar.limits import require_choice, require_sizes
 from tokpar.overlap.chunks import SURROGATE, chunks_between, joins_at_cuts
 from tokpar.sizes import chunk_chars_for

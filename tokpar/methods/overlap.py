@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tokpar.arrays import has_surrogate
 from tokpar.interfaces import Strategy, TokenizerAdapter
-from tokpar.kernels import has_surrogate
 from tokpar.limits import require_count
 from tokpar.overlap.chunks import SURROGATE
 from tokpar.overlap.common_runs import RunMerger

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tokpar.cuts.inside import Inside
+from tokpar.cuts.within_pretoken import Inside
 from tokpar.interfaces import Strategy, TokenizerAdapter, facts_of
 from tokpar.limits import ACCEPTANCES, require_choice, require_count
 from tokpar.methods.blocks import BLOCK_CHARS, BlocksSplitter, reach_without_boundary

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from tokpar.cuts.inside import Inside, Region
+from tokpar.cuts.within_pretoken import Inside, Region
 from tokpar.overlap.licences import Licences, Overlap
 from tokpar.types import Facts, Join, Seam
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from tokpar.arrays import IdArray, IntArray
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, IntArray
 from tokpar.limits import require_choice
 from tokpar.overlap.licences import Licences, Located, Overlap, overlap_of
 from tokpar.types import Chunk, Chunks, Join, Joins, Pieces, Seam

@@ -9,11 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tokpar.cuts.finder import CutFinder
-from tokpar.cuts.inside import Inside, Region, inside_of
-from tokpar.cuts.scan import spans_of
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import (
+from tokpar.arrays import (
     IdArray,
     IntArray,
     SpanArray,
@@ -23,6 +19,10 @@ from tokpar.kernels import (
     equal_tokens,
     has_surrogate,
 )
+from tokpar.cuts.finder import CutFinder
+from tokpar.cuts.pretokens import spans_of
+from tokpar.cuts.within_pretoken import Inside, Region, inside_of
+from tokpar.interfaces import TokenizerAdapter
 from tokpar.overlap.chunks import FAR
 from tokpar.types import Chunk, Join, Piece, Seam
 

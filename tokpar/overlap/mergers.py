@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import MatchesSpans, Mends, Merger, Splitter, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
 from tokpar.overlap.acceptance import Accept, by_two_edges
 from tokpar.overlap.chunks import FAR, absorbed, joins_at_cuts, licensed
 from tokpar.overlap.licences import Licences, Located, overlap_of

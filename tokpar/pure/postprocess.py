@@ -11,7 +11,7 @@ SIDES = ("Right", "Left")
 
 
 @dataclass(frozen=True)
-class Finish:
+class PostProcess:
     """`limit`: how many ids of the text are kept at most, the first ones, or with `keeps_end` the
     last ones. Then `prefix` and `suffix`; then `pad` as often as it takes to reach `length` ids,
     and a multiple of `multiple`."""
@@ -45,13 +45,13 @@ class Finish:
         return ids[len(ids) - self.limit :] if self.keeps_end else ids[: self.limit]
 
 
-def read_finish(
+def read_postprocess(
     config: Json, *, add_special_tokens: bool = True, truncation: bool = True, padding: bool = True
-) -> Finish:
+) -> PostProcess:
     """From a whole ``tokenizer.json``: what its post-processor, its truncation and its padding do,
     as far as asked for. FileFormatError names the part that is not supported."""
     around = read_around(config.get("post_processor"))
-    finish = Finish(*around) if add_special_tokens else Finish()
+    postprocess = PostProcess(*around) if add_special_tokens else PostProcess()
     parts = (("truncation", truncation, _with_truncation), ("padding", padding, _with_padding))
     for key, wanted, applied in parts:
         settings = config.get(key)
@@ -59,24 +59,26 @@ def read_finish(
             continue
         if not isinstance(settings, Mapping):
             raise FileFormatError(f"{key}: expected an object, got {settings!r}")
-        finish = applied(finish, settings)
-    return finish
+        postprocess = applied(postprocess, settings)
+    return postprocess
 
 
-def _with_truncation(finish: Finish, settings: Json) -> Finish:
+def _with_truncation(postprocess: PostProcess, settings: Json) -> PostProcess:
     """The engine cuts nothing if there is no room for the special tokens."""
     where = "truncation"
-    limit = number(settings, "max_length", where) - len(finish.prefix) - len(finish.suffix)
+    limit = (
+        number(settings, "max_length", where) - len(postprocess.prefix) - len(postprocess.suffix)
+    )
     chosen(settings, "strategy", ("LongestFirst", "OnlyFirst"), where, default="LongestFirst")
     if limit < 0:
-        return finish
+        return postprocess
     if 0 < limit <= number(settings, "stride", where, default=0):
         raise FileFormatError(f"{where}: its stride must be below {limit}, the ids it keeps")
     side = chosen(settings, "direction", SIDES, where, default="Right")
-    return replace(finish, limit=limit, keeps_end=side == "Left")
+    return replace(postprocess, limit=limit, keeps_end=side == "Left")
 
 
-def _with_padding(finish: Finish, settings: Json) -> Finish:
+def _with_padding(postprocess: PostProcess, settings: Json) -> PostProcess:
     match settings.get("strategy"):
         case "BatchLongest":
             length = None
@@ -86,7 +88,7 @@ def _with_padding(finish: Finish, settings: Json) -> Finish:
             raise FileFormatError(f"padding: strategy {other!r} is not supported here")
     multiple = "pad_to_multiple_of"
     return replace(
-        finish,
+        postprocess,
         pad=number(settings, "pad_id", "padding"),
         length=length,
         multiple=number(settings, multiple, "padding") if settings.get(multiple) else 1,

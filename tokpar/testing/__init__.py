@@ -13,8 +13,8 @@ except ImportError as error:
         "pip install 'tokpar[testing]'"
     ) from error
 
-from tokpar.agreement.compared_texts import hostile_texts
 from tokpar.errors import ConformanceError
+from tokpar.parity.compared_texts import hostile_texts
 from tokpar.testing.checks import Watch
 from tokpar.testing.executor import check_executor
 from tokpar.testing.merger import check_merger

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tokpar.arrays import IdArray, code_point_spans
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import TokparError
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
     EncodesWhole,
-    Finishes,
+    HasSegmentCache,
     Locates,
-    Remembers,
+    PostProcesses,
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray, code_point_spans
 from tokpar.loading import Detaches, Refreshes
 from tokpar.spans import HasOffsets, alone, numbered
 from tokpar.testing.checks import Check, Complaint, check, fails, named, outcome
@@ -43,8 +43,8 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
             yield char_offsets.of(tokenizer)
     if isinstance(tokenizer, Decodes):
         yield decode.of(tokenizer)
-    if isinstance(tokenizer, Finishes):
-        yield finish.of(tokenizer)
+    if isinstance(tokenizer, PostProcesses):
+        yield postprocess.of(tokenizer)
         yield finish_batch.of(tokenizer)
         yield around.of(tokenizer)
     if isinstance(tokenizer, EncodesWhole):
@@ -57,7 +57,7 @@ def ability_checks(tokenizer: TokenizerAdapter, source: object) -> Iterator[Chec
         yield refused_part.of(tokenizer, name=said, pool="surrogates")
         if facts_of(tokenizer).forbidden:
             yield forbidden.of(tokenizer)
-    if isinstance(tokenizer, Remembers) and tokenizer.remembers:
+    if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         yield remembered.of(tokenizer)
     if isinstance(tokenizer, Refreshes):
         yield refreshed.of(tokenizer)
@@ -146,7 +146,7 @@ def forbidden(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
 @check("remembered", together=True)
 def remembered(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """of texts that may be cut at spaces it gives the ids of encode, or none and says so"""
-    assert isinstance(tokenizer, Remembers)
+    assert isinstance(tokenizer, HasSegmentCache)
     finder = finder_for(facts_of(tokenizer))
     usual = [
         text
@@ -193,15 +193,15 @@ def detached(tokenizer: TokenizerAdapter, source: object, text: str) -> Complain
     return ids_differ(expected, ids_of(again, text), text, tokenizer)
 
 
-@check("finish")
-def finish(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """finish gives rows, and selects, inserts and pads; it never looks at the values of ids"""
-    assert isinstance(tokenizer, Finishes)
+@check("postprocess")
+def postprocess(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
+    """postprocess gives rows, and selects, inserts and pads; it never looks at the values of ids"""
+    assert isinstance(tokenizer, PostProcesses)
     ids = ids_of(tokenizer, text)
-    origin = outcome(tokenizer.finish, Rows.of([numbered(len(ids))]), [text])
+    origin = outcome(tokenizer.postprocess, Rows.of([numbered(len(ids))]), [text])
     if _finishes_own_ids_only(origin):
         return None
-    final = outcome(tokenizer.finish, Rows.of([ids]), [text])
+    final = outcome(tokenizer.postprocess, Rows.of([ids]), [text])
     return _laid_out(Rows.of([ids]), final, origin, [text], tokenizer)
 
 
@@ -211,19 +211,19 @@ def _finishes_own_ids_only(origin: object) -> bool:
     return isinstance(origin, LookupError) and not mistake
 
 
-@check("finish: batch", together=True)
+@check("postprocess: batch", together=True)
 def finish_batch(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint | None:
     """a row of a batch is what it is alone, padded at one end; it has no id of another row"""
-    assert isinstance(tokenizer, Finishes)
-    if len(tokenizer.finish(Rows.of([]), [])):
+    assert isinstance(tokenizer, PostProcesses)
+    if len(tokenizer.postprocess(Rows.of([]), [])):
         return Complaint("no texts", "no rows", "some")
     usual = [text for text in texts if not fails(whole_ids, tokenizer, text)]
     own = Rows.of(ids_of(tokenizer, text) for text in usual)
     stand_ins = Rows(numbered(len(own.ids)), own.offsets)
-    origin = outcome(tokenizer.finish, stand_ins, usual)
+    origin = outcome(tokenizer.postprocess, stand_ins, usual)
     if _finishes_own_ids_only(origin):
         return None
-    final = outcome(tokenizer.finish, own, usual)
+    final = outcome(tokenizer.postprocess, own, usual)
     wrong = _laid_out(own, final, origin, usual, tokenizer)
     for k, text in enumerate(usual if wrong is None else ()):
         wrong = _padded(tokenizer, stand_ins[k], origin[k], text)
@@ -268,8 +268,8 @@ def _laid_out(
         if isinstance(final, (ValueError, TokparError)):
             return None
         return Complaint("it fails", "rows, or a refusal in words", repr(final))
-    wrong = rows_complaint(final, len(texts), "finish")
-    wrong = wrong or rows_complaint(origin, len(texts), "finish")
+    wrong = rows_complaint(final, len(texts), "postprocess")
+    wrong = wrong or rows_complaint(origin, len(texts), "postprocess")
     if wrong is not None:
         return wrong
     assert isinstance(final, Rows)
@@ -285,10 +285,10 @@ def _laid_out(
     return None
 
 
-@check("finish: around")
+@check("postprocess: around")
 def around(tokenizer: TokenizerAdapter, text: str) -> Complaint | None:
-    """around is None, or the ids that finish puts before and after every text, and no more"""
-    assert isinstance(tokenizer, Finishes)
+    """around is None, or the ids that postprocess puts before and after every text, and no more"""
+    assert isinstance(tokenizer, PostProcesses)
     if tokenizer.around is None:
         return None
     before, after = tokenizer.around

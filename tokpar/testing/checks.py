@@ -11,9 +11,9 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar
 
-from tokpar.agreement.differing import shown, simplest, smallest
 from tokpar.errors import ConformanceError, EngineError
 from tokpar.executors.serial import PASSING
+from tokpar.parity.differing import shown, simplest, smallest
 
 Pool = Literal["texts", "surrogates", "long"]
 Pools = Mapping[str, tuple[str, ...]]

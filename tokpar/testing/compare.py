@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tokpar.agreement.differing import around, first_difference, position_of
+from tokpar.arrays import IdArray, byte_starts
 from tokpar.errors import TokparError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, byte_starts
+from tokpar.parity.differing import around, first_difference, position_of
 from tokpar.spans import alone
 from tokpar.testing.checks import Complaint, SetAsideError, named
 from tokpar.types import Piece, Rows

@@ -6,9 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from tokpar.agreement.differing import shown, token
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.cuts.finder import finder_for
-from tokpar.facts.tables import family_named, recognise
 from tokpar.interfaces import (
     ChecksText,
     Decodes,
@@ -18,7 +17,8 @@ from tokpar.interfaces import (
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.parity.differing import shown, token
+from tokpar.patterns.class_tables import family_named, recognise
 from tokpar.pure.added import AddedTokens
 from tokpar.testing.checks import Check, Complaint, SetAsideError, check
 from tokpar.testing.compare import ids_differ, ids_of, spans_complaint
@@ -66,17 +66,31 @@ def fit_together(tokenizer: TokenizerAdapter, texts: Sequence[str]) -> Complaint
         (not (facts.tiles and facts.normalizers), "tiles=True with a normalizer"),
         (not facts.tiles or isinstance(tokenizer, Locates), "tiles=True needs locate(ids, text)"),
         (
-            facts.undivided is not None or facts.tiles or (facts.sizes and facts.normalizers),
-            "undivided=None needs tiles=True, or sizes and normalizers",
+            facts.pretoken_cuts_refused is not None
+            or facts.tiles
+            or (facts.sizes and facts.normalizers),
+            "pretoken_cuts_refused=None needs tiles=True, or sizes and normalizers",
         ),
-        (facts.undivided is not None or facts.tokens, "undivided=None needs tokens"),
-        (facts.undivided is not None or facts.longest_token > 0, "undivided=None: longest_token"),
-        (facts.undivided is not None or facts.model == "BPE", "undivided=None is for BPE"),
+        (
+            facts.pretoken_cuts_refused is not None or facts.tokens,
+            "pretoken_cuts_refused=None needs tokens",
+        ),
+        (
+            facts.pretoken_cuts_refused is not None or facts.longest_token > 0,
+            "pretoken_cuts_refused=None: longest_token",
+        ),
+        (
+            facts.pretoken_cuts_refused is not None or facts.model == "BPE",
+            "pretoken_cuts_refused=None is for BPE",
+        ),
         (facts.longest_word == 0 or facts.model == "WordPiece", "longest_word is for WordPiece"),
         (isinstance(facts.first_prefix, bool), "first_prefix is a bool"),
         (isinstance(facts.releases_gil, bool), "releases_gil is a bool"),
-        (isinstance(facts.bulky, bool), "bulky is a bool"),
-        (not facts.bulky or isinstance(tokenizer, EncodesMany), "bulky=True needs encode_many"),
+        (isinstance(facts.returns_objects, bool), "returns_objects is a bool"),
+        (
+            not facts.returns_objects or isinstance(tokenizer, EncodesMany),
+            "returns_objects=True needs encode_many",
+        ),
         (isinstance(facts.agreement, str), "agreement is a str"),
         (isinstance(facts.forbidden, frozenset), "forbidden is a frozenset"),
         (not facts.forbidden or isinstance(tokenizer, ChecksText), "forbidden needs check_text"),

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from tokpar.arrays import has_surrogate, offsets_of
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import Mends, Merger, Splitter, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate, offsets_of
+from tokpar.joining import Method, sound_joins
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.mending import Method, sound_joins
 from tokpar.methods.auto import AutoSplitter
 from tokpar.methods.blocks import BlocksSplitter
 from tokpar.methods.cut import CutSplitter

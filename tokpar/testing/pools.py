@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tokpar.agreement.compared_texts import (
+from tokpar.arrays import IdArray, SpanArray, byte_starts
+from tokpar.interfaces import TokenizerAdapter
+from tokpar.parity.compared_texts import (
     added_contents,
     competing,
     hostile_texts,
@@ -21,9 +23,7 @@ from tokpar.agreement.compared_texts import (
     surrounded,
     vocabulary_words,
 )
-from tokpar.agreement.compared_texts import surrogate_texts as fixed_surrogates
-from tokpar.interfaces import TokenizerAdapter
-from tokpar.kernels import IdArray, SpanArray, byte_starts
+from tokpar.parity.compared_texts import surrogate_texts as fixed_surrogates
 from tokpar.testing.checks import Pools
 from tokpar.testing.texts import Texts, made_of, surrogate_texts, texts
 from tokpar.types import Piece, Rows

@@ -4,9 +4,9 @@ what is said of them is true."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tokpar.arrays import has_surrogate, spaces_behind_text
 from tokpar.certificate.checker import seam_findings
 from tokpar.interfaces import Splitter, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate, spaces_behind_text
 from tokpar.loading import DEFAULT_TOKENIZER, load
 from tokpar.seams import sides_of
 from tokpar.testing.checks import Check, Complaint, SetAsideError, Watch, check, require

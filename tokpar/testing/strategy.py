@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.arrays import has_surrogate
 from tokpar.cuts.finder import finder_for
 from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
-from tokpar.interfaces import ChecksText, Finishes, Strategy, TokenizerAdapter, facts_of
-from tokpar.kernels import has_surrogate
+from tokpar.interfaces import ChecksText, PostProcesses, Strategy, TokenizerAdapter, facts_of
+from tokpar.joining import Method
 from tokpar.loading import DEFAULT_TOKENIZER, load
-from tokpar.mending import Method
 from tokpar.pipeline import encode_batch
 from tokpar.registry import build_strategy, registry
 from tokpar.results import in_one_call
@@ -73,7 +73,7 @@ def check_strategy(
 def cut_checks(tokenizer: TokenizerAdapter) -> Iterator[Check]:
     """What is proved from a tokenizer's facts, and what every lossless strategy makes of it."""
     facts = facts_of(tokenizer)
-    if facts.unprovable is None or facts.unparted is None:
+    if facts.unprovable is None or facts.added_token_cuts_refused is None:
         yield certified_cuts.of(tokenizer)
     certificates = Certificates(tokenizer)
     for record in registry().strategies():
@@ -183,7 +183,7 @@ def batch(
     usual = [text for text in some if not isinstance(_own(tokenizer, text), Exception)]
     found = encode_batch(usual, tokenizer, _method(strategy, options))
     own = Rows.of(ids_of(tokenizer, text) for text in usual)
-    expected = tokenizer.finish(own, usual) if isinstance(tokenizer, Finishes) else own
+    expected = tokenizer.postprocess(own, usual) if isinstance(tokenizer, PostProcesses) else own
     wrong = rows_complaint(found.rows, len(usual), "encode_batch")
     for k, text in enumerate(usual):
         wrong = wrong or ids_differ(expected[k], found.rows[k], text, tokenizer)

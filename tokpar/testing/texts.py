@@ -8,7 +8,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from tokpar.agreement.compared_texts import stored_texts
+from tokpar.parity.compared_texts import stored_texts
 
 Texts = st.SearchStrategy[str]
 

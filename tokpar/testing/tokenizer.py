@@ -10,12 +10,19 @@ from functools import cache, partial
 
 import numpy as np
 
+from tokpar.arrays import IdArray, SpanArray
 from tokpar.errors import TokparError
 from tokpar.executors.processes import ProcessExecutor
-from tokpar.facts.tables import load_atoms
-from tokpar.interfaces import EncodesMany, Finishes, HasSpec, Locates, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray, SpanArray
+from tokpar.interfaces import (
+    EncodesMany,
+    HasSpec,
+    Locates,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
 from tokpar.loading import load
+from tokpar.patterns.class_tables import load_atoms
 from tokpar.testing.abilities import ability_checks
 from tokpar.testing.checks import (
     Check,
@@ -204,7 +211,11 @@ def like_reference(
             raise SetAsideError
         return Complaint("only one of them refuses the text", _said(expected), _said(got))
     wrong = ids_differ(np.asarray(expected), np.asarray(got), text, reference)
-    if wrong is None and isinstance(tokenizer, Finishes) and isinstance(reference, Finishes):
+    if (
+        wrong is None
+        and isinstance(tokenizer, PostProcesses)
+        and isinstance(reference, PostProcesses)
+    ):
         whole = whole_ids(reference, text)
         wrong = named(ids_differ(whole, whole_ids(tokenizer, text), text, reference), "finished")
     return wrong

@@ -832,7 +832,7 @@ def test_the_command_writes_results_with_their_provenance(
     assert about["packages"]["tokpar"] == tokpar.__version__
     assert about["cores"]["usable"] >= 1
     assert "builtins" in " ".join(about["plugins"])
-    assert {"date", "command", "processor", "memory_bytes", "system", "python"} <= set(about)
+    assert {"date", "command", "processor", "cache_bytes", "system", "python"} <= set(about)
     [texts] = about["texts"]
     rows = [json.loads(line)["text"] for line in rows_file.read_text("utf-8").splitlines()]
     digest = hashlib.sha256(b"".join(row.encode() + b"\0" for row in rows)).hexdigest()

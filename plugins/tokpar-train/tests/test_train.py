@@ -29,7 +29,7 @@ from tokpar_train.merges import TIES, Limits, Ties, learn_merges
 from tokpar_train.trainer import PreTokenCounter
 
 import tokpar
-from tokpar.cuts.windows import pair_cuts
+from tokpar.cuts.window_tables import pair_cuts
 from tokpar.executors import pipes
 from tokpar.executors.pipes import WorkerProcess
 from tokpar.facts import families as known

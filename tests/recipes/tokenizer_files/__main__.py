@@ -26,7 +26,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from tests.benchmarks.texts import read_texts
-from tests.recipes.tokenizer_files.packages import PUBLISHED, Package, Published, Written, saved
+from tests.recipes.tokenizer_files.packages import PUBLISHED, Package, Published, Utf8Text, saved
 from tests.recipes.tokenizer_files.pieces import as_shape, converted, trained
 from tests.recipes.tokenizer_files.shapes import SHAPES, lines
 from tests.recipes.tokenizer_files.training import train
@@ -42,7 +42,7 @@ INDEX = "index.json"
 TESTS = ".inp", ".out"
 BETWEEN = "\n__ggml_vocab_test__\n"
 Entry = dict[str, Any]
-Maker = Callable[[], tuple[Written, str]]
+Maker = Callable[[], tuple[Utf8Text, str]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +84,7 @@ def published(packages: Path) -> dict[str, Maker]:
     return {name: partial(_unpacked, own, packages) for name, own in PUBLISHED.items()}
 
 
-def _unpacked(own: Published, packages: Path) -> tuple[Written, str]:
+def _unpacked(own: Published, packages: Path) -> tuple[Utf8Text, str]:
     archive = _archive(own.package, packages)
     found = dict(_members(archive, own.member, *(own.member + end for end in TESTS)))
     written = own.make(found[own.member])
@@ -94,7 +94,7 @@ def _unpacked(own: Published, packages: Path) -> tuple[Written, str]:
     return written, f"published: {own.package}{beside}"
 
 
-def _same_ids(written: Written, texts: str, ids: str) -> None:
+def _same_ids(written: Utf8Text, texts: str, ids: str) -> None:
     """The package has ids of some texts beside its vocabulary."""
     tokenizer = Tokenizer.from_str(written.data.decode())
     for text, row in zip(texts.split(BETWEEN), ids.split("\n"), strict=False):
@@ -142,14 +142,14 @@ def _members(archive: Path, *ends: str) -> Iterator[tuple[str, bytes]]:
 def given(directory: Path | None) -> dict[str, Maker]:
     """Files that are at hand."""
 
-    def make(path: Path) -> tuple[Written, str]:
+    def make(path: Path) -> tuple[Utf8Text, str]:
         if path.suffix == ".json":
             tokenizer = Tokenizer.from_file(str(path))
             tokenizer.no_truncation()
             tokenizer.no_padding()
             return saved(tokenizer), f"published: {path.name}"
         settings = {"name": path.stem}
-        return Written(path.read_bytes(), path.suffix, settings), f"published: {path.name}"
+        return Utf8Text(path.read_bytes(), path.suffix, settings), f"published: {path.name}"
 
     files = [directory / name for name in VOCAB] if directory else []
     return {path.stem: partial(make, path) for path in files}
@@ -170,17 +170,17 @@ def learned(corpora: Path, kept: Path) -> dict[str, Maker]:
     return makers
 
 
-def _learned(name: str, corpora: Path) -> tuple[Written, str]:
+def _learned(name: str, corpora: Path) -> tuple[Utf8Text, str]:
     tokenizer = train(SHAPES[name], lines(_texts(corpora)), SIZE)
     return saved(tokenizer), f"trained here in the shape of {name}"
 
 
-def _around_pieces(name: str, corpora: Path, kept: Path) -> tuple[Written, str]:
+def _around_pieces(name: str, corpora: Path, kept: Path) -> tuple[Utf8Text, str]:
     model = _pieces("unigram", corpora, kept)
     return saved(as_shape(name)(model)), f"trained here in the shape of {name}"
 
 
-def _converted(kind: str, corpora: Path, kept: Path) -> tuple[Written, str]:
+def _converted(kind: str, corpora: Path, kept: Path) -> tuple[Utf8Text, str]:
     model = _pieces(kind, corpora, kept)
     return saved(converted(model)), "trained here by SentencePiece, converted by transformers"
 

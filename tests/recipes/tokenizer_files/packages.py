@@ -30,7 +30,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Written:
+class Utf8Text:
     """A tokenizer.json, or a .tiktoken file and the settings to load it with."""
 
     data: bytes
@@ -45,39 +45,39 @@ class Published:
 
     package: Package
     member: str
-    make: Callable[[bytes], Written]
+    make: Callable[[bytes], Utf8Text]
     pipeline: str = ""
 
 
-def as_it_is(data: bytes) -> Written:
-    return Written(data)
+def as_it_is(data: bytes) -> Utf8Text:
+    return Utf8Text(data)
 
 
-def ranks(family: str, *special: str) -> Callable[[bytes], Written]:
+def ranks(family: str, *special: str) -> Callable[[bytes], Utf8Text]:
     """A .tiktoken file without the empty token that one of them has, and the pattern that the
     package's own code has."""
 
-    def make(data: bytes) -> Written:
+    def make(data: bytes) -> Utf8Text:
         lines = [line for line in data.splitlines(keepends=True) if not line.startswith(b"= ")]
         first = 1 + max(int(line.split()[1]) for line in lines)
         numbered = {token: first + n for n, token in enumerate(special)}
         settings = {"pat_str": PATTERNS[family][0], "special_tokens": numbered}
-        return Written(b"".join(lines), ".tiktoken", settings)
+        return Utf8Text(b"".join(lines), ".tiktoken", settings)
 
     return make
 
 
-def tekken(data: bytes) -> Written:
+def tekken(data: bytes) -> Utf8Text:
     """The ranks in front of those that the file's special tokens leave no room for."""
     parts = json.loads(data)
     config = parts["config"]
     kept = config["default_vocab_size"] - config["default_num_special_tokens"]
     lines = [f"{token['token_bytes']} {token['rank']}\n" for token in parts["vocab"][:kept]]
     settings = {"pat_str": config["pattern"], "special_tokens": {}}
-    return Written("".join(lines).encode(), ".tiktoken", settings)
+    return Utf8Text("".join(lines).encode(), ".tiktoken", settings)
 
 
-def clip(data: bytes) -> Written:
+def clip(data: bytes) -> Utf8Text:
     """CLIP's vocabulary: a header and merges, which may end words."""
     lines = gzip.decompress(data).decode().split("\n")[1 : 49152 - 256 - 2 + 1]
     merges = [(left, right) for left, right in (line.split() for line in lines)]
@@ -90,11 +90,11 @@ def clip(data: bytes) -> Written:
     return saved(around(SHAPES["CLIP"], model))
 
 
-def saved(tokenizer: Tokenizer) -> Written:
-    return Written(tokenizer.to_str().encode())
+def saved(tokenizer: Tokenizer) -> Utf8Text:
+    return Utf8Text(tokenizer.to_str().encode())
 
 
-def through(make: Callable[[bytes], Tokenizer]) -> Callable[[bytes], Written]:
+def through(make: Callable[[bytes], Tokenizer]) -> Callable[[bytes], Utf8Text]:
     return lambda data: saved(make(data))
 
 

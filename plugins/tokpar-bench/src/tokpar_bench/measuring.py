@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tokpar
-from tokpar.agreement.differing import first_difference
 from tokpar.interfaces import Divided, Divides
-from tokpar.mending import run as run_chunks
+from tokpar.joining import run as run_chunks
+from tokpar.parity.differing import first_difference
 from tokpar.plugin import EngineError, Executor, IdArray, Rows, TokenizerAdapter, TokparError
 from tokpar.types import Report
 from tokpar_bench.records import AnyRow, BenchResults

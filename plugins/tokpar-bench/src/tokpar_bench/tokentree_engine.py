@@ -90,4 +90,6 @@ class TreeTokenizer(PureTokenizer):
     def facts(self) -> Facts:
         """Cuts between pre-tokens are as safe as in the exact tokenizer: theorem 14 asks nothing of
         what happens to one pre-token."""
-        return replace(super().facts, model="TokenTree", undivided=UNDIVIDED, tokens=None)
+        return replace(
+            super().facts, model="TokenTree", pretoken_cuts_refused=UNDIVIDED, tokens=None
+        )

@@ -175,7 +175,7 @@ def facts_of_model(model: Model, sampling: bool) -> Facts:
         longest_token=max((len(text.encode()) for text, _ in model.pieces), default=0),
         unprovable=why,
         releases_gil=True,
-        bulky=True,  # lists of int
+        returns_objects=True,  # lists of int
     )
 
 
@@ -234,7 +234,7 @@ class SentencePieceTokenizer:
         spans = np.array(found["offsets"], dtype=np.int64).reshape(-1, 2)
         return np.array(found["ids"], dtype=np.uint32), spans
 
-    def finish(self, rows: Rows, texts: Sequence[str]) -> Rows:
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Each reversed, then BOS and EOS, as the library does it."""
         step = -1 if self._settings["reverse"] else 1
         around = ((self._before, rows[k][::step], self._after) for k in range(len(rows)))

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tokpar.kernels import IntArray
+from tokpar.arrays import IntArray
 
 Ties = Literal["huggingface", "lexicographic"]
 TIES: tuple[Ties, ...] = ("huggingface", "lexicographic")

@@ -158,7 +158,7 @@ def train(
     bytes) and ("merge", merges) as they are done. The result is the same for any `workers`.
     Raises OptionError, also for a corpus without text; FileFormatError for a file that is not
     UTF-8, with the place; OSError."""
-    from tokpar.cuts.windows import pair_cuts
+    from tokpar.cuts.window_tables import pair_cuts
 
     count = worker_count(workers)
     _check_special_tokens(special_tokens)

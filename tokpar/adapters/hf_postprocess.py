@@ -1,0 +1,261 @@
+"""What Hugging Face applies once to a whole text: truncation, special tokens, padding. Only lengths
+are looked at, never the values of ids. Overflowing parts are not offered."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate, offsets_of
+from tokpar.cache.new_segments import SolvesSegments
+from tokpar.cache.segment_cache import SegmentCache
+from tokpar.errors import FileFormatError
+from tokpar.interfaces import Divided
+from tokpar.pure.parts import Json
+from tokpar.pure.postprocess import Around, read_around
+from tokpar.types import Facts, Rows
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+OTHER_IDS = "these ids are not those of the text"
+
+
+class NativeRefusesError(Exception):
+    """The native call fails on this text; ask it to get its own error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """`limit`: ids kept of the text itself, special tokens not counted."""
+
+    limit: int
+    strategy: str
+    direction: str
+    stride: int
+
+    def kept(self, lengths: IntArray) -> IntArray:
+        """How many ids are kept of texts of so many. Raises NativeRefusesError."""
+        refuses = self.strategy == "only_second" or self.stride >= self.limit
+        if self.limit and refuses and (lengths > self.limit).any():
+            raise NativeRefusesError
+        return np.minimum(lengths, self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """`length`: pad to so many ids, None for the longest of a batch; never shortens."""
+
+    length: int | None
+    multiple: int
+    direction: str
+    pad_id: int
+
+    def target(self, longest: int) -> int:
+        """Ids to pad to when the longest text of the batch has `longest`."""
+        wanted = longest if self.length is None else self.length
+        return wanted + -wanted % self.multiple if self.multiple else wanted
+
+
+@dataclass(frozen=True, slots=True)
+class PostProcess:
+    """Truncation, then `prefix` and `suffix` (uint32), then padding. `unknown`: why this is not
+    what the tokenizer does, or None."""
+
+    prefix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
+    suffix: IdArray = field(default_factory=lambda: np.empty(0, np.uint32))
+    truncation: Truncation | None = None
+    padding: Padding | None = None
+    unknown: str | None = None
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids put before and after every text; None where more may be done, or other things."""
+        if self.unknown or self.truncation is not None or self.padding is not None:
+            return None
+        return self.prefix, self.suffix
+
+    def rows(self, rows: Rows) -> Rows:
+        """Final ids of texts that are encoded together. Raises NativeRefusesError."""
+        if self.unknown is not None:
+            raise NativeRefusesError
+        if self.around is not None:
+            return self._surrounded(rows) if self._inserts else rows
+        lengths = np.diff(rows.offsets)
+        kept = lengths if self.truncation is None else self.truncation.kept(lengths)
+        from_end = self.truncation is not None and self.truncation.direction == "left"
+        first = rows.offsets[:-1] + (lengths - kept if from_end else 0)
+        whole = kept + self._inserts
+        target = whole
+        if self.padding is not None:
+            longest = self.padding.target(int(whole.max(initial=0)))
+            target = np.maximum(whole, longest)
+        offsets = offsets_of(target)
+        filling = 0 if self.padding is None else self.padding.pad_id
+        final = np.full(int(offsets[-1]), filling, dtype=np.uint32)
+        pad_left = self.padding is not None and self.padding.direction == "left"
+        start = offsets[:-1] + (target - whole if pad_left else 0)
+        for k, id_ in enumerate(self.prefix.tolist()):
+            final[start + k] = id_
+        for k, id_ in enumerate(self.suffix.tolist()):
+            final[start + len(self.prefix) + kept + k] = id_
+        copy_rows(rows.ids, first, kept, final, start + len(self.prefix))
+        return Rows(final, offsets)
+
+    def _surrounded(self, rows: Rows) -> Rows:
+        if len(rows) == 1:
+            return Rows.of([np.concatenate([self.prefix, rows.ids, self.suffix])])
+        offsets = rows.offsets + self._inserts * np.arange(len(rows) + 1)
+        final = np.empty(int(offsets[-1]), dtype=np.uint32)
+        own = np.ones(len(final), dtype=np.bool_)
+        places = [(offsets[:-1] + k, id_) for k, id_ in enumerate(self.prefix.tolist())]
+        places += [(offsets[1:] - k, id_) for k, id_ in enumerate(self.suffix.tolist()[::-1], 1)]
+        for place, id_ in places:
+            final[place], own[place] = id_, False
+        if len(rows) * LONG_ROW > len(final):
+            final[own] = rows.ids
+        else:
+            start = offsets[:-1] + len(self.prefix)
+            copy_rows(rows.ids, rows.offsets[:-1], np.diff(rows.offsets), final, start)
+        return Rows(final, offsets)
+
+    @property
+    def _inserts(self) -> int:
+        return len(self.prefix) + len(self.suffix)
+
+
+class PostProcessingAdapter(ABC):
+    """An adapter that applies `_postprocess` to the ids of whole texts, and may have a cache of the
+    segments between certified cuts."""
+
+    facts: Facts
+    _postprocess: PostProcess
+    _segment_cache: SegmentCache | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @abstractmethod
+    def encode(self, text: str) -> IdArray:
+        """Ids before special tokens, truncation and padding. Raises EngineError on a panic."""
+
+    @abstractmethod
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+
+    @abstractmethod
+    def encode_whole(self, text: str) -> IdArray:
+        """The caller's own call and errors; EngineError on a panic."""
+
+    @abstractmethod
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        """The caller's own call on several texts. Raises as `encode_whole` does."""
+
+    @property
+    def has_segment_cache(self) -> bool:
+        """It has a cache for what lies between certified cuts."""
+        return self._segment_cache is not None
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What the cache has seen."""
+        return {} if self._segment_cache is None else self._segment_cache.seen.counters
+
+    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+        """The ids of texts that may be cut at every space, and for which that paid."""
+        assert self._segment_cache is not None
+        own = partial(self.encode_many, spans=False)
+        return self._segment_cache.encode(texts, own, workers, self.made_pieces)
+
+    def known(self, text: str) -> IdArray | None:
+        """The ids of a short text, where the cache knows all of it; else None."""
+        if self._segment_cache is None:
+            return None
+        return self._segment_cache.known(
+            text, partial(self.encode_many, spans=False), self.made_pieces
+        )
+
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
+        """What encodes new segments without the engine, for a table of these seeds; None where
+        nothing does."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """ "huggingface:" and the kind of model."""
+        return f"huggingface:{self.facts.model}"
+
+    @property
+    def around(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        return self._postprocess.around
+
+    def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
+        """As the batch call of the engine: cut, with special tokens, padded to the longest where
+        the settings say so. Where that is not understood (`facts.unprovable`) or fails, the native
+        call answers, or raises; LookupError for ids that are not those of the texts."""
+        try:
+            return self._postprocess.rows(rows)
+        except NativeRefusesError:
+            if not all(np.array_equal(self.encode(t), rows[k]) for k, t in enumerate(texts)):
+                raise LookupError(OTHER_IDS) from None
+        if len(texts) == 1:
+            return Rows.of([self.encode_whole(texts[0])])
+        return self.whole_batch(texts)
+
+    def check_text(self, text: str) -> None:
+        """Raises what the caller's own call raises for a text that is not valid Unicode."""
+        if has_surrogate(text):
+            self.encode_whole(text)
+
+
+def parsed(component: Any) -> Json | None:
+    """What ``tokenizer.json`` says of a component. Raises Exception for one written in Python."""
+    return None if component is None else dict(json.loads(component.__getstate__()))
+
+
+def postprocess_of(
+    own: Tokenizer, *, add_special_tokens: bool, truncation: bool, padding: bool
+) -> PostProcess:
+    """How `own`, of tokenizers below 1.0, finishes a text, with its own `truncation` and `padding`
+    or without."""
+    return finish_from(
+        around_of(parsed(own.post_processor)),
+        add_special_tokens,
+        own.truncation if truncation else None,
+        own.padding if padding else None,
+    )
+
+
+def finish_from(
+    around: Around | str, add_special_tokens: bool, truncation: Json | None, padding: Json | None
+) -> PostProcess:
+    """`around`: see `around_of`. The settings are as tokenizers below 1.0 tell them; where
+    `max_length` is below the number of special tokens, nothing is cut."""
+    if isinstance(around, str):
+        return PostProcess(unknown=around)
+    prefix, suffix = around if add_special_tokens else ((), ())
+    added = len(prefix) + len(suffix)
+    cut = pad = None
+    if truncation is not None and truncation["max_length"] >= added:
+        limit, stride = truncation["max_length"] - added, truncation["stride"]
+        cut = Truncation(limit, truncation["strategy"], truncation["direction"], stride)
+    if padding is not None:
+        multiple = padding["pad_to_multiple_of"] or 0
+        pad = Padding(padding["length"], multiple, padding["direction"], padding["pad_id"])
+    return PostProcess(np.array(prefix, np.uint32), np.array(suffix, np.uint32), cut, pad)
+
+
+def around_of(post: Json | None) -> Around | str:
+    """Ids put before and after a text, or the reason why it is not that simple."""
+    try:
+        return read_around(post)
+    except FileFormatError as error:
+        return str(error)

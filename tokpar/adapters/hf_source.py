@@ -1,0 +1,252 @@
+"""The caller's tokenizer: its own calls, and what its ids depend on."""
+
+import ctypes
+import json
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import tokenizers
+from tokenizers import Tokenizer, models
+
+from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.settings import path_of, refusing
+from tokpar.arrays import IdArray
+from tokpar.cache.segment_cache import CACHE_BYTES
+
+_COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
+AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+SAMPLING = ("dropout", "alpha", "nbest_size")
+_UNKNOWNS = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "max_input_chars_per_word")
+MODEL_SETTINGS = (*AFFIXES, *SAMPLING, *_UNKNOWNS)
+
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+_SPREAD, _LAST = 16, 32
+_MOST_COMPARED = 50_000
+"""Tokens up to which a whole vocabulary is compared where training is not seen in memory."""
+_READABLE = ("0.21.", "0.22.", "0.23.")
+"""Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
+_WORDS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller's tokenizer. `wrapper`: the transformers tokenizer around `own`, if any. `fixed`:
+    from a file, so nobody can change it. `truncation`, `padding`: those it asks for are applied.
+    `cache_bytes`: for what is remembered of its texts. `engine_check`: the engine encodes each new
+    pre-token, too. `written`: the bytes of the file, or None."""
+
+    own: Any
+    wrapper: Any = None
+    fixed: bool = False
+    add_special_tokens: bool = True
+    truncation: bool = True
+    padding: bool = True
+    cache_bytes: int = CACHE_BYTES
+    engine_check: bool = False
+    written: Any = field(default=None, repr=False, compare=False)
+
+    def ids(self, text: str) -> list[int]:
+        """What the caller would get for one text."""
+        native = self.own if self.wrapper is None else self.wrapper
+        found = native.encode(text, add_special_tokens=self.add_special_tokens)
+        ids: list[int] = found.ids if self.wrapper is None else found
+        return ids
+
+    def batch(self, texts: Sequence[str]) -> list[IdArray]:
+        """What the caller would get for texts in one call."""
+        if self.wrapper is not None:
+            return [id_array(self.ids(text)) for text in texts]
+        encodings = self.own.encode_batch(list(texts), add_special_tokens=self.add_special_tokens)
+        return [id_array(encoding.ids) for encoding in encodings]
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """transformers sets the engine's flag to its own in every call."""
+        if self.wrapper is None:
+            return bool(self.own.encode_special_tokens)
+        return bool(getattr(self.wrapper, "split_special_tokens", False))
+
+    @property
+    def as_it_is(self) -> bool:
+        """Its own call does no more and no less than what was asked for."""
+        if self.wrapper is not None:
+            return True
+        cuts = self.own.truncation is not None and not self.truncation
+        return not cuts and (self.padding or self.own.padding is None)
+
+    def state(self) -> tuple[object, ...]:
+        """What ids depend on, as far as the caller can change it; compared with ==. See
+        `same_model` for another model."""
+        return *self.settings(), training(self.own.model, self.own.get_vocab_size(False))
+
+    def settings(self) -> tuple[object, ...]:
+        """The part of `state` that a copy of the tokenizer has in common with it."""
+        own, model = self.own, self.own.model
+        return (
+            type(model).__name__,
+            own.get_vocab_size(False),
+            *(getattr(model, name, None) for name in MODEL_SETTINGS),
+            *(_pickled(getattr(own, name)) for name in _COMPONENTS),
+            own.get_added_tokens_decoder(),
+            self.encode_special_tokens,
+            # What a transformers tokenizer was called with last stays there and is no part of it.
+            (own.truncation, own.padding) if self.wrapper is None else None,
+        )
+
+    def fingerprint(self) -> str | None:
+        """The digest of all that decides ids (`fingerprint_of`); None for components in Python."""
+        own, model = self.own, self.own.model
+        try:
+            components = {name: getattr(own, name) for name in _COMPONENTS}
+            states = {n: None if c is None else c.__getstate__() for n, c in components.items()}
+            written: bytes = model.__getstate__()
+        except Exception as error:  # the library has no type of its own for this
+            if "ustom" not in str(error):
+                raise
+            return None
+        size, tokens = own.get_vocab_size(with_added_tokens=False), None
+        if len(json.loads(written)["vocab"]) < size:  # a written model has each id once
+            tokens = sorted(own.get_vocab(with_added_tokens=False).items())
+        parts = {
+            **states,
+            "model": written,
+            "settings": {name: getattr(model, name, None) for name in MODEL_SETTINGS},
+            "tokens": tokens,
+            "added_tokens": [
+                (i, token.content, *(getattr(token, flag) for flag in _FLAGS))
+                for i, token in sorted(own.get_added_tokens_decoder().items())
+            ],
+            "encode_special_tokens": self.encode_special_tokens,
+            "add_special_tokens": self.add_special_tokens,
+            "truncation": own.truncation if self.truncation and self.wrapper is None else None,
+            "padding": own.padding if self.padding and self.wrapper is None else None,
+        }
+        return fingerprint_of("tokenizers", tokenizers.__version__, parts)
+
+
+def caller_of(source: object) -> Caller | None:
+    if isinstance(source, Tokenizer):
+        return Caller(source)
+    path = path_of(source, ".json")
+    if path is not None:
+        data = path.read_bytes()
+        with refusing(path):
+            own = Tokenizer.from_str(data.decode("utf-8"))
+            return Caller(own, fixed=True, written=data)
+    backend = getattr(source, "backend_tokenizer", None)
+    return Caller(backend, wrapper=source) if isinstance(backend, Tokenizer) else None
+
+
+def _pickled(component: Any) -> bytes | str | None:
+    if component is None:
+        return None
+    try:
+        state: bytes = component.__getstate__()
+    except Exception as error:
+        return str(error)
+    return state
+
+
+def id_array(ids: list[int]) -> IdArray:
+    return np.frombuffer(array("I", ids), dtype=np.uint32)
+
+
+def same_model(one: Any, other: Any) -> bool:
+    """Whether the two hold a pointer to one object of the engine: `tokenizer.model` is a new Python
+    object at each call. Where it cannot be read, models that hold the same are taken for one."""
+    if _pointers_tell():
+        return _body(one) == _body(other)
+    return bool(one.__getstate__() == other.__getstate__())
+
+
+_trained_again: set[bytes] = set()
+"""Where models lie that were trained in place after they had encoded something."""
+
+
+def saw_training(model: Any) -> None:
+    """A model was trained in place: the engine goes on giving words that it encoded before the ids
+    of then, which no file tells (docs/findings.md)."""
+    if _pointers_tell():
+        _trained_again.add(_body(model)[:8])
+
+
+def may_be_stale(model: Any) -> bool:
+    """Whether a model may have ids of before its training; for good, as addresses come again."""
+    return _pointers_tell() and _body(model)[:8] in _trained_again
+
+
+def training_is_seen(model: Any) -> bool:
+    """Whether `training` differs after any training in place, and not only after most."""
+    return bool(_telling_words(type(model).__name__))
+
+
+def training(model: Any, size: int) -> object:
+    """What differs after a model of `size` tokens was trained again in place, compared with ==.
+    Where that is not seen in memory, all that the model holds, or of more than `_MOST_COMPARED`
+    tokens some, mostly the last: what a trainer finds least often differs first."""
+    words = _telling_words(type(model).__name__)
+    if words:
+        read = _words(model)
+        return [read[i] for i in words]
+    if size <= _MOST_COMPARED:
+        return _pickled(model)
+    sampled = [size * i // _SPREAD for i in range(_SPREAD)]
+    return [model.id_to_token(i) for i in (*sampled, *range(size - _LAST, size))]
+
+
+@cache
+def _telling_words(kind: str) -> list[int]:
+    """The words of a model of this kind that training changes and encoding does not; empty if they
+    cannot be read. Training gives a model new hash maps, each with random keys and a table of its
+    own: these are the words in which two equal models differ, but for a cache that encoding fills.
+    Counts of references and locks are alike."""
+    make = _MADE.get(kind)
+    release = getattr(tokenizers, "__version__", "")
+    if make is None or not release.startswith(_READABLE) or struct.calcsize("P") != 8:
+        return []
+    if not _pointers_tell():
+        return []
+    one, other = Tokenizer(make()), Tokenizer(make())
+    before, equal = _words(one.model), _words(other.model)
+    for k in range(512):
+        one.encode("ab" * (k % 7) + f"a{k}")
+    after = _words(one.model)
+    telling = [i for i in range(_WORDS) if equal[i] != before[i] == after[i]]
+    return telling if len(telling) > 1 else []
+
+
+_VOCABULARY = {"a": 0, "b": 1, "ab": 2}
+_MADE: dict[str, Callable[[], Any]] = {
+    "BPE": lambda: models.BPE(_VOCABULARY, [("a", "b")], unk_token="a"),
+    "Unigram": lambda: models.Unigram([(token, 0.0) for token in _VOCABULARY], 0, False),
+    "WordLevel": lambda: models.WordLevel(_VOCABULARY, unk_token="a"),
+    "WordPiece": lambda: models.WordPiece(_VOCABULARY, unk_token="a"),
+}
+
+
+def _words(model: Any) -> tuple[int, ...]:
+    """The first words of the engine's object that a model points to."""
+    address = int.from_bytes(_body(model)[:8], sys.byteorder)
+    return struct.unpack(f"{_WORDS}Q", ctypes.string_at(address, 8 * _WORDS))
+
+
+def _body(model: Any) -> bytes:
+    header = object.__basicsize__
+    return ctypes.string_at(id(model) + header, type(model).__basicsize__ - header)
+
+
+@cache
+def _pointers_tell() -> bool:
+    """Objects around one model hold the same, and around another of the same contents not."""
+    if sys.implementation.name != "cpython":
+        return False
+    first, second = Tokenizer(models.WordLevel()), Tokenizer(models.WordLevel())
+    one, again, other = first.model, first.model, second.model
+    return one is not again and _body(one) == _body(again) != _body(other)

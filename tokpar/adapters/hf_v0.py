@@ -1,0 +1,432 @@
+"""Tokenizers of Hugging Face: `tokenizers.Tokenizer`, transformers' fast ones, `tokenizer.json`,
+BERT's `vocab.txt`. Chunks are encoded on a private copy without truncation, padding and
+post-processor, which shares the model; the caller's object is only asked to encode and decode."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, NoReturn
+from weakref import WeakValueDictionary
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from tokpar.adapters.hf_copy import facts_of_copy, postprocess_like, private_copy, same_as, written
+from tokpar.adapters.hf_offsets import EngineOffsets
+from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
+from tokpar.adapters.hf_source import (
+    AFFIXES,
+    Caller,
+    caller_of,
+    id_array,
+    may_be_stale,
+    same_model,
+    saw_training,
+    training,
+    training_is_seen,
+)
+from tokpar.adapters.hf_trimming import Trimming, trimming_of
+from tokpar.adapters.settings import (
+    FINISHING,
+    asked_always,
+    bert_file,
+    flags,
+    is_panic,
+    memory_budget,
+    path_of,
+    raise_panic,
+)
+from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
+from tokpar.cache.engine_pretokens import engine_pieces_for
+from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
+from tokpar.cache.new_segments import SolvesSegments, pieces_for
+from tokpar.cache.segment_cache import segment_cache_for
+from tokpar.cache.stored_tables import Source
+from tokpar.errors import OptionError
+from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.misplaced import why_misplaced
+from tokpar.pure.vocabulary import letters_of
+from tokpar.types import Piece, Rows
+
+# Above this many code points `encode` takes the batch call, which needs half the time and memory.
+_LONG = 1 << 18
+_OWN_SETTINGS = "cache_bytes", "engine_check"
+MOST_ADDED = 64
+"""Added tokens with which looking for a change takes less than encoding a short text."""
+
+
+def load(source: object, **settings: Any) -> HuggingFaceTokenizer | None:
+    """An adapter for releases below 1.0, see `hf_version.load`."""
+    path = path_of(source, ".txt")
+    if path is not None:
+        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
+        config, finishing = bert_file(path, settings)
+        own = Tokenizer.from_str(json.dumps(config))
+        caller = Caller(own, fixed=True, cache_bytes=cache_bytes, **finishing)
+        return HuggingFaceTokenizer(caller)
+    found = caller_of(source)
+    if found is None:
+        return None
+    cache_bytes, settings = memory_budget(settings, (*FINISHING, "engine_check"))
+    check = asked_always(settings)
+    finishing = flags(settings, FINISHING)
+    return _shared(replace(found, cache_bytes=cache_bytes, engine_check=check, **finishing))
+
+
+_alive: WeakValueDictionary[object, HuggingFaceTokenizer] = WeakValueDictionary()
+"""Adapters by the cheap part of what decides ids."""
+
+
+def _shared(caller: Caller) -> HuggingFaceTokenizer:
+    """An adapter for `caller`, which shares cache and facts with another tokenizer of the same
+    fingerprint, as copies of a tokenizer have."""
+    kind = type(caller.wrapper)
+    about = (
+        kind.__module__,
+        kind.__qualname__,
+        caller.cache_bytes,
+        caller.engine_check,
+        caller.fixed,
+    )
+    key = repr(
+        (about, caller.add_special_tokens, caller.truncation, caller.padding, caller.settings())
+    )
+    known = _alive.get(key)
+    adapter = None if known is None else known.for_copy(caller)
+    if adapter is None:
+        _alive[key] = adapter = HuggingFaceTokenizer(caller)
+    return adapter
+
+
+def from_json(
+    config: str, encode_special_tokens: bool, postprocess: PostProcess
+) -> HuggingFaceTokenizer:
+    """The adapter that `HuggingFaceTokenizer.spec` describes. EngineError: see `same_as`."""
+    own = same_as(config)
+    own.encode_special_tokens = encode_special_tokens
+    return HuggingFaceTokenizer(Caller(own, fixed=True), postprocess)
+
+
+class HuggingFaceTokenizer(PostProcessingAdapter):
+    """The adapter; see `load`."""
+
+    def __init__(self, caller: Caller, postprocess: PostProcess | None = None) -> None:
+        self.caller = caller
+        self._state = None if caller.fixed else caller.state()
+        self._model = caller.own.model
+        self._chunks = private_copy(caller.own)
+        self._postprocess = (
+            postprocess_like(caller, self._chunks) if postprocess is None else postprocess
+        )
+        self._own_call = postprocess is None and caller.as_it_is
+        if not self._own_call and self._postprocess.unknown:
+            raise OptionError(
+                "its truncation and padding are a part of its own call, which nothing can replace: "
+                f"{self._postprocess.unknown}"
+            )
+        self._chunks.encode_special_tokens = caller.encode_special_tokens
+        unknown = self._postprocess.unknown
+        self.facts, self._lengths, self._source = facts_of_copy(caller, self._chunks, unknown)
+        lengths = self._lengths
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        if not caller.encode_special_tokens:
+            self._segment_cache = segment_cache_for(self.facts, lambda: lengths, caller.cache_bytes)
+
+    @property
+    def postprocess_refused(self) -> str | None:
+        """Why `postprocess` must leave its work to the caller's own call, or None."""
+        return self._postprocess.unknown
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of all that decides ids: file, settings, added tokens, post-processor, version
+        of the engine. Equal in all processes; None for components written in Python."""
+        return self.caller.fingerprint()
+
+    def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
+        """An adapter for a copy of this one's tokenizer, with the same cache; None if the copy has
+        another fingerprint, or its engine does not find added tokens as this one does."""
+        if self.refreshed() is not self:
+            return None
+        chunks = self._chunks
+        if caller.own is not self.caller.own:
+            digest = self.fingerprint
+            if digest is None or caller.fingerprint() != digest:
+                return None
+            # an engine of its own: this one's may be changed later, or trained in place
+            chunks = private_copy(caller.own)
+            chunks.encode_special_tokens = caller.encode_special_tokens
+            if self.facts.tokens is not None:
+                self.facts.tokens()
+        postprocess = postprocess_like(caller, chunks)
+        if postprocess.unknown is not None:
+            return None
+        twin = self._with(caller)
+        twin._postprocess, twin._model, twin._chunks = postprocess, caller.own.model, chunks
+        twin._state = None if caller.fixed else caller.state()
+        if chunks is not self._chunks:  # made of this one's engine
+            twin.__dict__.pop("_engine_offsets", None)
+            twin._trimmings = {}
+        return twin
+
+    @property
+    def engine(self) -> Any:
+        """The private copy, a `tokenizers.Tokenizer`: everything before post-processing."""
+        return self._chunks
+
+    def encode(self, text: str) -> IdArray:
+        try:
+            if len(text) > _LONG:
+                self.check_text(text)
+                [encoding] = self._chunks.encode_batch_fast([text], add_special_tokens=False)
+            else:
+                encoding = self._chunks.encode(text, add_special_tokens=False)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", [text])
+            raise
+        return id_array(encoding.ids)
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        with_offsets = spans and self._lengths is None
+        call = self._chunks.encode_batch if with_offsets else self._chunks.encode_batch_fast
+        try:
+            encodings = call(list(texts), add_special_tokens=False)
+        except BaseException as error:
+            if isinstance(error, Exception) or is_panic(error):
+                for text in texts:
+                    self.encode(text)
+            raise
+        if spans:
+            return self._located(texts, encodings)
+        flat, lengths = array("I"), []
+        for i, encoding in enumerate(encodings):
+            encodings[i] = None
+            ids = encoding.ids
+            flat.extend(ids)
+            lengths.append(len(ids))
+        return Rows(np.frombuffer(flat, dtype=np.uint32), offsets_of(lengths))
+
+    def _located(self, texts: Sequence[str], encodings: list[Any]) -> Rows:
+        pieces = []
+        for i, text in enumerate(texts):
+            encoding, encodings[i] = encodings[i], None
+            ids, known = id_array(encoding.ids), self._lengths
+            spans = known.spans(ids, text) if known else self._places(encoding, text)
+            pieces.append(Piece(ids, spans))
+        return Rows.of_pieces(pieces)
+
+    def encode_whole(self, text: str) -> IdArray:
+        """The caller's own call, unless that cuts or pads where it should not."""
+        if not self._own_call:
+            return self._postprocess.rows(Rows.of([self.encode(text)]))[0]
+        try:
+            return id_array(self.caller.ids(text))
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", [text])
+            raise
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans of the ids of `encode(text)`; LookupError for other ids, and where the
+        engine's are wrong. Where tokens do not tile the text they are the engine's, in whole
+        code points: tokens of one character share a span, and a normalizer may leave gaps."""
+        if self._lengths is not None:
+            return self._lengths.spans(ids, text)
+        encoding = self._chunks.encode(text, add_special_tokens=False)
+        if not np.array_equal(id_array(encoding.ids), ids):
+            raise LookupError(OTHER_IDS)
+        return self._places(encoding, text)
+
+    def _places(self, encoding: Any, text: str) -> SpanArray:
+        """The engine's offsets as UTF-8 byte spans. LookupError where they may be wrong."""
+        self._require_places(text)
+        return _offsets(encoding, text, self._chunks.model)
+
+    def _require_places(self, text: str) -> None:
+        why = why_misplaced(self.facts, text)
+        if why is not None:
+            raise LookupError(f"the engine may tell wrong places of tokens: {why}")
+
+    def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
+        """[start, stop) of each token of `rows`, the ids that `encode` gives for these texts: code
+        points, int64 (n, 2), text by text, not trimmed. LookupError as of `locate`."""
+        if self._lengths is None:
+            for text in texts:
+                self._require_places(text)
+        return self._engine_offsets.of(texts, rows, certain=True)
+
+    def offset_mapping(
+        self,
+        texts: Sequence[str],
+        rows: Rows,
+        *,
+        add_special_tokens: bool = True,
+        cut: tuple[IntArray, IntArray] | None = None,
+    ) -> SpanArray:
+        """What `return_offsets_mapping` gives for the tokens of texts: the offsets of the engine's
+        own `encode(text, add_special_tokens)`, trimmed as its post-processor trims, without the
+        (0, 0) of special tokens and padding. Code points, int64 (n, 2), text by text.
+
+        `rows`: the ids of each text before special tokens, truncation and padding. `cut`: how many
+        ids truncation takes from the left, and from the right, of each text, two int64 arrays
+        (texts,); the result is without them, and trimming depends on them. LookupError for ids that
+        are not those of the texts."""
+        spans = self._engine_offsets.of(texts, rows)
+        return self._trimming(add_special_tokens).trimmed(texts, rows, spans, cut)
+
+    @cached_property
+    def _engine_offsets(self) -> EngineOffsets:
+        # with encode_special_tokens, tokens that the facts do not list may hide others
+        cache_bytes = 0 if self.caller.encode_special_tokens else self.caller.cache_bytes
+        return EngineOffsets(self._chunks, self.facts, self._lengths, cache_bytes)
+
+    def _trimming(self, add_special_tokens: bool) -> Trimming:
+        known = self._trimmings.get(add_special_tokens)
+        if known is None:
+            post_processor = self.caller.own.post_processor
+            known = trimming_of(post_processor, self._chunks, self.facts, add_special_tokens)
+            self._trimmings[add_special_tokens] = known
+        return known
+
+    @cached_property
+    def _trimmings(self) -> dict[bool, Trimming]:
+        return {}
+
+    def known(self, text: str) -> IdArray | None:
+        """As of a text of a tokenizer that nobody changes, or of which that is seen at once."""
+        if not self.caller.fixed and (self._many_added or self.refreshed() is not self):
+            return None
+        return super().known(text)
+
+    @cached_property
+    def _many_added(self) -> bool:
+        return len(self.facts.added_tokens) > MOST_ADDED
+
+    def made_pieces(self, seeds: NDArray[np.uint64]) -> SolvesSegments | None:
+        """None outside the gate of theorem 52, and where the engine is seen to have other ids."""
+        if self.facts.model != "BPE":
+            return engine_pieces_for(self.facts, seeds)
+        model, written = self._chunks.model, self.caller.written
+        if may_be_stale(model):
+            return None
+        size = self._chunks.get_vocab_size(with_added_tokens=False)
+        source = self._source_of(model, size)
+        engine = f"tokenizers {tokenizers.__version__}"
+        make = partial(_merges, model, written, size, source)
+        tokenize = partial(_while_unchanged, model, size, training(model, size))
+        told = make, tokenize, seeds, engine, self.caller.engine_check
+        return pieces_for(self.facts, source, size, *told)
+
+    def _source_of(self, model: Any, size: int) -> Source:
+        """The digest of the file, or of the model as it is now: as it was when it was loaded, if it
+        is seen that nobody has trained it in place since."""
+        if self._source is not None:
+            if self._state is None:
+                return self._source
+            if training_is_seen(model) and training(model, size) == self._state[-1]:
+                return self._source
+        return Source.of(model.__getstate__())
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        try:
+            return Rows.of(self.caller.batch(texts))
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
+        native = self.caller.wrapper or self.caller.own
+        some = np.asarray(ids, dtype=np.int64).tolist()
+        return str(native.decode(some, skip_special_tokens=False))
+
+    def refreshed(self) -> HuggingFaceTokenizer:
+        """Itself, or a new adapter if the caller has changed the tokenizer."""
+        caller = self.caller
+        if caller.fixed:
+            return self
+        if caller.wrapper is not None:
+            caller = replace(caller, own=caller.wrapper.backend_tokenizer)
+        same = caller.own is self.caller.own and same_model(caller.own.model, self._model)
+        state = caller.state()
+        if same and state == self._state:
+            return self
+        if same and self._state is not None and state[-1] != self._state[-1]:
+            saw_training(caller.own.model)
+        return HuggingFaceTokenizer(caller)
+
+    def detached(self) -> HuggingFaceTokenizer:
+        """What was learned, without the caller's object; for `attached` only."""
+        return self._with(replace(self.caller, own=None, wrapper=None))
+
+    def attached(self, source: object) -> HuggingFaceTokenizer:
+        """The adapter again, of the tokenizer object it was loaded from."""
+        caller = caller_of(source)
+        assert caller is not None
+        settings = {name: getattr(self.caller, name) for name in (*FINISHING, *_OWN_SETTINGS)}
+        return self._with(replace(caller, **settings))
+
+    def _with(self, caller: Caller) -> HuggingFaceTokenizer:
+        twin = object.__new__(HuggingFaceTokenizer)
+        twin.__dict__ |= self.__dict__ | {"caller": caller}
+        return twin
+
+    def __reduce__(self) -> NoReturn:
+        """Raises TypeError: a pickled Tokenizer need not give the same ids (see `same_as`)."""
+        raise TypeError(
+            f"{self.name} cannot be pickled: pass on its spec(), or load the tokenizer where it is "
+            "to be used"
+        )
+
+    def spec(self) -> tuple[Callable[..., HuggingFaceTokenizer], Mapping[str, Any]]:
+        """`from_json`, a `tokenizer.json` of the private copy, and what finishing does. OptionError
+        for components in Python, two tokens of one id, or finishing that is not understood."""
+        if self._postprocess.unknown is not None:
+            raise OptionError(f"cannot be built in another process: {self._postprocess.unknown}")
+        return from_json, {
+            "config": written(self._chunks),
+            "encode_special_tokens": self.caller.encode_special_tokens,
+            "postprocess": self._postprocess,
+        }
+
+
+def _merges(model: Any, written: bytes | None, size: int, source: Source) -> Merges:
+    """The merges of a model of so many tokens; `written`: the file it was read from. GateError if
+    it is not what `source` is the digest of."""
+    parts = None if written is None else model_parts(written)
+    if written is not None and parts is not None:
+        return merges_of(written, size, parts=parts)
+    state = model.__getstate__()
+    if written is None and Source.of(state) != source:
+        raise GateError("its model was changed while it was read")
+    return merges_of(state, size)
+
+
+def _while_unchanged(model: Any, size: int, trained: object, piece: bytes) -> IdArray | None:
+    """`_tokenized`; None once the model was trained again in place: a copy of the tokenizer, which
+    was not, may have the same cache. `size`: its tokens; `trained`: what `training` said."""
+    return _tokenized(model, piece) if training(model, size) == trained else None
+
+
+def _tokenized(model: Any, piece: bytes) -> IdArray:
+    """The ids that the model has for one pre-token, its bytes."""
+    return id_array([token.id for token in model.tokenize(letters_of(piece))])
+
+
+def _offsets(encoding: Any, text: str, model: Any) -> SpanArray:
+    """Offsets of an encoding, code points, as UTF-8 byte spans."""
+    if getattr(model, "byte_fallback", False) and any(getattr(model, a, None) for a in AFFIXES):
+        raise LookupError(MISPLACED)
+    pairs = encoding.offsets
+    flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64, count=2 * len(pairs))
+    if flat.max(initial=0) > len(text):
+        raise LookupError("the engine places tokens behind the end of the text")
+    spans: SpanArray = byte_starts(text)[flat].reshape(-1, 2)
+    return spans

@@ -1,0 +1,313 @@
+"""Tokenizers of Hugging Face's package tokenizers from 1.0 on, and the files that it reads. Nothing
+of such an object can change but truncation and padding, which each call may leave out: chunks are
+encoded on the caller's own, and its JSON tells the rest, once for each object."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+from tokenizers import Tokenizer
+
+from tokpar.adapters.fingerprint import fingerprint_of
+from tokpar.adapters.hf_postprocess import (
+    PostProcess,
+    PostProcessingAdapter,
+    around_of,
+    finish_from,
+)
+from tokpar.adapters.pure import FileTokenizer
+from tokpar.adapters.settings import (
+    FINISHING,
+    bert_file,
+    flags,
+    memory_budget,
+    path_of,
+    raise_panic,
+    refusing,
+)
+from tokpar.arrays import IdArray, SpanArray, offsets_of
+from tokpar.cache.segment_cache import CACHE_BYTES, segment_cache_for
+from tokpar.errors import EngineError, FileFormatError
+from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
+from tokpar.facts.token_lengths import TokenLengths
+from tokpar.patterns.class_tables import recognise
+from tokpar.pure.format_two import as_format_one
+from tokpar.pure.postprocess import Around
+from tokpar.pure.pretokenize import PUNCTUATION
+from tokpar.types import Facts, Rows
+
+_DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
+_BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
+
+MOST_KEPT = 4
+"""Tokenizer objects, to which weak references cannot be made, kept with what is known of them."""
+# a million spaces: 2 ms, and 200 ms to find places inside them; random letters: as long either way
+_FAST = "tokenizers 1.x encodes a long pre-token sooner than places inside it are found"
+
+
+def load(source: object, **settings: Any) -> HuggingFaceOneTokenizer | None:
+    """An adapter for releases from 1.0 on, see `hf_version.load`."""
+    path = path_of(source, ".json", ".txt")
+    if path is not None and path.suffix == ".txt":
+        cache_bytes, settings = memory_budget(settings, (*FINISHING, "lowercase"))
+        config, finishing = bert_file(path, settings)
+        return HuggingFaceOneTokenizer(_of_config(config), finishing, cache_bytes)
+    if path is None and not isinstance(source, Tokenizer):
+        return None
+    cache_bytes, settings = memory_budget(settings, FINISHING)
+    own = source if path is None else _from_file(path)
+    return HuggingFaceOneTokenizer(own, flags(settings, FINISHING), cache_bytes)
+
+
+def rebuilt(config: Mapping[str, Any], digest: str) -> HuggingFaceOneTokenizer:
+    """The adapter that `spec` describes. EngineError if it reads back as another one."""
+    own = _of_config(config)
+    if known(own).digest != digest:
+        raise EngineError("this tokenizer is not the same when it is written and read again")
+    own.truncation = own.padding = None
+    return HuggingFaceOneTokenizer(own)
+
+
+def _from_file(path: Path) -> Any:
+    path.read_bytes()  # its own error for a file that is not there names no path
+    with refusing(path):
+        return Tokenizer.from_file(str(path))
+
+
+def _of_config(config: Mapping[str, Any]) -> Any:
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "tokenizer.json"
+        file.write_text(json.dumps(config), encoding="utf-8")
+        return _from_file(file)
+
+
+class HuggingFaceOneTokenizer(PostProcessingAdapter):
+    """The adapter; see `load`."""
+
+    def __init__(
+        self, own: Any, settings: Mapping[str, bool] = _DEFAULTS, cache_bytes: int = CACHE_BYTES
+    ) -> None:
+        self._own = own
+        self._settings = {**_DEFAULTS, **settings}
+        left_out = {name: None for name in ("truncation", "padding") if not self._settings[name]}
+        self._call = {"add_special_tokens": self._settings["add_special_tokens"], **left_out}
+        self._known = known(own)
+        self.facts = self._known.facts
+        self._state = own.truncation, own.padding
+        self._postprocess = _postprocess(self._known.around, self._settings, *self._state)
+        self._segment_cache = segment_cache_for(
+            self.facts, lambda: self._known.lengths, cache_bytes
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that decides ids: file (in either format), added tokens, post-processor,
+        settings, version of the engine. Equal in all processes."""
+        config = {**config_of(self._own), "version": None}
+        postprocess = self._postprocess
+        parts = {
+            "config": config,
+            "prefix": postprocess.prefix.tobytes(),
+            "suffix": postprocess.suffix.tobytes(),
+            "finish": repr((postprocess.truncation, postprocess.padding, postprocess.unknown)),
+        }
+        return fingerprint_of("tokenizers", tokenizers.__version__, parts)
+
+    def encode(self, text: str) -> IdArray:
+        try:
+            ids: IdArray = self._own.encode(text, **_BARE).ids_array
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", [text])
+            raise
+        return ids
+
+    def encode_whole(self, text: str) -> IdArray:
+        try:
+            ids: IdArray = self._own.encode(text, **self._call).ids_array
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", [text])
+            raise
+        return ids
+
+    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
+        """One row per text, on all cores, GIL released. Raises EngineError on a panic."""
+        rows = self._batch(texts, _BARE)
+        if not spans:
+            return rows
+        located = [self.locate(rows[k], text) for k, text in enumerate(texts)]
+        return replace(rows, spans=np.concatenate(located) if located else None)
+
+    def whole_batch(self, texts: Sequence[str]) -> Rows:
+        return self._batch(texts, self._call)
+
+    def _batch(self, texts: Sequence[str], settings: Mapping[str, Any]) -> Rows:
+        try:
+            encodings = self._own.encode_batch(list(texts), **settings)
+        except BaseException as error:
+            raise_panic(error, "the tokenizer", texts)
+            raise
+        offsets = offsets_of(map(len, encodings))
+        ids = np.empty(offsets[-1], dtype=np.uint32)
+        for k in range(0, len(encodings), 64):  # few new arrays at a time, which stay in the cache
+            part = b"".join([encoding.ids_array for encoding in encodings[k : k + 64]])
+            own = slice(offsets[k], offsets[min(k + 64, len(encodings))])
+            ids[own] = np.frombuffer(part, dtype=np.uint32)
+        return Rows(ids, offsets)
+
+    def locate(self, ids: IdArray, text: str) -> SpanArray:
+        """UTF-8 byte spans of the ids that `encode(text)` gave; LookupError for other ids. The
+        library tells no offsets: where tokens do not tile the text `tokpar.pure` finds them, which
+        is slow; LookupError where it does not know such a tokenizer, or has other ids."""
+        if self._known.lengths is None:
+            return self._pure.locate(ids, text)
+        return self._known.lengths.spans(ids, text)
+
+    @cached_property
+    def _pure(self) -> FileTokenizer:
+        try:
+            config = config_of(self._own)
+            stage = _with_its_punctuation(config.get("pre_tokenizer"))
+            return FileTokenizer({**config, "pre_tokenizer": stage}, self.name)
+        except FileFormatError as error:
+            raise LookupError(
+                f"tokenizers 1.x does not tell where tokens lie, and neither does engine='pure': "
+                f"{error}"
+            ) from error
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
+        some = np.asarray(ids, dtype=np.int64).tolist()
+        return str(self._own.decode(some, skip_special_tokens=False))
+
+    def refreshed(self) -> HuggingFaceOneTokenizer:
+        """Itself, or a new adapter if the caller has set another truncation or padding."""
+        if (self._own.truncation, self._own.padding) == self._state:
+            return self
+        twin = HuggingFaceOneTokenizer(self._own, self._settings)
+        twin._segment_cache = self._segment_cache  # of what comes before truncation and padding
+        return twin
+
+    def spec(self) -> tuple[Callable[..., HuggingFaceOneTokenizer], Mapping[str, Any]]:
+        """`rebuilt`, the tokenizer as format 1.0, and by what to know it again. Not the object
+        itself: 1.0.0rc3 gives added tokens of DeepSeek-V3 other ids when it reads its own 2.0."""
+        return rebuilt, {"config": config_of(self._own), "digest": self._known.digest}
+
+
+def _with_its_punctuation(stage: Any) -> Any:
+    """A pre-tokenizer for `tokpar.pure`, which else divides at the punctuation of 0.2x."""
+    if not isinstance(stage, dict):
+        return stage
+    inner = stage.get("pretokenizers")
+    if isinstance(inner, list):
+        return {**stage, "pretokenizers": [_with_its_punctuation(each) for each in inner]}
+    return {**stage, PUNCTUATION: "punctuation_one"}
+
+
+def _postprocess(
+    around: Around | str, settings: Mapping[str, bool], truncation: Any, padding: Any
+) -> PostProcess:
+    """Nothing is left of the text where special tokens take all the room; there is no stride."""
+    cut = pad = None
+    if truncation is not None and settings["truncation"]:
+        cut = {name: getattr(truncation, name) for name in ("max_length", "strategy", "direction")}
+        inserted = sum(map(len, around)) if settings["add_special_tokens"] else 0
+        cut |= {"max_length": max(cut["max_length"], inserted), "stride": 0}
+    if padding is not None and settings["padding"]:
+        names = ("length", "pad_to_multiple_of", "direction", "pad_id")
+        pad = {name: getattr(padding, name) for name in names}
+    return finish_from(around, settings["add_special_tokens"], cut, pad)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What follows from the JSON of a tokenizer. `lengths`: of tokens that tile the text."""
+
+    digest: str
+    facts: Facts
+    around: Around | str
+    lengths: TokenLengths | None
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def known(own: Any) -> Known:
+    """What is known of this object, found again by its identity; none of it can change."""
+    config = config_of(own)
+    facts = facts_from_json(config)
+    # the regexes of the known families are scanned by code of the library's own, tested to cut as
+    # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
+    facts = replace(
+        facts,
+        unprovable=facts.unprovable or _stage_reason(facts) or _added_reason(facts),
+        added_token_cuts_refused=facts.added_token_cuts_refused
+        or _added_reason(facts)
+        or _edge_reason(facts),
+        pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
+        releases_gil=True,
+        has_own_cache=facts.model == "BPE",  # which has a cache of its own, of words
+    )
+    return Known(
+        hashlib.sha256(_written(own).encode()).hexdigest(),
+        facts,
+        around_of(config["post_processor"]),
+        token_lengths(config) if facts.tiles else None,
+    )
+
+
+def _written(own: Any) -> str:
+    """The tokenizer as JSON, format 2.0: the first thing that it gives to be pickled."""
+    return str(own.__reduce__()[1][0])
+
+
+def config_of(own: Any) -> dict[str, Any]:
+    """The same as a parsed file, in format 1.0."""
+    return as_format_one(json.loads(_written(own)))
+
+
+def _edge_reason(facts: Facts) -> str | None:
+    """Why it is not certain that an added token parts the text, where it is certain that it is
+    found; None if it is."""
+    moved = next((t.content for t in facts.added_tokens if t.normalized), None)
+    if moved is not None and facts.scheme not in ("regex", "whole"):
+        return f"nothing is proved about tokenizers 1.x and where it looks for {moved!r}"
+    return None
+
+
+def _stage_reason(facts: Facts) -> str | None:
+    """Why cuts that go by the stages alone (theorem 50) are not certain, or None. 1.0.0rc3 has the
+    stages of 0.2x, but for regexes: it runs those of a list of its own, and of a row that begins
+    with three of them nothing else (docs/findings.md)."""
+    for stage in facts.pre_tokenizers:
+        pattern = dict(stage.settings).get("pattern")
+        source = pattern.get("Regex") if isinstance(pattern, dict) else None
+        if source is not None and recognise(ENGINE, (str(source),)) is None:
+            return f"nothing is proved about tokenizers 1.x and a Split on {source!r}"
+    return None
+
+
+def _added_reason(facts: Facts) -> str | None:
+    """Why it is not certain where added tokens are found; None if it is. 1.0.0rc3 finds flagged
+    tokens in other places than 0.23 (docs/findings.md), and no proof follows it there."""
+    for token in facts.added_tokens:
+        if token.lstrip or token.rstrip or token.single_word:
+            return f"nothing is proved about tokenizers 1.x and the flags of {token.content!r}"
+        if token.normalized and (facts.normalizers or _marks(facts)):
+            return (
+                f"nothing is proved about tokenizers 1.x and {token.content!r}, which it looks for "
+                "in normalized text"
+            )
+    return None
+
+
+def _marks(facts: Facts) -> bool:
+    """Whether a Metaspace, or what stands for one, changes a text before tokens are looked for."""
+    staged = any(stage.kind == "Metaspace" for stage in facts.pre_tokenizers)
+    return staged or facts.scheme in ("metaspace", "dummy")

@@ -1,0 +1,322 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False, freethreading_compatible=True
+"""The vocabulary and the merges of a byte-level BPE, as a `tokenizer.json` has them, to arrays,
+without an object for each. Compiled by Cython; uncompiled it is the oracle of its own tests, given
+memoryviews.
+
+`text` is UTF-8 JSON that some library has read before, so what is wrong with it is only told, by
+-1. `byte_of` has the byte that each character below its length stands for, -1 for none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+
+if not cython.compiled:  # else from words.h; tests put in the same in Python
+    find_slot: Any = None
+    hash_of: Any = None
+    high_of: Any = None
+    low_of: Any = None
+
+COMPILED = cython.compiled
+
+_LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+_PIECE = cython.declare(cython.ulonglong, 1 << 15)
+_COMMENT = cython.declare(cython.ulonglong, 0x6E6F697372657623)  # "#version"
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _behind_white(
+    p: cython.p_uchar, at: cython.Py_ssize_t, stop: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    while at < stop and (p[at] == 32 or 9 <= p[at] <= 13):
+        at += 1
+    return at
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _hex(p: cython.p_uchar, at: cython.Py_ssize_t) -> cython.int:
+    """Of four digits; -1 for others."""
+    value: cython.int = 0
+    k: cython.Py_ssize_t
+    for k in range(at, at + 4):
+        c: cython.int = p[k]
+        if 48 <= c <= 57:
+            value = 16 * value + c - 48
+        elif 97 <= (c | 32) <= 102:
+            value = 16 * value + (c | 32) - 87
+        else:
+            return -1
+    return value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _string(
+    p: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    byte_of: cython.p_int,
+    letters: cython.Py_ssize_t,
+    to: cython.p_uchar,
+    size: cython.p_longlong,
+    space: cython.p_longlong,
+) -> cython.Py_ssize_t:
+    """The string behind the quote at `at`: its bytes to `to` from `size` on, which grows by them,
+    or becomes -1 - n if some of its n characters are no letters of the alphabet. If `space` is -1
+    it becomes `size` at the first space, which is then no character. Returns what comes behind the
+    closing quote, -1 if there is none."""
+    count: cython.Py_ssize_t = size[0]
+    characters: cython.Py_ssize_t = 0
+    fine: cython.bint = True
+    at += 1
+    while at < stop and p[at] != 34:
+        c: cython.int = p[at]
+        if c == 92 and at + 1 < stop:
+            c = p[at + 1]
+            at += 2
+            if c == 117:
+                if at + 4 > stop:
+                    return -1
+                c = _hex(p, at)
+                if c < 0:
+                    return -1
+                at += 4
+            elif c != 34 and c != 92 and c != 47:
+                c = 0  # a control character, which is no letter
+        elif c < 0x80:
+            at += 1
+        elif c < 0xE0:
+            c = (c & 31) << 6 | (p[at + 1] & 63)
+            at += 2
+        else:
+            at += 3 if c < 0xF0 else 4
+            c = 0
+        if c == 32 and space[0] == -1:
+            space[0] = count
+            continue
+        if c < 0xDC00 or c > 0xDFFF:  # the second half of an escaped pair counts with the first
+            characters += 1
+        if c >= letters or byte_of[c] < 0:
+            fine = False
+            continue
+        to[count] = byte_of[c]
+        count += 1
+    if at >= stop:
+        return -1
+    size[0] = count if fine else -1 - characters
+    return at + 1
+
+
+def value_end(text: cython.const[cython.uchar][::1], at: cython.Py_ssize_t) -> int:  # type: ignore[valid-type]
+    """What comes behind the JSON value at `at`; -1 if it does not end."""
+    stop: cython.Py_ssize_t = text.shape[0]
+    depth: cython.Py_ssize_t = 0
+    while at < stop:
+        c: cython.int = text[at]
+        if c == 34:
+            at += 1
+            while at < stop and text[at] != 34:
+                at += 2 if text[at] == 92 else 1
+            if at >= stop:
+                return -1
+        elif c == 91 or c == 123:
+            depth += 1
+        elif c == 93 or c == 125:
+            depth -= 1
+            if depth < 0:
+                return at
+        elif c == 44 and depth == 0:
+            return at
+        at += 1
+        if depth == 0 and (c == 34 or c == 93 or c == 125):
+            return at
+    return at if depth == 0 else -1
+
+
+def read_vocabulary(
+    text: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    byte_of: cython.int[::1],
+    data: cython.uchar[::1],
+    lengths: cython.longlong[::1],
+    ids: cython.longlong[::1],
+) -> int:
+    """The entries of the object at [start, stop): the bytes of each token to `data`, one behind the
+    other; how many bytes it has, or -1 - n if some of its n characters are no letters of the
+    alphabet; its id. Returns how many entries there are, -1 if they cannot be read or do not fit.
+    `data` is as long as the object."""
+    p: cython.p_uchar
+    to: cython.p_uchar
+    b: cython.p_int
+    size: cython.longlong[1] = [0]
+    space: cython.longlong[1] = [-2]
+    letters: cython.Py_ssize_t = byte_of.shape[0]
+    room: cython.Py_ssize_t = min(lengths.shape[0], ids.shape[0])
+    count: cython.Py_ssize_t = 0
+    used: cython.Py_ssize_t = 0
+    if data.shape[0] < stop - start or text.shape[0] < stop:
+        raise ValueError("arrays too short")
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(text[0]))
+        to, b = cython.address(data[0]), cython.address(byte_of[0])
+    else:
+        p, to, b = text, data, byte_of
+    with cython.nogil:
+        at: cython.Py_ssize_t = _behind_white(p, start + 1, stop)
+        while at < stop and p[at] == 34:
+            size[0] = used
+            at = _string(p, at, stop, b, letters, to, size, space)
+            if at < 0 or count == room:
+                break
+            at = _behind_white(p, _behind_white(p, at, stop) + 1, stop)
+            value: cython.longlong = 0
+            digits: cython.int = 0
+            while at < stop and 48 <= p[at] <= 57 and digits < 18:
+                value = 10 * value + p[at] - 48
+                digits += 1
+                at += 1
+            if digits == 0:
+                at = -1
+                break
+            ids[count] = value
+            lengths[count] = size[0]
+            if size[0] >= 0:
+                lengths[count] = size[0] - used
+                used = size[0]
+            count += 1
+            at = _behind_white(p, at, stop)
+            if at < stop and p[at] == 44:
+                at = _behind_white(p, at + 1, stop)
+    return count if 0 <= at < stop and text[at] == 125 else -1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _id(
+    slots: cython.p_ulonglong,
+    last: cython.ulonglong,
+    keys: cython.p_uchar,
+    seeds: cython.p_ulonglong,
+    p: cython.p_uchar,
+    at: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+) -> cython.longlong:
+    k0: cython.ulonglong = low_of(p, at, n)
+    k1: cython.ulonglong = high_of(p, at, n)
+    size: cython.ulonglong = _PIECE + n
+    h: cython.ulonglong = hash_of(p, at, n, size, k0, k1, seeds)
+    e: cython.Py_ssize_t = find_slot(slots, last, keys, h, k0, k1, p, at, n, size)
+    return -1 if e < 0 else cython.cast(cython.longlong, slots[e + 2] & _LOW)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_comment(to: cython.p_uchar, n: cython.Py_ssize_t) -> cython.bint:
+    """Whether n bytes begin with "#version": the engine passes over such a merge, if it is written
+    "a b"."""
+    return n >= 8 and low_of(to, 0, 8) == _COMMENT
+
+
+def read_merges(
+    text: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    byte_of: cython.int[::1],
+    slots: cython.ulonglong[::1],
+    keys: cython.uchar[::1],
+    seeds: cython.ulonglong[::1],
+    scratch: cython.uchar[::1],
+    left: cython.uint[::1],
+    right: cython.uint[::1],
+    both: cython.uint[::1],
+) -> int:
+    """The merges of the array at [start, stop), each "a b" or ["a", "b"], by the ids of a table of
+    tokens (`_pretokens.put_tokens`). Those of tokens that are not of the alphabet are left out: no
+    text comes to them. Returns how many there are, -1 if one cannot be read, is of what is no
+    token, or looks like a comment. `scratch`: as long as the array, and 16 more."""
+    p: cython.p_uchar
+    to: cython.p_uchar
+    q: cython.p_uchar
+    b: cython.p_int
+    t: cython.p_ulonglong
+    s: cython.p_ulonglong
+    size: cython.longlong[1] = [0]
+    space: cython.longlong[1] = [-1]
+    letters: cython.Py_ssize_t = byte_of.shape[0]
+    room: cython.Py_ssize_t = min(left.shape[0], right.shape[0], both.shape[0])
+    last: cython.ulonglong = slots.shape[0] // 4 - 1
+    count: cython.Py_ssize_t = 0
+    if scratch.shape[0] < stop - start + 16 or text.shape[0] < stop:
+        raise ValueError("arrays too short")
+    if cython.compiled:
+        p = cython.cast(cython.p_uchar, cython.address(text[0]))
+        to, q = cython.address(scratch[0]), cython.address(keys[0])
+        b, t, s = (
+            cython.address(byte_of[0]),
+            cython.address(slots[0]),
+            cython.address(seeds[0]),
+        )
+    else:
+        p, to, q, b, t, s = text, scratch, keys, byte_of, slots, seeds
+    with cython.nogil:
+        at: cython.Py_ssize_t = _behind_white(p, start + 1, stop)
+        while at < stop and (p[at] == 34 or p[at] == 91):
+            two: cython.bint = p[at] == 91
+            size[0] = 0
+            space[0] = -2 if two else -1
+            if two:
+                at = _behind_white(p, at + 1, stop)
+                if at >= stop or p[at] != 34:
+                    at = -1
+                    break
+            at = _string(p, at, stop, b, letters, to, size, space)
+            if at < 0:
+                break
+            fine: cython.bint = size[0] >= 0
+            if two:
+                space[0] = size[0]
+                at = _behind_white(p, at, stop)
+                at = _behind_white(p, at + 1, stop)
+                if not fine:
+                    size[0] = 0
+                if at >= stop or p[at] != 34:
+                    at = -1
+                    break
+                at = _string(p, at, stop, b, letters, to, size, space)
+                if at < 0:
+                    break
+                fine = fine and size[0] >= 0
+                at = _behind_white(p, at, stop) + 1
+            elif space[0] < 0 or (fine and _is_comment(to, space[0])):
+                at = -1
+                break
+            at = _behind_white(p, at, stop)
+            if at < stop and p[at] == 44:
+                at = _behind_white(p, at + 1, stop)
+            if not fine:
+                continue
+            one: cython.longlong = _id(t, last, q, s, to, 0, space[0])
+            other: cython.longlong = _id(t, last, q, s, to, space[0], size[0] - space[0])
+            whole: cython.longlong = _id(t, last, q, s, to, 0, size[0])
+            if one < 0 or other < 0 or whole < 0 or count == room:
+                at = -1
+                break
+            left[count] = cython.cast(cython.uint, one)
+            right[count] = cython.cast(cython.uint, other)
+            both[count] = cython.cast(cython.uint, whole)
+            count += 1
+    return count if 0 <= at < stop and text[at] == 93 else -1

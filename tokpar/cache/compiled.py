@@ -1,0 +1,38 @@
+"""The compiled kernel, if there is one: the hot loops of the cache (docs/design.md).
+
+``TOKPAR_KERNEL=compiled`` makes it an error that there is none, ``TOKPAR_KERNEL=none`` does
+without; ids are the same. Raises ImportError for another value, or what a broken one raises."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
+
+_CHOICES = ("", "compiled", "none")
+
+
+def _chosen(name: str) -> ModuleType | None:
+    wanted = os.environ.get("TOKPAR_KERNEL", "")
+    if wanted not in _CHOICES:
+        raise ImportError(f"TOKPAR_KERNEL must be 'compiled' or 'none', got {wanted!r}")
+    if wanted == "none":
+        return None
+    spec = importlib.util.find_spec(f"tokpar.cache.{name}")
+    built = spec is not None and str(spec.origin).endswith(tuple(EXTENSION_SUFFIXES))
+    if not built:
+        if wanted == "compiled":
+            raise ImportError("TOKPAR_KERNEL=compiled, but tokpar was installed without its kernel")
+        return None
+    return importlib.import_module(f"tokpar.cache.{name}")
+
+
+SEGMENTS = _chosen("_segments")
+"""The functions of `_segments`, compiled; or None."""
+PRETOKENS = _chosen("_pretokens")
+"""The functions of `_pretokens`, compiled; or None."""
+VOCABULARY = _chosen("_vocabulary")
+"""The functions of `_vocabulary`, compiled; or None."""
+NAME = "none" if SEGMENTS is None else "compiled"

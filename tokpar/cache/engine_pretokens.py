@@ -1,0 +1,165 @@
+"""New segments to ids by the pieces between two separators of BERT (theorem 4.8): each different
+piece is a text of its own, which the engine encodes once, whatever stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.cache import compiled
+from tokpar.cache.generation import Generation
+from tokpar.cache.new_segments import Solved
+from tokpar.cache.pretoken_machine import DEAD, HIT, Machine
+from tokpar.cache.segments import EncodeMany, Fresh, Segments, Unbatcher, separator_of
+from tokpar.patterns.class_tables import family_named
+from tokpar.types import Facts
+
+_PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
+MOST_NEW = 0.7
+"""Share of the bytes of segments in new pieces above which the engine is given whole segments."""
+
+
+class EnginePieces:
+    """Encodes segments in which no added token is, and which end where a text may be cut."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        apart: Unbatcher,
+        seeds: NDArray[np.uint64],
+        functions: Any = compiled.PRETOKENS,
+        tables: Any = compiled.SEGMENTS,
+    ) -> None:
+        self._machine, self._apart, self._seeds = machine, apart, seeds
+        self._functions, self._tables = functions, tables
+
+    def solve(
+        self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
+    ) -> Solved:
+        """Where `encode_many` fails on pieces all of them are left to the engine, whole: that tells
+        for which text it is."""
+        size = int(new.lengths.sum())
+        asked = np.empty(4 * size, dtype=np.int64)
+        own = Generation.empty(16)
+        fresh, sampled, pieces = self._looked_up(new, generations, own, asked)
+        lacking = np.flatnonzero(fresh.stops == -2)
+        if not len(lacking):
+            return Solved(fresh, own, pieces, 0)
+        unknown = self._different(new, asked[: 4 * sampled])
+        encoded = None
+        if unknown.lengths.sum() <= MOST_NEW * new.lengths[lacking].sum():
+            try:
+                encoded = unknown.encoded(self._apart, encode_many, self._tables)
+            except _PASSING:
+                raise
+            except BaseException:  # a panic is no Exception; the whole segments are asked for next
+                encoded = None
+        if encoded is None:
+            fresh.stops[lacking] = -1
+            return Solved(fresh, own, pieces, 0)
+        own = self._table(unknown, encoded)
+        rest, _, _ = self._looked_up(new.part(lacking), generations, own, asked[:0])
+        fresh.firsts[lacking] = rest.firsts + len(fresh.ids)
+        # -2: a piece that is too long for a table
+        fresh.stops[lacking] = np.where(rest.stops < 0, -1, rest.stops + len(fresh.ids))
+        ids = np.concatenate([fresh.ids, rest.ids])
+        return Solved(Fresh(ids, fresh.firsts, fresh.stops), own, pieces, len(unknown.lengths))
+
+    def _looked_up(
+        self,
+        new: Segments,
+        generations: Sequence[Generation],
+        own: Generation,
+        asked: NDArray[np.int64],
+    ) -> tuple[Fresh, int, int]:
+        """The ids of segments; how many new pieces went to `asked`, and how many there are."""
+        size, count = int(new.lengths.sum()), len(new.lengths)
+        room = int(new.lengths.max(initial=0)) + self._functions.BATCH + 1
+        out = np.empty(size + 2, dtype=np.uint32)
+        firsts, stops = np.zeros((2, count), dtype=np.int64)
+        counts = np.zeros(3, dtype=np.int64)
+        written = self._functions.encode(
+            new.data,
+            new.starts,
+            new.lengths,
+            *self._machine.arrays,
+            np.zeros(4, dtype=np.uint64),
+            np.zeros(256, dtype=np.uint32),
+            *_NO_TOKENS,
+            *(array for each in generations for array in each.arrays),
+            *own.arrays,
+            own.used,
+            self._seeds,
+            np.empty(9 * room, dtype=np.uint64),
+            out,
+            firsts,
+            stops,
+            asked,
+            0,
+            False,
+            counts,
+        )
+        return Fresh(out[:written], firsts, stops), int(counts[0]), int(counts[1])
+
+    def _different(self, new: Segments, asked: NDArray[np.int64]) -> Segments:
+        """The different ones among pieces, four numbers each."""
+        places = asked.reshape(-1, 4)
+        count = len(places)
+        misses = np.ascontiguousarray(places[:, :3]).ravel()
+        table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
+        which, firsts = np.empty((2, count), dtype=np.int64)
+        kinds = np.empty(count, dtype=np.uint8)
+        told = new.data, misses, count, self._seeds, table, which, firsts, kinds
+        found = self._tables.distinct(*told)
+        own = places[firsts[:found]]
+        return Segments(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
+
+    def _table(self, pieces: Segments, encoded: Fresh) -> Generation:
+        """The pieces and their ids, but for those that no table keeps."""
+        count = len(pieces.lengths)
+        own = Generation(
+            np.zeros(4 << max(8, (2 * count).bit_length()), dtype=np.uint64),
+            np.zeros(int(pieces.lengths.sum()) + 16, dtype=np.uint8),
+            np.zeros(len(encoded.ids) + 16, dtype=np.uint32),
+            np.zeros(3, dtype=np.int64),
+        )
+        told = pieces.data, pieces.starts, pieces.lengths
+        rows = encoded.ids, encoded.firsts, encoded.stops
+        self._functions.put_pieces(*told, *rows, *own.arrays, own.used, self._seeds)
+        return own
+
+
+_NO_TOKENS = np.zeros(4, dtype=np.uint64), np.zeros(16, dtype=np.uint8)
+
+
+def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces | None:
+    """What encodes new segments of a tokenizer with BERT's normalizer and pre-tokenizer."""
+    if compiled.PRETOKENS is None or facts.scheme != "bert":
+        return None
+    machine = facts.derived(_separated)
+    return EnginePieces(machine, Unbatcher(separator=separator_of(facts.added_tokens)), seeds)
+
+
+def _separated(facts: Facts) -> Machine:
+    """A machine whose pieces are separators, and runs of other characters; nothing is known of
+    characters outside the frozen set."""
+    family = family_named("bert")
+    assert family is not None
+    separator, other, unknown, width = 0, 1, 2, 3
+    symbol_of = np.full(0x110000, unknown, dtype=np.uint8)
+    for name, symbol in (("separator", separator), ("other", other)):
+        for low, high in family.ranges(name):
+            symbol_of[low : high + 1] = symbol
+    # by separator, other, end: the start, behind a separator, behind another
+    alone, run = width, 2 * width
+    rows = [
+        [alone, run, 0],
+        [HIT | DEAD, HIT | DEAD, HIT],
+        [HIT | DEAD, run, HIT],
+    ]
+    moves = np.array(rows, dtype=np.uint32).ravel()
+    begins, idle = np.zeros(1, dtype=np.int64), np.zeros(256, dtype=np.uint8)
+    return Machine(symbol_of, unknown, moves, begins, idle)

@@ -1,0 +1,293 @@
+"""The merges of a byte-level BPE as flat tables, inside the gate of theorem 52."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IdArray, IntArray, offsets_of
+from tokpar.cache import compiled
+from tokpar.facts.hf_vocabulary import VocabularyArrays
+from tokpar.pure.vocabulary import byte_alphabet
+
+Parts = Mapping[str, tuple[int, int]]
+MOST_IDS = 1 << 31
+LONGEST_TOKEN = (1 << 15) - 1  # bytes
+_DENSE = 8
+"""Ids up to so many times their number are counted in a table."""
+_SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Those tokens of a model that are written in the byte alphabet: their bytes one behind the
+    other, and 16 more; how many each has; their ids."""
+
+    data: NDArray[np.uint8]
+    lengths: IntArray
+    ids: IdArray
+
+    def bytes_of(self, numbers: Iterable[int]) -> list[bytes]:
+        """Of some tokens."""
+        starts = offsets_of(self.lengths)
+        return [self.data[starts[k] : starts[k + 1]].tobytes() for k in numbers]
+
+    def part(self, which: NDArray[np.bool_]) -> Tokens:
+        """Some of them."""
+        own = np.append(np.repeat(which, self.lengths), np.ones(16, dtype=np.bool_))
+        return Tokens(self.data[own], self.lengths[which], self.ids[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merges:
+    """See `_pretokens`. `table`: pairs; `byte_ids`: uint32, (256,); `tokens`: all; `whole`: which
+    of them are one id as whole pieces, because all are (`ignore_merges`), or because the merges
+    make them."""
+
+    table: NDArray[np.uint64]
+    byte_ids: IdArray
+    tokens: Tokens
+    whole: NDArray[np.bool_]
+
+
+class GateError(Exception):
+    """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
+
+
+def merges_of(
+    state: bytes, size: int, functions: Any = compiled, parts: Parts | None = None
+) -> Merges:
+    """The merges that `state` has, the part "model" of a `tokenizer.json`, of a model of so many
+    tokens; or a whole file, with the parts of its model. Raises GateError."""
+    text = np.frombuffer(state + bytes(16), dtype=np.uint8)
+    parts = parts_of(state, functions.VOCABULARY) if parts is None else parts
+    for name in ("vocab", "merges"):
+        if name not in parts:
+            raise GateError(f"its model has no {name}")
+    settings = {
+        name: json.loads(state[i:j])
+        for name, (i, j) in parts.items()
+        if name not in ("vocab", "merges")
+    }
+    _require(settings)
+    tokens = _tokens(text, *parts["vocab"], size, functions.VOCABULARY)
+    slots, keys = token_table(tokens, _SEEDS, functions.PRETOKENS)
+    start, stop = parts["merges"]
+    found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
+    scratch = np.zeros(stop - start + 16, dtype=np.uint8)
+    told = byte_of(), slots, keys, _SEEDS, scratch
+    merges = functions.VOCABULARY.read_merges(text, start, stop, *told, *found)
+    if merges < 0:
+        raise GateError("it has a merge of what is no token, or one that looks like a comment")
+    table = np.zeros(2 << max(4, (2 * merges).bit_length()), dtype=np.uint64)
+    functions.PRETOKENS.put_merges(*found[:, :merges], table)
+    byte_ids = _byte_ids(tokens)
+    whole = np.ones(len(tokens.ids), dtype=np.bool_)
+    if not settings.get("ignore_merges"):
+        whole = _made(tokens, table, byte_ids, functions.PRETOKENS)
+    return Merges(table, byte_ids, tokens, whole)
+
+
+def ranks_of(ranks: Mapping[bytes, int], functions: Any = compiled) -> Merges:
+    """The merges of a tiktoken encoding: two neighbours whose bytes together are a token become it,
+    the least rank first; a piece that is a token stays whole. Raises GateError."""
+    lengths = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
+    ids = np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks))
+    _require_ids(ids, lengths)
+    data = np.frombuffer(b"".join(ranks) + bytes(16), dtype=np.uint8)
+    tokens = Tokens(data, lengths, ids.astype(np.uint32))
+    slots, keys = token_table(tokens, _SEEDS, functions.PRETOKENS)
+    told = data, lengths, tokens.ids, slots, keys, _SEEDS
+    size = 1 << max(4, (4 * len(ids)).bit_length())
+    table = np.zeros(2 * size, dtype=np.uint64)
+    while functions.PRETOKENS.put_ranks(*told, table) < 0:
+        table = np.zeros(2 * len(table), dtype=np.uint64)
+    return Merges(table, _byte_ids(tokens), tokens, np.ones(len(ids), dtype=np.bool_))
+
+
+def token_table(
+    tokens: Tokens, seeds: NDArray[np.uint64], pieces: Any
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """A table of tokens, as pieces."""
+    told = tokens.data, tokens.lengths, tokens.ids
+    for more in (0, 1, 2):  # places that are taken may lie too close together
+        slots = np.zeros(4 << more + max(4, (2 * len(tokens.ids)).bit_length()), dtype=np.uint64)
+        keys = np.zeros(int(tokens.lengths.sum()) + 16, dtype=np.uint8)
+        if pieces.put_tokens(*told, slots, keys, seeds) == len(tokens.ids):
+            return slots, keys
+    raise GateError("its tokens find no place in a table")
+
+
+def _made(
+    tokens: Tokens, table: NDArray[np.uint64], byte_ids: IdArray, pieces: Any
+) -> NDArray[np.bool_]:
+    """Which tokens the merges make of their bytes."""
+    starts, lengths = offsets_of(tokens.lengths)[:-1], tokens.lengths
+    work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
+    out, stops = np.empty(len(tokens.data), dtype=np.uint32), np.empty_like(lengths)
+    told = table, byte_ids, pieces.SHORT
+    pieces.merge_pieces(tokens.data, starts, lengths, *told, work, out, stops)
+    one: NDArray[np.bool_] = np.diff(stops, prepend=0) == 1
+    one[one] = out[stops[one] - 1] == tokens.ids[one]
+    return one
+
+
+def model_parts(written: bytes, reader: Any = compiled.VOCABULARY) -> Parts | None:
+    """The parts of the model in a `tokenizer.json`; None if it cannot be told, or no kernel."""
+    try:
+        return None if reader is None else parts_of(written, reader, "model")
+    except (GateError, ValueError):
+        return None
+
+
+def parts_of(state: bytes, reader: Any, member: str | None = None) -> Parts:
+    """[start, stop) of the value of each name of an object, or of the object that is its member of
+    this name. GateError if a name comes twice."""
+    text, begins = np.frombuffer(state, dtype=np.uint8), state.find(b"{")
+    found: dict[str, Parts] = {}
+    parts, _ = _members(state, text, begins, reader, member, found) if begins >= 0 else ({}, 0)
+    if member is None:
+        return parts
+    if member not in found:
+        raise GateError(f"its file has no {member}")
+    return found[member]
+
+
+def _members(
+    state: bytes,
+    text: NDArray[np.uint8],
+    at: int,
+    reader: Any,
+    member: str | None,
+    found: dict[str, Parts],
+) -> tuple[Parts, int]:
+    """The parts of the object at `at`, and what comes behind it; to `found` the parts of `member`,
+    if that is an object, too: so it is read once."""
+    parts: dict[str, tuple[int, int]] = {}
+    at = _behind_white(state, at + 1)
+    while state[at : at + 1] == b'"':
+        end = reader.value_end(text, at)
+        start = _behind_white(state, state.find(b":", end) + 1)
+        name: str = json.loads(state[at:end]) if end > 0 else ""
+        if name == member and state[start : start + 1] == b"{":
+            found[name], stop = _members(state, text, start, reader, None, {})
+        else:
+            stop = reader.value_end(text, start) if end > 0 < start else -1
+        if stop < 0:
+            break
+        if name in parts:
+            raise GateError(f"its file has {name!r} twice")
+        parts[name] = start, stop
+        at = _behind_white(state, stop)
+        if state[at : at + 1] == b",":
+            at = _behind_white(state, at + 1)
+    if state[at : at + 1] != b"}":
+        raise GateError("its model is not written as JSON")
+    return parts, at + 1
+
+
+def _behind_white(state: bytes, at: int) -> int:
+    while state[at : at + 1].isspace():
+        at += 1
+    return at
+
+
+def _require(settings: Mapping[str, Any]) -> None:
+    if settings.get("type", "BPE") != "BPE":
+        raise GateError("its model is no BPE")
+    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
+        if settings.get(name):
+            raise GateError(f"its BPE has {name} {settings[name]!r}")
+
+
+def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: Any) -> Tokens:
+    data, lengths, ids = _entries(text, start, stop, reader)
+    _require_ids(ids, lengths)
+    if len(ids) < size:
+        raise GateError("two of its tokens have one id")
+    if len(ids) > size:
+        raise GateError("it has a token twice")
+    own = lengths > 0  # an empty one is made by no merge, and is no piece
+    used = int(lengths[own].sum()) + 16
+    return Tokens(data[:used], lengths[own], ids[own].astype(np.uint32))
+
+
+def _entries(
+    text: NDArray[np.uint8], start: int, stop: int, reader: Any
+) -> tuple[NDArray[np.uint8], IntArray, IntArray]:
+    """What `read_vocabulary` reads of the object at [start, stop)."""
+    room = (stop - start) // 5 + 1
+    lengths, ids = np.empty((2, room), dtype=np.int64)
+    data = np.zeros(stop - start + 16, dtype=np.uint8)
+    count = reader.read_vocabulary(text, start, stop, byte_of(), data, lengths, ids)
+    if count < 0:
+        raise GateError("its vocabulary is not written as JSON")
+    return data, lengths[:count], ids[:count]
+
+
+def vocabulary_arrays(
+    state: bytes,
+    size: int,
+    tokens: Callable[[], dict[str, int]],
+    reader: Any = compiled.VOCABULARY,
+    parts: Parts | None = None,
+) -> VocabularyArrays | None:
+    """The vocabulary in `state`, as `merges_of` takes it, of a model of so many tokens; None if it
+    cannot be read, or does not have `size` tokens with an id each. `tokens`: the same vocabulary as
+    the engine gives it."""
+    if reader is None:
+        return None
+    try:
+        start, stop = (parts_of(state, reader) if parts is None else parts)["vocab"]
+        text = np.frombuffer(state, dtype=np.uint8)
+        data, lengths, ids = _entries(text, start, stop, reader)
+    except (GateError, KeyError, ValueError):
+        return None
+    if len(ids) != size or not _are_distinct(ids):
+        return None
+    spelled = lengths >= 0
+    edges = offsets_of(np.maximum(lengths, 0))
+    single = np.unique(data[edges[:-1][lengths == 1]])
+    characters = np.where(spelled, lengths, -1 - lengths)
+    return VocabularyArrays(ids, characters, spelled, len(single) == 256, tokens)
+
+
+def _require_ids(ids: IntArray, lengths: IntArray) -> None:
+    if not _are_distinct(ids):
+        raise GateError("two of its tokens have one id")
+    if ids.min(initial=0) < 0 or ids.max(initial=0) >= MOST_IDS:
+        raise GateError("it has ids that are too great")
+    if lengths.max(initial=0) > LONGEST_TOKEN:
+        raise GateError("it has a token of more than 32,767 bytes")
+
+
+def _are_distinct(ids: IntArray) -> bool:
+    """Whether no id comes twice."""
+    if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
+        return int(np.bincount(ids).max()) == 1
+    return len(np.unique(ids)) == len(ids)
+
+
+def _byte_ids(tokens: Tokens) -> IdArray:
+    """The id of each byte. GateError if one has none."""
+    alone = np.flatnonzero(tokens.lengths == 1)
+    places = offsets_of(tokens.lengths)[alone]
+    found = np.full(256, -1, dtype=np.int64)
+    found[tokens.data[places]] = tokens.ids[alone]
+    if found.min() < 0:
+        raise GateError(f"the byte {int(np.argmin(found))} is no token of it")
+    return found.astype(np.uint32)
+
+
+def byte_of() -> NDArray[np.int32]:
+    """The byte that each character of the alphabet stands for, -1 for others."""
+    alphabet = byte_alphabet()
+    found = np.full(max(map(ord, alphabet)) + 1, -1, dtype=np.int32)
+    for letter, byte in alphabet.items():
+        found[ord(letter)] = byte
+    return found

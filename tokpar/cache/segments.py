@@ -1,0 +1,209 @@
+"""New segments through a tokenizer's batch call, many to a text, and their ids told apart again.
+
+Segments between two U1 cuts may stand behind one another in any order (theorem 28), where tokens
+tell by their lengths where each ends; else an added token stands between (corollary 30); else each
+is a text of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import IdArray, IntArray, concatenate_ids, offsets_of
+from tokpar.cuts.added_token_guard import AddedTokenGuard
+from tokpar.facts.hf_facts import can_overlap
+from tokpar.facts.space_stages import SpaceCut
+from tokpar.facts.token_lengths import TokenLengths
+from tokpar.types import AddedToken, Facts, Rows
+
+TEXT_BYTES = 8192  # of a joined text: many, so that all threads of a batch call have some
+NO_SPACE_FIRST, WHITE_LAST = 1, 2
+"""What a segment may be: the first of its text, which may only stand first; the last, only last."""
+
+EncodeMany = Callable[[Sequence[str]], Rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unbatcher:
+    """How the ids of joined segments are told apart: by the UTF-8 bytes of each id (`sizes`), by
+    an added token between them (`separator`), or not at all."""
+
+    sizes: Callable[[IdArray], IntArray] | None = None
+    separator: AddedToken | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fresh:
+    """The ids of segments: of segment k, ids[firsts[k] : stops[k]]; none where a stop is -1."""
+
+    ids: IdArray
+    firsts: IntArray
+    stops: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Fresh]) -> Fresh:
+        """Those of all parts, in order."""
+        before = offsets_of(len(part.ids) for part in parts)[:-1].tolist()
+        firsts = [part.firsts + n for part, n in zip(parts, before, strict=True)]
+        stops = [
+            np.where(part.stops < 0, -1, part.stops + n)
+            for part, n in zip(parts, before, strict=True)
+        ]
+        ids = concatenate_ids([part.ids for part in parts])
+        return cls(ids, np.concatenate(firsts), np.concatenate(stops))
+
+
+NO_IDS = Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
+
+
+def unbatcher_for(facts: Facts, lengths: TokenLengths | None) -> Unbatcher:
+    """What is possible with these facts; `lengths` of tokens that tile the text."""
+    recombine = not any(
+        " " in token.content[1:] or (token.single_word and token.content.startswith(" "))
+        for token in facts.added_tokens
+    )
+    if facts.tiles and lengths is not None and recombine:
+        return Unbatcher(sizes=lengths.certain)
+    return Unbatcher(separator=separator_of(facts.added_tokens))
+
+
+def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
+    """An added token between texts that makes none over its edges appear, or disappear."""
+    contents = [token.content for token in tokens if token.content]
+    for token in tokens:
+        flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
+        apart = not any(can_overlap(token.content, other) for other in contents)
+        if token.content and not flagged and apart:
+            return token
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Different segments of `data`, UTF-8. `starts`, `lengths`: bytes; `kinds`: NO_SPACE_FIRST
+    and WHITE_LAST, or both, or neither."""
+
+    data: NDArray[np.uint8]
+    starts: IntArray
+    lengths: IntArray
+    kinds: NDArray[np.uint8]
+
+    def holding(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
+        """In which of them an added token may be, of those that stand over no edge."""
+        if not guard.tokens:
+            return np.zeros(len(self.lengths), dtype=np.bool_)
+        places = offsets_of(self.lengths)
+        target = np.empty(places[-1], dtype=np.uint8)
+        kernel.gather(self.data, self.starts, self.lengths, target, places)
+        data = target.tobytes()
+        whole = data.decode()
+        found = np.zeros(len(self.lengths), dtype=np.bool_)
+        if guard.absent(whole, 0, len(whole)):
+            return found
+        for mark in guard.marks:
+            at = [match.start() for match in re.finditer(re.escape(mark.encode()), data)]
+            found[np.searchsorted(places, at, side="right") - 1] = True
+        for k in np.flatnonzero(found).tolist():
+            part = data[places[k] : places[k + 1]].decode()
+            found[k] = not guard.absent(part, 0, len(part))
+        return found
+
+    def unsure(self, cut: SpaceCut) -> NDArray[np.bool_]:
+        """Which of them may not end where they do: of those with other than ASCII there, for of the
+        others what stands beside the space was looked at when they were cut."""
+        found = np.zeros(len(self.lengths), dtype=np.bool_)
+        ends = self.starts + self.lengths
+        for k in np.flatnonzero(self.data[ends - 1] > 127).tolist():
+            found[k] = not cut.ends(self.data[self.starts[k] : ends[k]].tobytes().decode())
+        return found
+
+    def absorbed(self) -> Segments:
+        """What the engine is given of them where it puts a space before each text (theorem 6.4):
+        all but the first space."""
+        space = (self.kinds & NO_SPACE_FIRST) == 0
+        return Segments(self.data, self.starts + space, self.lengths - space, self.kinds)
+
+    def part(self, which: NDArray[np.bool_] | IntArray) -> Segments:
+        """Some of them: which, or their numbers."""
+        rest = self.starts[which], self.lengths[which], self.kinds[which]
+        return Segments(self.data, *rest)
+
+    def encoded(self, apart: Unbatcher, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
+        """Their ids; None if they cannot be told apart. Raises what the batch call raises."""
+        between = b"" if apart.separator is None else apart.separator.content.encode()
+        whose = self._texts(apart, len(between))
+        order = np.lexsort((self.kinds == WHITE_LAST, self.kinds != NO_SPACE_FIRST, whose))
+        whose = whose[order]
+        last = np.append(whose[1:] != whose[:-1], True)
+        lengths = self.lengths[order]
+        places = offsets_of(lengths + len(between) * ~last)
+        target = np.empty(places[-1], dtype=np.uint8)
+        kernel.gather(self.data, self.starts[order], lengths, target, places)
+        for k, byte in enumerate(between, start=-len(between)):
+            target[places[1:][~last] + k] = byte
+        ends = places[1:][last]
+        joined, first = target.tobytes(), 0
+        texts = []
+        for end in ends.tolist():
+            texts.append(joined[first:end].decode())
+            first = end
+        rows = encode_many(texts)
+        stops = _stops(apart, rows, last, places[1:], ends)
+        if stops is None:
+            return None
+        begins = np.append(0, stops[:-1])
+        if between:
+            begins += np.append(False, ~last[:-1])
+        firsts_, stops_ = np.empty_like(stops), np.empty_like(stops)
+        firsts_[order], stops_[order] = begins, stops
+        ids = np.require(rows.ids, dtype=np.uint32, requirements=["C", "W"])
+        return Fresh(ids, firsts_, stops_)
+
+    def _texts(self, apart: Unbatcher, between: int) -> IntArray:
+        """In which joined text each segment stands."""
+        count = len(self.lengths)
+        if apart.sizes is None and apart.separator is None:
+            return np.arange(count, dtype=np.int64)
+        texts = 1 + int(self.lengths.sum() + between * count) // TEXT_BYTES
+        if apart.separator is not None:
+            return np.arange(count, dtype=np.int64) * texts // count
+        groups = [np.flatnonzero(self.kinds == kind) for kind in range(4)]
+        texts = max(texts, len(groups[NO_SPACE_FIRST]), len(groups[WHITE_LAST]))
+        whose = np.empty(count, dtype=np.int64)
+        whose[groups[0]] = np.arange(len(groups[0])) * texts // max(1, len(groups[0]))
+        for kind in (NO_SPACE_FIRST, WHITE_LAST):
+            whose[groups[kind]] = np.arange(len(groups[kind]))
+        whose[groups[3]] = texts + np.arange(len(groups[3]))
+        return whose
+
+
+def _stops(
+    apart: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
+) -> IntArray | None:
+    """Where among all ids those of each segment end. `last`: of its text; `places`: where it ends
+    in all texts, bytes; `ends`: where these end."""
+    if len(rows) != len(ends):
+        return None
+    if apart.sizes is not None:
+        sizes = apart.sizes(rows.ids)
+        tiled = offsets_of(sizes)
+        found = np.searchsorted(tiled, places)
+        exact = sizes.all() and tiled[-1] == places[-1]
+        if not exact or (tiled[found] != places).any() or (found[last] != rows.offsets[1:]).any():
+            return None
+        return found
+    stops = np.empty(len(last), dtype=np.int64)
+    stops[last] = rows.offsets[1:]
+    if apart.separator is not None:
+        seen = np.flatnonzero(rows.ids == apart.separator.id)
+        if len(seen) != len(last) - len(ends):
+            return None
+        stops[~last] = seen
+        if (np.searchsorted(seen, rows.offsets[1:]) != np.cumsum(~last)[last]).any():
+            return None
+    return stops

@@ -1,0 +1,104 @@
+"""K8: a WordPiece token that two overlapping windows share (Theorem 12). A longer word than M is
+one unknown token; windows that share M normalized characters see it alike."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tokpar.arrays import IntArray
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    require,
+    witness_numbers,
+)
+from tokpar.certificate.tokenizer_probe import Laid, TokenizerProbe, asked
+
+_NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
+
+
+class Words:
+    """Judges the seams between windows of one text."""
+
+    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None) -> None:
+        self._ground = ground
+        self._answers = answers
+
+    def common(self, between: SeamContext) -> None:
+        """Theorem 12: the token [token_start, position) is in both windows, which share enough."""
+        self._require_model()
+        left_start, left_stop, right_start, right_stop, begin = witness_numbers(
+            between.seam, *_NAMES
+        )
+        position, length = between.seam.position, len(self._ground.text)
+        nested = left_start <= right_start <= begin < position <= left_stop <= right_stop <= length
+        nested = nested and begin >= between.start
+        require(nested, "witness", "the token must lie in both windows, after the last seam")
+        self._require_chain(between, left_start, left_stop, right_stop)
+        self._require_shared(right_start, left_stop)
+        answers, count = asked(self._answers), between.seam.token
+        left, right = answers.part(left_start, left_stop), answers.part(right_start, right_stop)
+        span = int(answers.starts[begin]), int(answers.starts[position])
+        own, expected = _ids_at(left, span)[0], _ids_at(right, span)
+        require(own == expected[0], "pair", f"the windows have ids {own} and {expected[0]} there")
+        # the common token is the last id before the seam, what the right window has next follows it
+        if answers.ids is not None and (
+            count < 1 or answers.ids[count - 1 : count - 1 + len(expected)].tolist() != expected
+        ):
+            raise RefusedError("ids", f"expected ids {expected} from number {count - 1} on")
+
+    @cached_property
+    def _others(self) -> IntArray:
+        """Places of characters that are no printable ASCII, ascending."""
+        points = np.frombuffer(self._ground.text.encode("utf-32-le"), dtype="<u4")
+        return np.flatnonzero((points < ord(" ")) | (points > ord("~")))
+
+    def _require_model(self) -> None:
+        facts = self._ground.facts
+        known = facts.scheme == "bert" and facts.model.casefold() == "wordpiece"
+        other = f"the rule is for BERT's WordPiece, not {facts.scheme} {facts.model}"
+        require(known, "scheme", other)
+        limited = facts.longest_word >= 1
+        require(limited, "facts", "the facts do not tell which words are too long")
+        alone = [stage.kind for stage in facts.normalizers] == ["BertNormalizer"]
+        plain = alone and not facts.prefix_space
+        require(plain, "normalizer", "the rule needs BertNormalizer, alone")
+
+    def _require_chain(self, between: SeamContext, start: int, stop: int, right_stop: int) -> None:
+        """The left window is the right one of the seam before, or begins at or before a certain
+        cut; then what it holds after that seam is serial (Theorem 12 on the text up to `stop`)."""
+        previous, first = between.previous, between.start
+        if previous is not None and previous.rule == "K8":
+            _, _, *window, _ = witness_numbers(previous, *_NAMES)
+            other = f"expected the left window {window} of the last seam, got [{start}, {stop}]"
+            require(window == [start, stop], "window", other)
+        else:
+            require(start <= first, "window", f"the left window must begin by {first}")
+        reaches = right_stop >= between.stop
+        require(reaches, "window", f"the right window must reach {between.stop}")
+
+    def _require_shared(self, start: int, stop: int) -> None:
+        """[start, stop) is enough printable ASCII, each character of which is one normalized one,
+        and both ends are safe for added tokens and normalizers."""
+        text, most = self._ground.text, self._ground.facts.longest_word
+        shared = f"expected {most} characters in both, got {stop - start}"
+        require(stop - start >= most, "overlap", shared)
+        first, last = np.searchsorted(self._others, (start, stop))
+        require(first == last, "overlap", "expected printable ASCII where both windows overlap")
+        following = text[stop : stop + 1]
+        if not following.isascii():
+            raise RefusedError("normalizer", f"U+{ord(following):04X} after the left window")
+        for edge in {start, stop} - {0, len(text)}:
+            self._ground.require_added_safe(edge)
+
+
+def _ids_at(laid: Laid, span: tuple[int, int]) -> list[int]:
+    """The one id that lies at a span, and the next; refused where there is none, or more there."""
+    found = laid.numbers.get(span, [])
+    one = len(found) == 1
+    require(one, "pair", f"expected one such token in each window, got {len(found)}")
+    ids: list[int] = laid.ids[found[0] : found[0] + 2].tolist()
+    return ids

@@ -1,0 +1,306 @@
+"""The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
+
+Those of the other rules are in inside.py, word.py, edges.py and by_windows.py, that of theorem 50
+in spaces.py.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    require,
+    witness_values,
+)
+from tokpar.certificate.common_word_rule import Words
+from tokpar.certificate.frozen_tables import NUMBERS, SPACES, Family, Tables
+from tokpar.certificate.normalizer_rule import KEEP_ASCII_SPACES, KEEP_NON_SPACES, is_ascii_fixed
+from tokpar.certificate.space_rule import Spaces
+from tokpar.certificate.token_edge_rule import Edges
+from tokpar.certificate.tokenizer_probe import TokenizerProbe
+from tokpar.certificate.within_pretoken_rule import Inside
+from tokpar.seams import Licence
+from tokpar.types import Facts, NormalizerStage, Seam, Witness
+
+if TYPE_CHECKING:
+    from tokpar.certificate.window_rule import ByWindows
+
+_UNIVERSAL, _ANY_SPACE = ("non-space", "space"), ("any", "space")
+_OF_WINDOWS = {("K10", "40"), ("K10", "42")}
+_OF_PAIRS = {("K1", "18"), ("K1", "19"), ("K1", "20"), ("K1", "21"), ("K3", "4.8"), *_OF_WINDOWS}
+_KEPT: dict[tuple[object, ...], frozenset[str]] = {
+    ("K1", "20", _UNIVERSAL): KEEP_NON_SPACES,
+    **dict.fromkeys([(*key, _UNIVERSAL) for key in _OF_WINDOWS], KEEP_NON_SPACES),
+    ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
+}
+"""The licences of an ASCII space, and the normalizers that change nothing they look at."""
+EDGE = ("K9", "29")
+_SPACE_MARKS = (" ", "▁")
+_AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
+
+
+class RuleChecker:
+    """Judges the seams of one text, one after the other. Without `answers`, which ask the
+    tokenizer, rules that need it license nothing."""
+
+    def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
+        self._ground = ground
+        self._digits_until: dict[int, int] = {}
+        plain = not ground.facts.normalizers
+        self._digits = ground.tables.digit_run if plain else re.compile("[0-9]*")
+        self._rules: dict[tuple[str, str], Callable[[Seam], None]] = {
+            ("K1", "20"): self._universal,
+            ("K1", "18"): self._pair,
+            ("K1", "19"): self._pair,
+            ("K1", "21"): self._pair,
+            ("K2", "22"): self._digit_phase,
+            ("K3", "4.8"): self._pair_local,
+            ("K3", "6.4"): self._absorb,
+            **dict.fromkeys([*_OF_WINDOWS, ("K10", "44")], self._window),
+            ("K3", "50"): Spaces(ground).require,
+        }
+        inside, words = Inside(ground, self._require_cut, answers), Words(ground, answers)
+        self._wider_rules: dict[tuple[str, str], Callable[[SeamContext], None]] = {
+            ("K4", "24"): inside.forced,
+            ("K5", "5'"): inside.agreeing,
+            ("K6", "11"): inside.run,
+            ("K8", "12"): words.common,
+        }
+        self._edges = Edges(ground)
+
+    def require_licence(self, between: SeamContext) -> None:
+        """Return if the seam's rule holds where it lies; RefusedError says why not."""
+        seam = between.seam
+        key = (str(seam.rule), seam.theorem)
+        if key in self._rules:
+            self.require_characters(seam)
+            self._ground.require_added_safe(seam.position)
+        elif key in self._wider_rules:
+            self._wider_rules[key](between)
+        elif key == EDGE:
+            self._edges.require(seam)
+        else:
+            known = [*self._rules, *self._wider_rules, EDGE]
+            listed = ", ".join(f"{rule} by theorem {theorem}" for rule, theorem in known)
+            raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
+
+    def require_characters(self, seam: Seam) -> None:
+        """What a rule of K1 to K3 asks for, but for added tokens around the place."""
+        self._rules[str(seam.rule), seam.theorem](seam)
+
+    def _require_cut(self, position: int) -> None:
+        """Some K1 rule holds at a place."""
+        ground = self._ground
+        family = ground.family(ground.facts.family)
+        try:
+            self._universal(Seam(position, "K1", "20", _names(family, *_UNIVERSAL)))
+        except RefusedError:
+            before, after = ground.neighbours(position)
+            found = ground.class_of(before, family), ground.class_of(after, family)
+            theorem = family.pairs.get(found, "none")
+            self._pair(Seam(position, "K1", theorem, _names(family, *found)))
+        ground.require_added_safe(position)
+
+    def _universal(self, seam: Seam) -> None:
+        """Theorem 20: a non-space, then a space that is no line end (or a pair listed so)."""
+        ground = self._ground
+        self._require_scheme("regex")
+        name, left, right = witness_values(seam, "family", "left", "right")
+        family = ground.family(name)
+        if (left, right) != _UNIVERSAL:
+            self._pair(seam)
+            return
+        claimed = family.universal in ("not_newline", "any")
+        require(claimed, "witness", f"no universal cut is claimed for {name!r}")
+        before, after = self._sides_of_universal(seam.position)
+        line_end = after in "\r\n" and family.universal != "any"
+        holds = before not in SPACES and after in SPACES and not line_end
+        require(holds, "context", f"{before!r}|{after!r} is no non-space, then space")
+        ground.require_prefix_safe(after)
+
+    def _sides_of_universal(self, position: int) -> tuple[str, str]:
+        before, after = self._ground.text[position - 1], self._ground.text[position]
+        stages = {stage.kind for stage in self._ground.facts.normalizers}
+        sure = not stages or after == " "
+        require(sure, "normalizer", f"beside a normalizer only ' ' is sure, not {after!r}")
+        return (before, after) if stages <= KEEP_NON_SPACES else self._ground.neighbours(position)
+
+    def _pair(self, seam: Seam) -> None:
+        """Theorems 18, 19, 21: two character classes that the family's table lists."""
+        self._require_scheme("regex")
+        family = self._ground.family(witness_values(seam, "family", "left", "right")[0])
+        before, after = self._ground.neighbours(seam.position)
+        self._require_listed(seam, family, before, after)
+        self._ground.require_prefix_safe(after)
+
+    def _require_listed(self, seam: Seam, family: Family, before: str, after: str) -> None:
+        _, *named = witness_values(seam, "family", "left", "right")
+        left, right = self._ground.class_of(before, family), self._ground.class_of(after, family)
+        other = f"{before!r}|{after!r} is {left}|{right}, not {'|'.join(map(str, named))}"
+        require([left, right] == named, "witness", other)
+        listed = family.pairs.get((left, right))
+        under = f"{left}|{right} in {family.name} is listed under {listed}"
+        require(listed == seam.theorem, "theorem", under)
+
+    def _digit_phase(self, seam: Seam) -> None:
+        """Theorem 22: three (or a multiple) digits after the start of a run of digits.
+
+        What follows the place does not matter: a digit continues the run in phase, anything else
+        ends it where its last group of three is complete (0'.9).
+        """
+        ground, text, stop = self._ground, self._ground.text, seam.position
+        self._require_scheme("regex")
+        name, start = witness_values(seam, "family", "run")
+        family = ground.family(name)
+        in_threes = family.digit_phase == 3
+        require(in_threes, "witness", f"digits are not cut in threes in {name!r}")
+        if type(start) is not int or not 0 <= start < stop:
+            raise RefusedError("witness", f"a run of digits cannot start at {start!r}")
+        count = stop - start
+        require(count % 3 == 0, "context", f"{count} digits are no groups of three")
+        if start and not _is_no_digit(text[start - 1], ground.tables):
+            raise RefusedError("context", f"U+{ord(text[start - 1]):04X} before the run may be one")
+        self._require_digits(start, stop)
+        apart = self._digit_edged is None
+        require(apart, "added token", f"{self._digit_edged!r} may match inside the run")
+        if ground.facts.normalizers:
+            kinds = {stage.kind for stage in ground.facts.normalizers}
+            known = kinds <= KEEP_ASCII_SPACES
+            require(known, "normalizer", "digits are not judged under these normalizers")
+            ascii_edges = all(map(is_ascii_fixed, text[max(0, start - 1) : start] + text[stop]))
+            require(ascii_edges, "normalizer", "both neighbours of the digits must be ASCII")
+        ground.require_prefix_safe(text[stop])
+
+    def _require_digits(self, start: int, stop: int) -> None:
+        known = self._digits_until.get(start, start)
+        if known < stop:
+            match = self._digits.match(self._ground.text, known, stop)
+            assert match is not None
+            known = self._digits_until[start] = match.end()
+        require(known >= stop, "context", f"the character at {known} is not surely a digit")
+
+    @cached_property
+    def _digit_edged(self) -> str | None:
+        """The content of an added token that begins or ends with what may be a digit, or None."""
+        for token in self._ground.facts.added_tokens:
+            ends = token.content[:1] + token.content[-1:]
+            if not all(_is_no_digit(char, self._ground.tables) for char in ends):
+                return token.content
+        return None
+
+    def _pair_local(self, seam: Seam) -> None:
+        """Section 4.8: BERT and Metaspace look at two characters only."""
+        ground, facts, position = self._ground, self._ground.facts, seam.position
+        scheme, after = str(facts.scheme), ground.text[position]
+        self._require_scheme("bert", "metaspace")
+        name, *sides = witness_values(seam, "family", "left", "right")
+        own = name == scheme and facts.family in (None, scheme)
+        require(own, "family", f"the tokenizer is of scheme {scheme!r}, not {name!r}")
+        if scheme == "metaspace" and after not in _SPACE_MARKS:
+            after = ground.neighbours(position)[1]
+        prefixed = scheme == "metaspace" and after not in _SPACE_MARKS
+        require(not prefixed, "prefix", f"a prefix would go before {after!r} (6.3)")
+        if (*sides,) == _ANY_SPACE:
+            self._require_kept_space(position)
+            return
+        family = ground.tables.families.get(scheme)
+        if family is None:
+            raise RefusedError("family", f"no frozen table for {scheme!r}")
+        self._require_listed(seam, family, *self._sides_of_pair_local(position))
+
+    def _require_kept_space(self, position: int) -> None:
+        found = self._ground.text[position]
+        require(found == " ", "context", f"expected ' ' right of the place, got {found!r}")
+        if not all(stage.kind in KEEP_ASCII_SPACES for stage in self._ground.facts.normalizers):
+            image = self._ground.image(position, 1)
+            kept = image.text[image.at] == " "
+            require(kept, "normalizer", "the space right of the place is not kept")
+
+    def _sides_of_pair_local(self, position: int) -> tuple[str, str]:
+        ground = self._ground
+        if ground.facts.scheme == "metaspace":
+            return ground.neighbours(position)
+        before, after = ground.text[position - 1], ground.text[position]
+        stages = ground.facts.normalizers
+        settings = dict(stages[0].settings) if len(stages) == 1 else {}
+        wanted = settings.get("clean_text") is True and settings.get("handle_chinese_chars") is True
+        if not wanted or stages[0].kind != "BertNormalizer":
+            raise RefusedError(
+                "normalizer", "BERT's pairs need BertNormalizer with clean_text, chinese chars"
+            )
+        stripping = settings.get("strip_accents")
+        active = settings.get("lowercase", True) if stripping is None else stripping
+        last = unicodedata.normalize("NFD", before)[-1]
+        if active and unicodedata.combining(last) and unicodedata.category(after)[0] == "M":
+            raise RefusedError("normalizer", f"U+{ord(after):04X} may move across the place")
+        return before, after
+
+    def _absorb(self, seam: Seam) -> None:
+        """Section 6.4: the tokenizer puts back the one space that is left out."""
+        ground, text, p = self._ground, self._ground.text, seam.position
+        self._require_scheme("dummy")
+        one = witness_values(seam, "absorbed") == (1,)
+        require(one, "witness", "exactly one space can be absorbed")
+        facts, stages = ground.facts, ground.facts.normalizers
+        bpe = "bpe" in facts.model.casefold()
+        require(bpe, "scheme", f"absorbing needs BPE, not {facts.model}")
+        across = f"a token has {text[p - 1]!r} before a sign of a space"
+        require(text[p - 1] not in (facts.chars_before_mark or ()), "context", across)
+        lonely = p + 2 <= len(text) and text[p] == " " and text[p - 1] not in _SPACE_MARKS
+        require(lonely, "context", "expected a non-space, one ' ', and text after it")
+        prefix = not stages or _is_dummy_prefix(stages)
+        require(prefix, "normalizer", "absorbing needs Prepend '▁' and Replace ' ' -> '▁' alone")
+        if any(token.normalized for token in ground.facts.added_tokens):
+            raise RefusedError("added token", "tokens searched in the prefixed text: not judged")
+        content = ground.raw.touching(text, p - 1, p + 2)
+        require(content is None, "added token", f"{content!r} occurs over its three characters")
+        ground.require_added_safe(p + 1)
+
+    def _window(self, seam: Seam) -> None:
+        """Theorems 40, 42 and 44: a window of the text around the place."""
+        self._by_windows.require(seam)
+
+    @cached_property
+    def _by_windows(self) -> ByWindows:
+        from tokpar.certificate.window_rule import ByWindows  # few certificates need it
+
+        return ByWindows(self._ground)
+
+    def _require_scheme(self, *schemes: str) -> None:
+        own = self._ground.facts.scheme
+        require(own in schemes, "scheme", f"the rule is for {' or '.join(schemes)}, not {own}")
+
+
+def looks_at_two(licence: Licence, facts: Facts) -> bool:
+    """Whether the rule looks at two characters of the text and no more, added tokens apart: no
+    normalizer makes others of them. What it says then holds wherever they are the same."""
+    rule, theorem, witness = licence
+    sides = tuple(value for _, value in witness[1:])
+    if rule == "K10" and sides not in ((1, 1), _UNIVERSAL):
+        return False
+    kept = _KEPT.get((rule, theorem, sides), frozenset())
+    return (rule, theorem) in _OF_PAIRS and kept.issuperset(s.kind for s in facts.normalizers)
+
+
+def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
+    """They are just the two that make it."""
+    settings = {name: value for stage in stages for name, value in stage.settings}
+    wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
+    kinds = [stage.kind for stage in stages]
+    return kinds == ["Prepend", "Replace"] and settings in (wanted, _AS_STORED)
+
+
+def _names(family: Family, left: str, right: str) -> Witness:
+    return ("family", family.name), ("left", left), ("right", right)
+
+
+def _is_no_digit(char: str, tables: Tables) -> bool:
+    """In the frozen set, and no number there."""
+    return tables.atom_of(char) not in (None, *NUMBERS)

@@ -1,0 +1,266 @@
+"""Checks of ids that need no serial encode, and the one that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.arrays import NO_INTS, IdArray, IntArray
+from tokpar.certificate.check_context import RefusedError
+from tokpar.certificate.findings import Finding
+from tokpar.certificate.spelling import UNDECODABLE, spells
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, Utf8Text
+from tokpar.interfaces import (
+    Decodes,
+    EncodesWhole,
+    Locates,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.seams import Columns
+from tokpar.types import Rows
+
+PROBE = 2**31
+"""Ids from here on stand for "the text's own, number k" when a tokenizer's finishing is probed."""
+_BLOCK = 1 << 15  # cuts that are looked at together: new memory for all costs more than looking
+_HIDDEN = "padding, truncation or an unknown post-processor hides the text's own ids"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The text's own ids among the finished ones, or `note` on why they cannot be told."""
+
+    ids: IdArray | None
+    findings: tuple[Finding, ...] = ()
+    note: str | None = None
+
+
+def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
+    """Take away what `postprocess` inserts, and compare that with what it should insert."""
+    if not isinstance(tokenizer, PostProcesses):
+        return Core(ids)
+    if tokenizer.around is not None:
+        return _within(ids, *tokenizer.around)
+
+    def finished(some: int) -> IdArray:
+        return tokenizer.postprocess(Rows.of([_probe(some)]), [text])[0]
+
+    try:
+        inserted = len(finished(0))
+        grows = len(finished(1)) == inserted + 1
+        count = len(ids) - inserted
+        # One more id must show: at exactly the length that truncation keeps, more may be cut.
+        final, more = finished(max(0, count)), finished(max(0, count) + 1)
+    except LookupError:
+        return Core(None, note=_HIDDEN)
+    if grows and count < 0:
+        message = f"expected at least the {inserted} ids that are inserted, got {len(ids)}"
+        return Core(None, (Finding("inserted", message),))
+    own = final >= PROBE
+    first = int(np.argmax(own)) if count > 0 else 0
+    shown = grows and (len(final), len(more)) == (len(ids), len(ids) + 1)
+    whole = np.count_nonzero(own) == count
+    if not shown or not whole or not np.array_equal(final[first : first + count], _probe(count)):
+        return Core(None, note=_HIDDEN)
+    findings = tuple(
+        Finding("inserted", f"id {k}: expected {final[k]} to be inserted, got {ids[k]}")
+        for k in np.flatnonzero(~own & (final != ids))[:1].tolist()
+    )
+    return Core(ids[first : first + count], findings)
+
+
+def _within(ids: IdArray, before: IdArray, after: IdArray) -> Core:
+    """Nothing is cut or padded: so much less new memory than probing takes."""
+    inserted, first, last = np.append(before, after), len(before), len(ids) - len(after)
+    if last < first:
+        message = f"expected at least the {len(inserted)} ids that are inserted, got {len(ids)}"
+        return Core(None, (Finding("inserted", message),))
+    places = np.append(np.arange(first), np.arange(last, len(ids)))
+    wrong = np.flatnonzero(inserted != ids[places])[:1]
+    findings = tuple(
+        Finding("inserted", f"id {k}: expected {id_} to be inserted, got {ids[k]}")
+        for k, id_ in zip(places[wrong].tolist(), inserted[wrong].tolist(), strict=True)
+    )
+    return Core(ids[first:last], findings)
+
+
+def _probe(count: int) -> IdArray:
+    return np.arange(PROBE, PROBE + count, dtype=np.uint32)
+
+
+def id_findings(
+    core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, again: bool
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Findings about ids, and notes on what could not be looked at."""
+    text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
+    if not well_formed(seams):
+        return findings, ("limited: ids not looked at, the seams are no columns",)
+    counts = list(token_counts(seams, None if core.ids is None else len(core.ids)))
+    findings += counts
+    if core.note is not None or core.ids is None:
+        return findings, () if core.note is None else (f"limited: {core.note}",)
+    outside: NDArray[np.bool_] = (seams.positions <= 0) | (seams.positions >= len(text))
+    if counts or outside.any():
+        return findings, ("limited: ids not looked at, the seams do not lie in them",)
+    if facts_of(tokenizer).tiles and not answers.written.broken:
+        return findings + list(spelled(core.ids, seams, cuts, answers)), ()
+    if again and (len(seams) or len(cuts)):
+        return findings + list(parts_encode(core.ids, text, seams, tokenizer)), ()
+    return findings, ("limited: tokens do not tile the text, ids are compared under full=True",)
+
+
+def well_formed(columns: Columns) -> bool:
+    """Of one length, and with licences for all codes."""
+    lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
+    codes = columns.codes
+    return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
+
+
+def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
+    """Counts of ids before each seam: joined, never falling, never above the ids there are."""
+    least = np.maximum.accumulate(np.concatenate(([0], seams.tokens)))[:-1]
+    wrong = seams.tokens < least
+    if count is not None:
+        wrong |= seams.tokens > count
+    limit = "" if count is None else f" and {count}"
+    for k in np.flatnonzero(wrong).tolist():
+        message = f"expected between {least[k]}{limit} ids before it, got {seams.tokens[k]}"
+        yield Finding("token", message, int(seams.positions[k]), k)
+
+
+def spelled(
+    ids: IdArray, seams: Columns, cuts: IntArray, answers: TokenizerProbe
+) -> Iterator[Finding]:
+    """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
+    at which the seams of `everywhere` are."""
+    tokenizer, written, edges = answers.tokenizer, answers.written, None
+    if isinstance(tokenizer, Locates):
+        try:
+            edges = answers.edges()
+        except RefusedError as refusal:
+            yield Finding("ids", f"expected ids that tile the text, got others: {refusal}")
+            return
+        yield from _begins(edges, written, seams, cuts)
+    if isinstance(tokenizer, Decodes) and (
+        edges is None or not spells(ids, edges, written.codes, tokenizer)
+    ):
+        yield from _parts_decode(ids, written.text, seams, tokenizer)
+
+
+def _begins(
+    edges: IntArray, written: Utf8Text, seams: Columns, cuts: IntArray
+) -> Iterator[Finding]:
+    expected = written.at(seams.positions)
+    for k in np.flatnonzero(edges[seams.tokens] != expected).tolist():
+        message = (
+            f"expected id {seams.tokens[k]} to begin at byte {expected[k]}, "
+            f"got byte {edges[seams.tokens[k]]}"
+        )
+        yield Finding("token", message, int(seams.positions[k]), k)
+    blocks = (cuts[k : k + _BLOCK] for k in range(0, len(cuts), _BLOCK))
+    crossed = np.concatenate([NO_INTS, *(_crossed(edges, block) for block in blocks)])
+    if len(crossed):
+        message = (
+            f"expected an id to begin at each of {len(cuts)} spaces, got none at "
+            f"{len(crossed)} of them, the first at byte {crossed[0]}"
+        )
+        yield Finding("token", message, written.position(int(crossed[0])))
+
+
+def _crossed(edges: IntArray, cuts: IntArray) -> IntArray:
+    """The cuts, ascending, at which no id begins."""
+    least, most = int(cuts[0]), int(cuts[-1])
+    first, last = np.searchsorted(edges, (least, most + 1))
+    begins = np.zeros(most + 1 - least, dtype=np.bool_)
+    begins[edges[first:last] - least] = True
+    return cuts[~begins[cuts - least]]
+
+
+def _parts_decode(
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
+) -> Iterator[Finding]:
+    """For tokens that tile the text: the ids between two seams are exactly the text between them;
+    where a decoder is not exact, tokenizing that part again must give its ids."""
+    for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
+        part, own = text[start:stop], ids[first:last]
+        if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):
+            message = (
+                f"expected ids {first} to {last} to be the text from {start} to {stop}, "
+                "got ids of another text"
+            )
+            # a part is reported under the seam at its right, else at its left
+            yield Finding("ids", message, start, min(k, len(seams) - 1) if len(seams) else None)
+
+
+def parts_encode(
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
+) -> Iterator[Finding]:
+    """For other tokens: the text between two seams, tokenized again, gives the ids between them.
+    The two sides of a K8 seam, which may divide a word, are taken together."""
+    licences = [seams.licences[code] for code in seams.codes.tolist()]
+    apart = [k for k, (rule, _, _) in enumerate(licences) if rule != "K8"]
+    for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, apart)):
+        absorbed = k > 0 and licences[apart[k - 1]][1] == "6.4"
+        if not _encodes(text[start + absorbed : stop], ids[first:last], tokenizer):
+            message = f"expected ids {first} to {last} from the text from {start} to {stop}"
+            seam = apart[k] if k < len(apart) else len(seams) - 1
+            yield Finding("ids", f"{message}, got others", start, seam if len(seams) else None)
+
+
+def serial_difference(
+    ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
+) -> Iterator[Finding]:
+    """The first difference to the tokenizer's own serial encode, and the seam nearest to it."""
+    serial = _serial(text, tokenizer)
+    common = min(len(ids), len(serial))
+    unequal = np.flatnonzero(ids[:common] != serial[:common])
+    if not len(unequal) and len(ids) == len(serial):
+        return
+    first = int(unequal[0]) if len(unequal) else common
+    near = int(np.argmin(np.abs(seams.tokens - first))) if len(seams) else None
+    where = "there is no seam" if near is None else f"nearest is seam {near}"
+    expected = f"expected {_id_at(serial, first)} of the serial encode"
+    message = f"id {first}: {expected}, got {_id_at(ids, first)}; {where}"
+    yield Finding("serial", message, None if near is None else int(seams.positions[near]), near)
+
+
+def _serial(text: str, tokenizer: TokenizerAdapter) -> IdArray:
+    if isinstance(tokenizer, EncodesWhole):
+        return tokenizer.encode_whole(text)
+    ids = tokenizer.encode(text)
+    return (
+        tokenizer.postprocess(Rows.of([ids]), [text])[0]
+        if isinstance(tokenizer, PostProcesses)
+        else ids
+    )
+
+
+def _id_at(ids: IdArray, place: int) -> str:
+    return f"id {ids[place]}" if place < len(ids) else f"the end after {len(ids)} ids"
+
+
+def _parts(
+    ids: IdArray, text: str, seams: Columns, at: slice | list[int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """(start, stop) in code points and (first, last) in ids of each part between seams `at`."""
+    edges = [0, *seams.positions[at].tolist(), len(text)]
+    counts = [0, *seams.tokens[at].tolist(), len(ids)]
+    for (start, stop), (first, last) in zip(pairwise(edges), pairwise(counts), strict=True):
+        yield start, stop, first, last
+
+
+def _decoded(ids: IdArray, tokenizer: TokenizerAdapter) -> str | None:
+    assert isinstance(tokenizer, Decodes)
+    try:
+        return tokenizer.decode(ids.tolist())
+    except UNDECODABLE:
+        return None
+
+
+def _encodes(part: str, ids: IdArray, tokenizer: TokenizerAdapter) -> bool:
+    return np.array_equal(tokenizer.encode(part), ids)

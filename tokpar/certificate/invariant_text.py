@@ -1,0 +1,94 @@
+"""Text that a normalizer leaves alone wherever it stands. Theorem 45, decided by the decompositions
+of all characters: one that is its own form, and stands behind another in none, is inert."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from tokpar.arrays import IdArray, IntArray
+from tokpar.certificate.added_token_rule import Occurrences
+from tokpar.certificate.check_context import CheckContext, require
+from tokpar.certificate.frozen_tables import load_pictographs
+from tokpar.certificate.normalizer_rule import UNICODE_FORMS, UnsureError, replace_pattern
+from tokpar.types import Facts, NormalizerStage
+
+_HANGUL = range(0xAC00, 0xD7A4)
+
+
+class Inert:
+    """Which characters the stages of one tokenizer leave alone; each is asked for once."""
+
+    def __init__(self, ground: CheckContext) -> None:
+        self._ground = ground
+        self._stages = ground.facts.normalizers
+        self._known: set[str] = set()
+
+    def require(self, start: int, stop: int) -> None:
+        """Refuses what the normalizer may change of the text from `start` to `stop`, or where an
+        added token that is searched in normalized text occurs."""
+        if not self._stages:
+            return
+        self.require_text(self._ground.text[start:stop])
+        searched = self._ground.normalized
+        for token in searched:
+            self.require_text(token.content)
+        content = Occurrences(searched).touching(self._ground.text, start, stop)
+        require(content is None, "added token", f"{content!r} occurs over [{start}, {stop})")
+
+    def require_text(self, text: str) -> None:
+        """Refuses a text with a character that a stage may change."""
+        for char in sorted(set(text) - self._known):
+            for stage in self._stages:
+                kept = self._is_known(char) and _keeps(stage, char)
+                where = f"U+{ord(char):04X} is not surely left alone by {stage.kind}"
+                require(kept, "normalizer", where)
+            self._known.add(char)
+
+    def _is_known(self, char: str) -> bool:
+        if self._ground.tables.atom_of(char) is not None:
+            return True
+        return any(low <= ord(char) <= high for low, high in load_pictographs())
+
+
+def edges_beside(facts: Facts, ids: IdArray, count: int, at: int) -> IntArray:
+    """Byte where each id begins, then the end, if the one numbered `count` begins at byte `at`."""
+    assert facts.sizes is not None
+    edges = np.concatenate(([0], np.cumsum(facts.sizes(ids))))
+    beside: IntArray = edges - edges[count] + at
+    return beside
+
+
+def _keeps(stage: NormalizerStage, char: str) -> bool:
+    if stage.kind in UNICODE_FORMS:
+        same = unicodedata.normalize(stage.kind, char) == char  # type: ignore[arg-type]
+        return same and not unicodedata.combining(char) and char not in _behind()
+    if stage.kind == "Lowercase":
+        return str.lower(char) == char
+    if stage.kind == "StripAccents":
+        return unicodedata.category(char) not in ("Mn", "Mc", "Me")
+    if stage.kind != "Replace":
+        return False
+    try:
+        return char not in replace_pattern(stage)
+    except UnsureError:
+        return False
+
+
+@cache
+def _behind() -> frozenset[str]:
+    """All that stands behind another character in some canonical decomposition, so that it may be
+    composed with what is before it."""
+    return frozenset(_decomposed())
+
+
+def _decomposed() -> Iterator[str]:
+    for point in range(0x30000):  # beyond are ideographs that are replaced by one other, or none
+        parts = unicodedata.decomposition(chr(point)).split()
+        if parts and not parts[0].startswith("<"):
+            yield from (chr(int(part, 16)) for part in parts[1:])
+    for point in _HANGUL:
+        yield from unicodedata.normalize("NFD", chr(point))[1:]

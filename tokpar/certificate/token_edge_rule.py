@@ -1,0 +1,86 @@
+"""K9: an end of an added token that is matched whatever stands around it (Theorem 29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tokpar.certificate.check_context import CheckContext, RefusedError, require, witness_values
+from tokpar.types import AddedToken, Seam
+
+_INVISIBLE = "\u180e\u200b\ufeff"
+"""No white space to Python, but to some engine, once or now."""
+
+
+class Edges:
+    """Judges the K9 seams of one text."""
+
+    def __init__(self, ground: CheckContext) -> None:
+        self._ground = ground
+
+    def require(self, seam: Seam) -> None:
+        """Return if the token that the seam names ends, or begins, there, and is surely matched."""
+        facts, text = self._ground.facts, self._ground.text
+        content, edge = witness_values(seam, "token", "edge")
+        parted = facts.added_token_cuts_refused
+        require(parted is None, "facts", f"no edge of an added token is a certain cut: {parted}")
+        token = self._token(content)
+        require(edge in ("start", "end"), "witness", f"expected start or end, got {edge!r}")
+        start = seam.position - (len(token.content) if edge == "end" else 0)
+        there = start >= 0 and text.startswith(token.content, start)
+        require(there, "context", f"{token.content!r} has no {edge} at {seam.position}")
+        prefixed = edge == "end" and facts.first_prefix
+        require(not prefixed, "prefix", "what begins there would get the prefix of a whole text")
+        self._require_alone(token, start, start + len(token.content))
+        objection = self._ground.raw.objection(text, seam.position)
+        require(objection is None, "added token", f"position {seam.position}: {objection}")
+
+    def _token(self, content: object) -> AddedToken:
+        """The only added token of this content; refused if it need not be matched as it stands."""
+        facts = self._ground.facts
+        named = [token for token in facts.added_tokens if token.content == content]
+        if len(named) != 1 or not content:
+            raise RefusedError("witness", f"{len(named)} added tokens are {content!r}, not one")
+        token = named[0]
+        flagged = token.lstrip or token.rstrip or token.single_word
+        require(not flagged, "added token", f"{content!r} has a flag (lstrip, rstrip, single_word)")
+        raw = not token.normalized or (not facts.normalizers and facts.scheme != "dummy")
+        require(raw, "added token", f"{content!r} is searched in normalized text")
+        taken = self._stripping and any(map(_possibly_white, (token.content[0], token.content[-1])))
+        require(not taken, "added token", f"{self._stripping!r} may strip a part of {content!r}")
+        return token
+
+    def _require_alone(self, token: AddedToken, start: int, stop: int) -> None:
+        """Whatever occurs over a character of [start, stop) lies inside, and is looked for no
+        earlier than the token."""
+        for content in self._ground.raw.contents:
+            for place in self._places(content, start, stop):
+                inside = start <= place and place + len(content) <= stop
+                over = f"{content!r} at {place} and {token.content!r} at {start} share characters"
+                require(inside, "added token", over)
+                sooner = token.normalized and content in self._sooner
+                first = f"{content!r} at {place} is looked for before {token.content!r} around it"
+                require(not sooner, "added token", first)
+
+    def _places(self, content: str, start: int, stop: int) -> Iterator[int]:
+        """Where a content occurs over a character of [start, stop)."""
+        text, size = self._ground.text, len(content)
+        place = text.find(content, max(0, start - size + 1), stop + size - 1)
+        while place >= 0:
+            yield place
+            place = text.find(content, place + 1, stop + size - 1)
+
+    @cached_property
+    def _sooner(self) -> frozenset[str]:
+        tokens = self._ground.facts.added_tokens
+        return frozenset(token.content for token in tokens if not token.normalized)
+
+    @cached_property
+    def _stripping(self) -> str:
+        """The content of a token that strips, or nothing."""
+        tokens = self._ground.facts.added_tokens
+        return next((t.content for t in tokens if (t.lstrip or t.rstrip) and t.content), "")
+
+
+def _possibly_white(char: str) -> bool:
+    return char.isspace() or char in _INVISIBLE

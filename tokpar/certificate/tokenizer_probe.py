@@ -1,0 +1,220 @@
+"""A text as UTF-8, in which rows of places are looked at together; and what a tokenizer answers
+about it: ids of a part, and where ids lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from tokpar.arrays import NO_INTS, IdArray, IntArray, SpanArray, byte_starts, utf8_bytes
+from tokpar.certificate.check_context import RefusedError, once, require
+from tokpar.certificate.frozen_tables import SPACES
+from tokpar.errors import EngineError
+from tokpar.interfaces import Locates, TokenizerAdapter
+
+Bytes = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+_ENCODED = [char.encode() for char in SPACES]
+_WIDE_SPACES = {
+    size: np.array([int.from_bytes(code, "big") for code in _ENCODED if len(code) == size])
+    for size in (2, 3)
+}
+
+
+_BLOCK = 1 << 17
+"""Bytes that are looked at together: columns of so many stay in the processor's cache."""
+
+
+class Utf8Text:
+    """One text; its bytes only if it has no lone surrogate."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def broken(self) -> bool:
+        """It cannot be written as UTF-8: it has a lone surrogate."""
+        try:
+            return self.codes.ndim != 1
+        except UnicodeEncodeError:
+            return True
+
+    @cached_property
+    def codes(self) -> Bytes:
+        """The text's bytes, not copied."""
+        return utf8_bytes(self.text)
+
+    def at(self, positions: IntArray) -> IntArray:
+        """Byte offsets of code points, int64; none outside the text."""
+        if self.text.isascii() or not len(positions):
+            return positions
+        return positions + np.searchsorted(self._begun, positions, side="right")
+
+    @cached_property
+    def _begun(self) -> IntArray:
+        """For each byte that begins no code point, how many have begun before it; ascending."""
+        blocks, codes = range(0, len(self.codes), _BLOCK), self.codes.view(np.int8)
+        found = (np.flatnonzero(codes[k : k + _BLOCK] < -0x40) + k for k in blocks)
+        inner: IntArray = np.concatenate([NO_INTS, *found])
+        inner -= np.arange(len(inner))
+        return inner
+
+    def position(self, byte: int) -> int:
+        """The code point that begins at, or holds, a byte."""
+        return len(self.codes[:byte].tobytes().decode(errors="ignore"))
+
+    @cached_property
+    def spaces(self) -> IntArray:
+        """Byte offset of each ASCII space behind a character that is none of the 25 spaces."""
+        found: IntArray = np.empty(len(self.codes) // 2, dtype=np.int64)  # no page of it exists yet
+        count = 0
+        for first in range(1, len(self.codes), _BLOCK):
+            block = self._spaces(first, first + _BLOCK)
+            found[count : count + len(block)] = block
+            count += len(block)
+        return found[:count]
+
+    def _spaces(self, start: int, stop: int) -> IntArray:
+        codes = self.codes[start:stop]
+        before = self.codes[start - 1 : start - 1 + len(codes)]
+        found = codes == ord(" ")
+        found &= before != ord(" ")
+        found &= before - np.uint8(9) > 4  # 9 to 13 are white space
+        places = np.flatnonzero(found)
+        wide = before[places] >= 0x80
+        places += start
+        if wide.any():
+            wide[wide] = self._behind_wide(places[wide])
+            places = places[~wide]
+        return places
+
+    def spaces_inside(self, regions: IntArray) -> IntArray:
+        """Those strictly inside one of the regions; (n, 2), bytes, ascending, without overlap."""
+        if not len(regions):
+            return NO_INTS
+        first = np.searchsorted(self.spaces, regions[:, 0], side="right")
+        last = np.maximum(first, np.searchsorted(self.spaces, regions[:, 1]))
+        if np.array_equal(first[1:], last[:-1]):
+            return self.spaces[first[0] : last[-1]]
+        return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
+
+    def _behind_wide(self, places: IntArray) -> Mask:
+        """Which of these bytes are behind white space of two or three bytes."""
+        low, middle, high = (
+            self.codes[np.maximum(places - n, 0)].astype(np.int64) for n in (1, 2, 3)
+        )
+        two, three = (middle << 8) | low, (high << 16) | (middle << 8) | low
+        found: Mask = np.isin(two, _WIDE_SPACES[2]) | np.isin(three, _WIDE_SPACES[3])
+        return found
+
+
+OF_THE_TEXT, FOR_A_SEAM = 64, 4096
+"""Parts of a text are tokenized as far as they have, together, so many times its characters, and
+so many for each seam. What a strategy makes has less, unless its overlap is many times a chunk."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """Ids and where they lie: int64 (n, 2), UTF-8 bytes from the start of the text."""
+
+    ids: IdArray
+    spans: SpanArray
+
+    @cached_property
+    def numbers(self) -> dict[tuple[int, int], list[int]]:
+        """The numbers of the tokens that lie at a place."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for number, (start, stop) in enumerate(self.spans.tolist()):
+            found.setdefault((start, stop), []).append(number)
+        return found
+
+
+class TokenizerProbe:
+    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where finishing
+    hides them. `tokenized`: characters of the parts so far, limited by text length and `seams`."""
+
+    def __init__(
+        self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.text = text
+        self.ids = ids
+        self.tokenized = 0
+        self._most = OF_THE_TEXT * len(text) + FOR_A_SEAM * seams
+        self._edges: dict[str, IntArray | RefusedError] = {}
+        # the right part of one seam is the left part of the next
+        self.part = lru_cache(maxsize=2)(self._part)
+
+    @cached_property
+    def written(self) -> Utf8Text:
+        """The text as UTF-8."""
+        return Utf8Text(self.text)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Byte offset of each code point, then the total."""
+        return byte_starts(self.text)
+
+    def edges(self) -> IntArray:
+        """Byte where each id begins, then the end; refused unless they tile the text."""
+        return once(self._edges, "", self._tiling)
+
+    def encode(self, text: str) -> IdArray:
+        """Ids of a text, which may be a part of this one; refused if the engine fails on it."""
+        try:
+            return np.asarray(self.tokenizer.encode(text), dtype=np.uint32)
+        except EngineError as error:
+            raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
+
+    def laid(self, text: str) -> Laid:
+        """Ids of any text and where they lie in it."""
+        ids = self.encode(text)
+        return Laid(ids, self._locate(ids, text))
+
+    def position_at(self, byte: int) -> int | None:
+        """The code point that begins at a byte, or None inside one."""
+        place = int(self.starts.searchsorted(byte))
+        return place if self.starts[place] == byte else None
+
+    def _part(self, start: int, stop: int) -> Laid:
+        """Ids of [start, stop), code points, alone; spans from the text's start. May be refused."""
+        self.tokenized += stop - start
+        many = f"parts of over {self._most} characters were to be tokenized again"
+        require(self.tokenized <= self._most, "work", many)
+        laid = self.laid(self.text[start:stop])
+        return Laid(laid.ids, laid.spans + self.starts[start])
+
+    def _tiling(self) -> IntArray:
+        assert self.ids is not None
+        return tiling_edges(self._locate(self.ids, self.text), 0, len(self.written.codes))
+
+    def _locate(self, ids: IdArray, text: str) -> SpanArray:
+        if not isinstance(self.tokenizer, Locates):
+            raise RefusedError("tokenizer", f"{self.tokenizer.name} cannot tell where tokens lie")
+        try:
+            spans = self.tokenizer.locate(ids, text)
+        except (LookupError, ValueError, OverflowError, TypeError, EngineError) as error:
+            raise RefusedError("ids", f"expected ids that can be located, got {error}") from error
+        return spans if len(spans) else np.zeros((0, 2), dtype=np.int64)
+
+
+def asked(answers: TokenizerProbe | None) -> TokenizerProbe:
+    """The answers, or a refusal where the tokenizer may not be asked."""
+    if answers is None:
+        raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
+    return answers
+
+
+def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
+    """Start of each span, then the end; refused unless they tile [start, stop)."""
+    shared = len(spans) > 0 and spans.strides == (8, 8)  # each end is the next start, in memory
+    row = (len(spans) + 1,), (8,)
+    edges = as_strided(spans, *row, writeable=False) if shared else np.append(spans[:, 0], stop)
+    apart = not (shared or np.array_equal(spans[:, 1], edges[1:]))
+    tiling = edges[0] == start and edges[-1] == stop and not apart
+    require(tiling, "ids", f"expected ids that tile the bytes from {start} to {stop}")
+    return edges

@@ -1,0 +1,256 @@
+"""Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11): each place
+is a token boundary. With split-closed parts (theorem 7.2) the ids are those of the whole, by Lemma
+4."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from tokpar.arrays import IdArray, IntArray
+from tokpar.certificate.check_context import (
+    CheckContext,
+    RefusedError,
+    SeamContext,
+    once,
+    require,
+    witness_numbers,
+)
+from tokpar.certificate.invariant_text import edges_beside
+from tokpar.certificate.pretoken_regions import Region, Regions
+from tokpar.certificate.tokenizer_probe import TokenizerProbe, asked, tiling_edges
+from tokpar.types import Facts
+
+_MOST_SCANNED = 64
+_MOST_TRIED = 4096
+"""Ids, besides those of one token: where few of them end with a character, one would go on."""
+
+
+class Inside:
+    """Judges the seams inside the pre-tokens of one text. `require_cut` refuses places that are no
+    K1 cut; `answers` is None where the tokenizer may not be asked."""
+
+    def __init__(
+        self,
+        ground: CheckContext,
+        require_cut: Callable[[int], None],
+        answers: TokenizerProbe | None,
+    ) -> None:
+        self._ground = ground
+        self._answers = answers
+        self._regions = Regions(ground, require_cut)
+        self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
+
+    def forced(self, between: SeamContext) -> None:
+        """Lemma 24: no token of the vocabulary occurs across the place."""
+        start, stop = witness_numbers(between.seam, "start", "stop")
+        region = self._region(start, stop)
+        self._regions.require_parts(region, between)
+        facts = self._ground.facts
+        vocabulary = facts.derived(_vocabulary)
+        named = facts.tokens is not None and vocabulary.longest <= facts.longest_token
+        require(named, "facts", "the facts do not name the tokens, or not the longest")
+        text, position = self._ground.text, between.seam.position
+        low, high = self._regions.piece(region, position)
+        reach = vocabulary.longest
+        left = text[max(low, position - reach) : position].encode()[-reach:]
+        right = text[position : min(high, position + reach)].encode()[:reach]
+        token = vocabulary.across(left, right)
+        require(token is None, "vocabulary", f"token {token!r} occurs across it")
+
+    def agreeing(self, between: SeamContext) -> None:
+        """Theorem 5', as Corollary 7 lets anybody check it: every two ids side by side are what the
+        model makes of their bytes. Those of one part are; the pair at the seam is looked at."""
+        names = ("start", "stop", "right_start", "second", "left_stop")
+        start, stop, right_start, second, left_stop = witness_numbers(between.seam, *names)
+        region, position = self._region(start, stop), between.seam.position
+        low, high = self._regions.piece(region, position)
+        ordered = low <= right_start < position < second < left_stop <= high
+        order = f"{low} <= right_start < {position} < second < left_stop <= {high}"
+        require(ordered, "witness", f"expected {order}")
+        self._regions.require_parts(region, between)
+        answers = asked(self._answers)
+        ids, edges, count = self._beside(region, between)
+        place = int(np.searchsorted(edges, answers.starts[second]))
+        begins = place < len(edges) and edges[place] == answers.starts[second]
+        require(begins, "second", f"no token begins at position {second}")
+        least = int(answers.starts[max(low, between.start)])
+        most = int(answers.starts[min(high, between.stop)])
+        self._require_pair(ids, edges, count, least, most)
+
+    def run(self, between: SeamContext) -> None:
+        """Theorem 11: a pre-token c^n begins with as many `token` = c^length as one likes, while
+        at least `least` - `length` characters are left."""
+        names = ("start", "stop", "piece_stop", "token", "length", "least")
+        start, stop, piece_stop, token, length, least = witness_numbers(between.seam, *names)
+        region, position = self._region(start, stop), between.seam.position
+        text, longest = self._ground.text, self._ground.facts.longest_token
+        begins = start == between.start
+        begins = begins and self._regions.piece(region, position) == (start, piece_stop)
+        require(begins, "run", "its pre-token must begin at the region and at the last seam")
+        char = text[start]
+        same = char.isascii() and text[start:piece_stop] == char * (piece_stop - start)
+        require(same, "run", "its pre-token is not one ASCII character repeated")
+        sized = 1 <= length <= longest < least - length
+        require(sized, "witness", f"expected length <= {longest} < least - length")
+        phase = (position - start) % length == 0 and piece_stop - position >= least - length
+        expected = f"expected a multiple of {length} before it, {least - length} after it"
+        require(phase, "run", expected)
+        self._regions.require_parts(region, between, left=False)
+        run = char, token, length, least
+        once(self._runs, run, lambda: self._probe(*run))
+        own = asked(self._answers).ids
+        first = 0 if between.previous is None else between.previous.token
+        if own is not None:
+            ids = own[first : between.seam.token]
+            only = len(ids) == (position - start) // length and (ids == token).all()
+            require(only, "ids", f"expected nothing but id {token} before it in the run")
+
+    def _region(self, start: int, stop: int) -> Region:
+        facts = self._ground.facts
+        divisible = facts.pretoken_cuts_refused is None and (facts.tiles or facts.sizes is not None)
+        require(
+            divisible, "undivided", f"no seam inside a pre-token: {facts.pretoken_cuts_refused}"
+        )
+        greedy = facts.model.casefold() == "bpe" and facts.scheme in ("regex", "whole")
+        other = f"the rule is for BPE behind a regex or nothing, not {facts.model}"
+        require(greedy, "scheme", other)
+        plain = not facts.prefix_space and (not facts.normalizers or facts.sizes is not None)
+        require(plain, "normalizer", "the pre-tokens are those of a changed text")
+        require(facts.longest_token >= 1, "facts", "the facts do not tell the longest token")
+        if facts.scheme == "regex":
+            self._ground.family(facts.family)
+        self._regions.require((start, stop))
+        return start, stop
+
+    def _beside(self, region: Region, between: SeamContext) -> tuple[IdArray, IntArray, int]:
+        """Ids of the encoding, their edges in bytes, and how many lie before the seam; where they
+        are hidden, those of the two parts tokenized again."""
+        answers, position = asked(self._answers), between.seam.position
+        count = between.seam.token
+        if self._ground.facts.normalizers:
+            return self._beside_in_inert(region, between)
+        if answers.ids is not None:
+            ids, edges = answers.ids, answers.edges()
+        else:
+            start, stop = max(region[0], between.start), min(region[1], between.stop)
+            left, right = answers.part(start, position), answers.part(position, stop)
+            count = len(left.ids)
+            ids = np.concatenate((left.ids, right.ids))
+            spans = np.concatenate((left.spans, right.spans))
+            edges = tiling_edges(spans, int(answers.starts[start]), int(answers.starts[stop]))
+        if not 0 < count < len(ids) or edges[count] != answers.starts[position]:
+            raise RefusedError("token", f"id {count} does not begin at position {position}")
+        return ids, edges, count
+
+    def _beside_in_inert(
+        self, region: Region, between: SeamContext
+    ) -> tuple[IdArray, IntArray, int]:
+        """The same of the two parts, by the tokens' lengths: these tile only what a normalizer
+        leaves alone, and what that is, is known of the region."""
+        answers, position, token = asked(self._answers), between.seam.position, between.seam.token
+        start, stop = between.start, between.stop
+        inside = region[0] <= start and stop <= region[1]
+        require(inside, "normalizer", f"the part [{start}, {stop}) is not inside its region")
+        if answers.ids is None:
+            parts = answers.part(start, position).ids, answers.part(position, stop).ids
+            first, token, ids = 0, len(parts[0]), np.concatenate(parts)
+        else:
+            first = 0 if between.previous is None else between.previous.token
+            most = token + int(answers.starts[stop] - answers.starts[position])
+            ids = answers.ids[first : max(first, most)]
+        require(0 <= first < token < first + len(ids), "token", f"id {token} is not in its parts")
+        edges = edges_beside(self._ground.facts, ids, token - first, answers.starts[position])
+        tiling = edges[0] == answers.starts[start] and answers.starts[stop] in edges
+        both = f"the ids beside it do not tile the text from {start} to {stop}"
+        require(tiling and (np.diff(edges) > 0).all(), "token", both)
+        return ids, edges, token - first
+
+    def _require_pair(self, ids: IdArray, edges: IntArray, count: int, low: int, high: int) -> None:
+        """The ids around the seam, within [low, high) bytes, are what the model makes of their
+        text, where that is longer than any token and one pre-token when alone."""
+        answers, longest = asked(self._answers), self._ground.facts.longest_token
+        scanned, most = 0, longest + _MOST_TRIED
+        for left, right in islice(_stretches(edges, count, low, high), most):
+            first, last = edges.item(left), edges.item(right)
+            if last - first <= longest:
+                continue
+            start, stop = answers.position_at(first), answers.position_at(last)
+            if start is None or stop is None:
+                continue
+            text = self._ground.text[start:stop]
+            if self._regions.scanner.is_one(text):
+                if not np.array_equal(answers.encode(text), ids[left:right]):
+                    raise RefusedError("pair", f"ids {left} to {right} are not those of their text")
+                return
+            scanned += 1
+            if scanned == _MOST_SCANNED:
+                break
+        raise RefusedError("pair", "no stretch of ids around it can be tokenized alone")
+
+    def _probe(self, char: str, token: int, length: int, least: int) -> None:
+        """The finite check of Theorem 11: `length` strings stand for all longer ones. Two ids in
+        front of the longest show, by Lemma 4, that `token` is canonical and may follow itself."""
+        longest = least + length - 1
+        for size in range(least, least + length):
+            text, count = char * size, 2 if size == longest else 1
+            laid = asked(self._answers).laid(text)
+            spans = [[k * length, (k + 1) * length] for k in range(count)]
+            begins = laid.ids[:count].tolist() == [token] * count
+            begins = begins and laid.spans[:count].tolist() == spans
+            require(begins, "run", f"{char!r} * {size} does not begin with {count} ids {token}")
+            one = self._regions.scanner.is_one(text)
+            require(one, "run", f"{char!r} * {size} is not one pre-token")
+
+
+def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Ever longer stretches of ids around the one at `count`, the shorter side growing, as long as
+    their edges lie within [low, high] bytes: (first id, last id + 1)."""
+    first, last = np.searchsorted(edges, (low, high)).tolist()
+    left = right = count
+    place, middle = edges.item, edges.item(count)
+    while left > first or right < last:
+        left_is_shorter = middle - place(left) <= place(right) - middle
+        if left > first and (right == last or left_is_shorter):
+            left -= 1
+        else:
+            right += 1
+        if left < count < right:
+            yield left, right
+
+
+class Vocabulary:
+    """All tokens, sorted, so that the tokens that begin alike stand together."""
+
+    def __init__(self, tokens: Iterable[bytes]) -> None:
+        self._tokens = sorted(set(tokens) - {b""})
+        self.longest = max(map(len, self._tokens), default=0)
+
+    def across(self, left: bytes, right: bytes) -> bytes | None:
+        """A token that occurs in left + right and holds the last byte of `left` and the first of
+        `right`: tokens {ab, bc} and b"a", b"bc" -> b"ab". None if there is none."""
+        whole, middle = left + right, len(left)
+        for start in range(max(0, middle - self.longest + 1), middle):
+            found = self._prefix(whole[start:], middle - start + 1)
+            if found is not None:
+                return found
+        return None
+
+    def _prefix(self, text: bytes, least: int) -> bytes | None:
+        """The shortest token of at least `least` bytes with which `text` begins."""
+        place = 0
+        for length in range(least, len(text) + 1):
+            prefix = text[:length]
+            place = bisect_left(self._tokens, prefix, place)
+            if place == len(self._tokens) or not self._tokens[place].startswith(prefix):
+                return None
+            if self._tokens[place] == prefix:
+                return prefix
+        return None
+
+
+def _vocabulary(facts: Facts) -> Vocabulary:
+    return Vocabulary(facts.tokens() if facts.tokens is not None else ())

@@ -1,0 +1,157 @@
+"""Both ends of an added token, where any text may be cut: rule K9 (theorem 29).
+
+All positions are code points of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokpar.cuts.added_token_contents import Contents
+from tokpar.cuts.added_token_guard import AddedTokenGuard, marked, maybe_space
+from tokpar.types import AddedToken, Facts, Seam
+
+
+@dataclass(frozen=True, eq=False)
+class TokenEdges:
+    """The certified edges of one tokenizer's added tokens; a part of `CutFinder`.
+
+    An occurrence counts if every other occurrence that shares a character with it lies inside it
+    (of any token, matched or not): then it is matched, whatever stands around it. A flag, or what
+    only a normalized text shows, would make that untrue.
+    """
+
+    facts: Facts
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why no edge of an added token is ever a certified cut, or None."""
+        if self.facts.added_token_cuts_refused is not None:
+            return self.facts.added_token_cuts_refused
+        return None if self.plain else "it has no added token whose edges are certain"
+
+    def occur(self, text: str) -> bool:
+        """Some token whose edges may be cuts occurs; assumes `refusal` is None."""
+        if all(mark not in text for mark in self._marks):
+            return False
+        return any(text[s:e] in self.plain for s, e in self._contents.all(text))
+
+    def certify(self, text: str, p: int) -> Seam | None:
+        """The seam before code point `p`, 0 < p < len(text), if theorem 29 licenses it."""
+        if self.refusal is not None:
+            return None
+        if text[p] not in self._first and text[p - 1] not in self._last:
+            return None
+        return self._between(text, p, p + 1)
+
+    def find(self, text: str, start: int, stop: int) -> Seam | None:
+        """The first certified edge in [start, stop); linear in that, however many tokens occur."""
+        if self.refusal is not None:
+            return None
+        lo, hi = max(0, start - self._reach), min(len(text), stop + self._reach)
+        if all(text.find(mark, lo, hi) < 0 for mark in self._marks):
+            return None
+        return self._between(text, max(start, 1), min(stop, len(text)))
+
+    def _between(self, text: str, start: int, stop: int) -> Seam | None:
+        # twice the longest content: a token at an edge, and what may share a character with it
+        lo, hi = max(0, start - 2 * self._reach), min(len(text), stop + 2 * self._reach)
+        for first, last in self._lone(text, lo, hi):
+            for p, edge in ((first, "start"), (last, "end")):
+                if start <= p < stop and self._holds(text, first, last, p):
+                    witness = (("token", text[first:last]), ("edge", edge))
+                    return Seam(p, "K9", "29", witness)
+        return None
+
+    def _holds(self, text: str, first: int, last: int, p: int) -> bool:
+        """All that is asked for but that the occurrence shares no character with another."""
+        token = self.plain.get(text[first:last])
+        if token is None or (p == last and self.facts.first_prefix):
+            return False
+        if token.normalized and any(
+            text.find(content, first, last) >= 0 for content in self._before
+        ):
+            return False
+        return self._flagged.safe(text, p)
+
+    def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+        """Occurrences from `lo` on that hold all others which share a character with them."""
+        reached, held, place = lo, (lo, lo), lo
+        while (found := self._contents.next(text, place, hi)) is not None:
+            (first, last), place = found, found[0] + 1
+            if held[0] < held[1] <= first:
+                yield held
+                held = last, last
+            if first >= reached:
+                held = first, last
+            elif last > held[1]:
+                held = last, last
+            reached = max(reached, last)
+            if held[0] == held[1] > first + 1:
+                # in a run of one character all that follow share characters with one before
+                place = max(place, self._run_stop(text, first, last, hi) - self._reach)
+                reached = max(reached, place + 1) if place > first + 1 else reached
+        if held[0] < held[1]:
+            yield held
+
+    def _run_stop(self, text: str, first: int, last: int, hi: int) -> int:
+        """Where the run ends that an occurrence of two or more equal characters begins in; 0 for
+        other occurrences."""
+        char = text[first]
+        if text[first:last] != char * (last - first) or last - first < 2:
+            return 0
+        run = re.compile(f"{re.escape(char)}+").match(text, first, hi)
+        return first if run is None else run.end()
+
+    @cached_property
+    def plain(self) -> dict[str, AddedToken]:
+        """The tokens whose edges may be cuts, by their contents."""
+        facts, times = self.facts, Counter(token.content for token in self.facts.added_tokens)
+        unchanged = not facts.normalizers and facts.scheme != "dummy"
+        strips = any(token.lstrip or token.rstrip for token in facts.added_tokens)
+
+        def certain(token: AddedToken) -> bool:
+            if token.lstrip or token.rstrip or token.single_word:
+                return False
+            if token.normalized and not unchanged:
+                return False
+            edges = token.content[:1] + token.content[-1:]
+            # one that strips might take a part of it
+            return times[token.content] == 1 and not (strips and any(map(maybe_space, edges)))
+
+        return {t.content: t for t in facts.added_tokens if t.content and certain(t)}
+
+    @cached_property
+    def _before(self) -> tuple[str, ...]:
+        """Contents that are taken out before any token with normalized=true is looked for."""
+        return tuple(t.content for t in self.facts.added_tokens if t.content and not t.normalized)
+
+    @cached_property
+    def _flagged(self) -> AddedTokenGuard:
+        flagged = (t for t in self.facts.added_tokens if t.lstrip or t.rstrip or t.single_word)
+        return AddedTokenGuard(tuple(flagged))
+
+    @cached_property
+    def _contents(self) -> Contents:
+        return Contents.of(token.content for token in self.facts.added_tokens)
+
+    @property
+    def _reach(self) -> int:
+        return self._contents.longest
+
+    @cached_property
+    def _marks(self) -> tuple[str, ...]:
+        """Characters one of which is in each content of `plain`: quick to miss in a text."""
+        return tuple(mark for mark, _ in marked(self.plain))
+
+    @cached_property
+    def _first(self) -> frozenset[str]:
+        return frozenset(content[0] for content in self.plain)
+
+    @cached_property
+    def _last(self) -> frozenset[str]:
+        return frozenset(content[-1] for content in self.plain)

@@ -1,0 +1,201 @@
+"""Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
+Each in a row of `PatternSplitter`s, one for each Split, is told what certainly belongs to its
+piece, and tells the next. Classes of characters are those of the module `regex`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokpar.cuts.stream_cuts import Beginnings
+from tokpar.patterns.automaton import Automaton, automaton
+from tokpar.patterns.char_partition import alphabet
+from tokpar.patterns.charclass_cache import kept_members
+from tokpar.patterns.charclass_members import SURROGATES
+from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.expression import sources
+from tokpar.patterns.regex_parser import parse_expression
+from tokpar.patterns.time_budget import Budget
+
+_WIDE = "utf-32-le"
+_RECORDS, _SURE, _DEAD, _CLOSED = 1, 2, 4, 8
+
+
+class Sink(Protocol):
+    """Takes texts in parts."""
+
+    def feed(self, text: str) -> None:
+        """More of the text."""
+
+    def end(self) -> None:
+        """The text ends here; what follows is another one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The states of one pattern, 0 being the start, as flat tables: entry state * width + symbol
+    belongs to reading that symbol there.
+
+    `after`: the next state. `signs`: what is known then; a match ends before the character
+    (`_RECORDS`), one ends behind it or later whatever follows (`_SURE`), no match can end later
+    than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match
+    ends where the text does. `symbol_of`: uint8, (0x110000,)."""
+
+    symbol_of: NDArray[np.uint8]
+    width: int
+    after: tuple[int, ...]
+    signs: tuple[int, ...]
+    at_end: tuple[bool, ...]
+
+
+class PatternSplitter:
+    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too. All before
+    the end of the longest match so far is passed on, since only a longer one can take its place;
+    the rest is kept until the match is final, and then read again."""
+
+    def __init__(self, machine: Machine, sink: Sink) -> None:
+        self._machine, self._sink = machine, sink
+        self._wide, self._symbols = bytearray(), bytearray()
+        self._state = self._read = 0
+        self._found = self._in_gap = False
+
+    def feed(self, text: str) -> None:
+        wide = text.encode(_WIDE)
+        self._wide += wide
+        self._symbols += self._machine.symbol_of[np.frombuffer(wide, dtype="<u4")].tobytes()
+        self._run()
+
+    def end(self) -> None:
+        while self._symbols or self._found:
+            if self._machine.at_end[self._state]:
+                self._pass_on(0, len(self._symbols))
+                self._forget(len(self._symbols))
+                self._found = True
+            self._forget(self._end_piece(0))
+            self._state = self._read = 0
+            self._run()
+        self._end_gap()
+
+    def _run(self) -> None:
+        """Read what has arrived. Afterwards the buffer begins at the first character that is not
+        passed on, which is behind the longest match so far, or where the piece begins."""
+        machine, symbols = self._machine, self._symbols
+        after, signs, width = machine.after, machine.signs, machine.width
+        state, place, passed, end = self._state, self._read, 0, 0
+        while place < len(symbols):
+            step = state * width + symbols[place]
+            state, sign = after[step], signs[step]
+            if sign & _RECORDS:
+                end, self._found = place, True
+            place += 1
+            if sign & _SURE:
+                end, self._found = place, True
+            if sign & (_DEAD | _CLOSED):
+                self._pass_on(passed, end)
+                place = passed = end = self._end_piece(end)
+                state = 0
+        self._pass_on(passed, end)
+        self._forget(end)
+        self._state, self._read = state, place - end
+
+    def _pass_on(self, start: int, stop: int) -> None:
+        if stop > start:
+            self._end_gap()
+            self._sink.feed(self._text(start, stop))
+
+    def _end_piece(self, end: int) -> int:
+        """End the match at `end`, or make the character there part of a gap if nothing matches;
+        returns where the next piece begins."""
+        if self._found:
+            self._found = False
+            self._sink.end()
+            return end
+        self._in_gap = True
+        self._sink.feed(self._text(end, end + 1))
+        return end + 1
+
+    def _end_gap(self) -> None:
+        if self._in_gap:
+            self._in_gap = False
+            self._sink.end()
+
+    def _text(self, start: int, stop: int) -> str:
+        return self._wide[4 * start : 4 * stop].decode(_WIDE)
+
+    def _forget(self, count: int) -> None:
+        del self._symbols[:count], self._wide[: 4 * count]
+
+
+class TokenSplitter:
+    """Finds added tokens that look at nothing beside them, leftmost first, then the longest."""
+
+    def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
+        contents = sorted(ids, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, contents)))
+        self._beginnings = Beginnings(contents)
+        self._ids, self._sink, self._found = ids, sink, found
+        self._text = ""
+
+    def feed(self, text: str) -> None:
+        self._text += text
+        self._take(self._beginnings.first)
+
+    def end(self) -> None:
+        self._take(lambda text, start: len(text))
+        self._sink.end()
+
+    def _take(self, limit_from: Callable[[str, int], int]) -> None:
+        """Pass on all before the place where a token that is not complete may begin."""
+        text, place = self._text, 0
+        limit = limit_from(text, 0)
+        while (match := self._pattern.search(text, place)) and match.start() < limit:
+            if match.start() > place:
+                self._sink.feed(text[place : match.start()])
+            self._sink.end()
+            self._found(self._ids[match[0]])
+            place = match.end()
+            limit = max(limit, limit_from(text, place))
+        if place < limit:
+            self._sink.feed(text[place:limit])
+        self._text = text[max(place, limit) :]
+
+
+@lru_cache(maxsize=32)
+def machine_for(pattern: str) -> Machine:
+    """The machine of a Split. UnsupportedPatternError if it cannot be built."""
+    tree = parse_expression(pattern, "regex")
+    classes: dict[Hashable, Ranges] = {}
+    classes.update(kept_members(sources(tree), "regex").items())
+    symbols = alphabet(classes)
+    symbol_of = symbols.symbol_of.copy()
+    low, high = SURROGATES
+    symbol_of[low : high + 1] = 0  # they never come: no symbol of their own
+    sets = {source: symbols.sets[source] for source in sources(tree)}
+    return _flattened(automaton(tree, sets, symbols.size, Budget()), symbol_of)
+
+
+def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
+    """A row of Splits that ends in `sink`. Raises UnsupportedPatternError."""
+    for pattern in reversed(patterns):
+        sink = PatternSplitter(machine_for(pattern), sink)
+    return sink
+
+
+def _flattened(states: Automaton, symbol_of: NDArray[np.uint8]) -> Machine:
+    sure = [not avoided for avoided in states.avoid]
+    closed = [not any(states.live[q] for q in row) for row in states.target]
+    after: list[int] = []
+    signs: list[int] = []
+    for row, hit in zip(states.target, states.hit, strict=True):
+        for state, records in zip(row, hit, strict=False):
+            sign = _SURE | _CLOSED * closed[state] if sure[state] else 0
+            after.append(state)
+            signs.append(sign | _RECORDS * records | _DEAD * (not states.live[state]))
+    at_end = tuple(row[-1] for row in states.hit)
+    return Machine(symbol_of, states.size, tuple(after), tuple(signs), at_end)

@@ -1,0 +1,382 @@
+"""Where any row of Hugging Face's stages is certain to part a text before a space (theorem 50).
+
+Each stage is asked what it does at a place with a space behind it, from what is known of the
+characters there: first nothing but the space, then more and more, until all stages answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from tokpar.arrays import sides_of_spaces
+from tokpar.facts.charsmap import Charsmap
+from tokpar.patterns.class_tables import recognise
+from tokpar.types import Facts, NormalizerStage
+
+Left = Literal["any", "non-space", "sure", "unjoined"]
+"""What has to stand before the space: see the page of theorem 50."""
+
+MARK = "▁"
+ASCII_SURE = "!-~"
+SURE = (
+    ASCII_SURE
+    + "\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u03ff\u0400-\u0482\u048a-\u052f\u05d0-\u05ea"
+    "\u0621-\u064a\u0660-\u0669\u0671-\u06d3\u0904-\u0939\u0e01-\u0e30\u1e00-\u1eff\u2010-\u2027"
+    "\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e"
+)
+"""Characters, as a regex class without brackets, that each are a grapheme cluster beside others."""
+
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+_BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
+_ONE_CLASS = re.compile(r"(\\s|\\S|\\d|\\p\{[LNPSM]\}|\[0-9\]| )(\+?)")
+_HOLD_SOLID = {"\\s": False, " ": False, "\\S": True}
+
+
+class _UnprovedError(Exception):
+    """Nothing is proved about a stage, from what is known of the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is known of a place in what a stage is given.
+
+    `solid`: the character before it is there, and no white space. `window`: the raw window is as
+    it was, see `SpaceCut`; `ascii`: if it is ASCII. `right`: what may stand behind it."""
+
+    solid: bool = False
+    window: bool = False
+    ascii: bool = False
+    right: frozenset[str] = frozenset(" ")
+    spared: frozenset[str] = frozenset()
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SpaceCut:
+    """The cuts that are certain: before a space, behind a character as `left` says.
+
+    "sure": the two characters before and the one behind the space are `sure`."""
+
+    left: Left
+    behind: str = " "
+    joined: frozenset[str] = frozenset()
+    ascii: bool = False
+    spared: frozenset[str] = frozenset()
+    tables: tuple[str, ...] = ()
+
+    def holds(self, text: str, p: int) -> bool:
+        """Whether the characters around code point `p`, 0 < p < len(text), are such."""
+        before = text[p - 1]
+        if text[p] != self.behind or (self.left == "unjoined" and before in self.joined):
+            return False
+        if self.left == "non-space":
+            return _SPACE.match(before) is None
+        if self.left == "sure":
+            behind = p + 1 == len(text) or self._sure(text[p + 1])
+            further = p == 1 or text[p - 2] in self._blank or self._sure(text[p - 2])
+            return behind and further and self._sure(before)
+        return True
+
+    @cached_property
+    def spared_ascii(self) -> str:
+        """ASCII characters that must not stand beside the space, besides what `left` says."""
+        some = self.joined - {" "} if self.left == "unjoined" else self.spared
+        if self.left == "sure":
+            some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
+        return "".join(sorted(filter(str.isascii, some)))
+
+    def ends(self, stretch: str) -> bool:
+        """A part of a text that is cut as `sides` says may end here, before a space."""
+        return stretch[-1:] not in self._joined_others
+
+    def everywhere(self, text: str, start: int, stop: int) -> bool:
+        """It holds at all places in [start, stop) that `sides` leaves."""
+        return all(text.find(f"{char} ", start, stop) < 0 for char in self._joined_others)
+
+    @cached_property
+    def _joined_others(self) -> frozenset[str]:
+        """What `sides` cannot tell of characters that tokens join with a space."""
+        some = self.joined if self.left == "unjoined" else ()
+        return frozenset(char for char in some if not char.isascii())
+
+    @cached_property
+    def sides(self) -> bytes:
+        """As `spaces_behind_text` takes them."""
+        return sides_of_spaces(self.left, self.spared_ascii)
+
+    @cached_property
+    def _blank(self) -> frozenset[str]:
+        return frozenset(" \t\n\r") - self.spared
+
+    @cached_property
+    def _known(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def _class(self) -> re.Pattern[str]:
+        return re.compile(f"[{ASCII_SURE if self.ascii else SURE}]")
+
+    @cached_property
+    def _maps(self) -> list[Charsmap]:
+        return [Charsmap(table) for table in self.tables]
+
+    def _sure(self, char: str) -> bool:
+        if char not in self._known:
+            ordinary = self._class.match(char) is not None and char not in self.spared
+            forms = {char, char.lower()} if self.ascii else {char}
+            self._known[char] = ordinary and all(m.keeps(c) for m in self._maps for c in forms)
+        return self._known[char]
+
+
+_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+
+
+def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:
+    """The cuts of a tokenizer of scheme "spaces", before spaces and, where they are certain, before
+    line ends."""
+    at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.chars_before_mark)
+    at_lines = decided(facts.normalizers, facts.pre_tokenizers, None, "\n")
+    return tuple(found for found in (at_spaces, at_lines) if isinstance(found, SpaceCut))
+
+
+def decided(
+    normalizers: Sequence[NormalizerStage],
+    pre_tokenizers: Sequence[NormalizerStage],
+    joined: frozenset[str] | None,
+    behind: str = " ",
+) -> SpaceCut | str:
+    """The cuts before a space that are certain, as many as can be, or the stage that prevents any.
+
+    `joined`: what some token has before "▁", None where the model is not known to part at all."""
+    why = ""
+    for left, place in _LEVELS:
+        place = replace(place, right=frozenset(behind))
+        found = _followed(left, place, normalizers, pre_tokenizers)
+        if isinstance(found, SpaceCut):
+            return replace(found, behind=behind)
+        why = found
+    if joined is not None and only_marks(normalizers, pre_tokenizers):
+        return SpaceCut("unjoined", joined=joined | {" ", MARK})
+    return why
+
+
+def _followed(
+    left: Left,
+    place: _Place,
+    normalizers: Sequence[NormalizerStage],
+    pre_tokenizers: Sequence[NormalizerStage],
+) -> SpaceCut | str:
+    try:
+        for stage in normalizers:
+            place = _normalized(stage, place)
+        if _parted(pre_tokenizers, place):
+            return SpaceCut(left, ascii=place.ascii, spared=place.spared, tables=place.tables)
+    except _UnprovedError as unproved:
+        return f"nothing is proved about {unproved}"
+    return _uncut(pre_tokenizers)
+
+
+_LEVELS: tuple[tuple[Left, _Place], ...] = (
+    ("any", _Place()),
+    ("non-space", _Place(solid=True)),
+    ("sure", _Place(solid=True, window=True)),
+)
+
+
+def _uncut(pre_tokenizers: Sequence[NormalizerStage]) -> str:
+    if not pre_tokenizers:
+        return "there is no pre-tokenizer: no place is certain to end a piece"
+    row = " + ".join(stage.kind for stage in pre_tokenizers)
+    return f"nothing is proved about the pre-tokenizer {row}: no stage is certain to cut at spaces"
+
+
+def _normalized(stage: NormalizerStage, place: _Place) -> _Place:
+    kind = stage.kind
+    lasting = replace(place, ascii=True, solid=place.solid and place.window)
+    if kind in ("NFD", "NFKD", "Lowercase"):
+        return replace(place, ascii=True)
+    if kind in ("NFC", "NFKC"):
+        return replace(place, ascii=True, window=False)
+    if kind in ("StripAccents", "BertNormalizer"):
+        cleaned = place.right == {"\n"} and dict(stage.settings).get("clean_text", False)
+        return replace(lasting, right=frozenset(" ")) if cleaned else lasting
+    if kind == "Nmt":
+        return replace(lasting, right=frozenset(" "))
+    if kind == "Strip":
+        if stage.setting("strip_left") or not place.solid:
+            raise _UnprovedError("the normalizer Strip, which takes white space off the left")
+        return place
+    if kind == "Replace":
+        return _replaced(stage, place)
+    if kind == "Precompiled":
+        return _by_table(stage, place)
+    raise _UnprovedError(f"the normalizer {kind}")
+
+
+def _replaced(stage: NormalizerStage, place: _Place) -> _Place:
+    pattern, content = stage.setting("pattern"), str(stage.setting("content"))
+    runs = pattern == {"Regex": " {2,}"} and content[:1] in (" ", MARK)
+    if runs and place.right == {"\n"}:
+        return replace(place, window=place.window and content == " ")
+    if runs and place.solid and place.right == {" "}:
+        begins = frozenset(" " if place.window else " " + content[0])
+        return replace(place, window=place.window and content == " ", right=begins)
+    if not isinstance(pattern, str) or not pattern:
+        raise _UnprovedError("the normalizer Replace with a regex")
+    if pattern == " " and content == MARK:
+        marked = frozenset(MARK if char == " " else char for char in place.right)
+        return replace(place, window=False, right=marked)
+    if place.right & set(pattern):
+        raise _UnprovedError(f"the normalizer Replace of {pattern!r}, which may lie across a space")
+    kept = place.window or (content != "" and _SPACE.match(content[-1]) is None)
+    spared = place.spared.union(*((c, c.lower(), c.upper()) for c in pattern))
+    return replace(place, solid=place.solid and kept, spared=spared)
+
+
+def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
+    table = str(stage.setting("precompiled_charsmap"))
+    if not place.window:
+        raise _UnprovedError(
+            "the normalizer Precompiled behind a stage that may compose characters"
+        )
+    image = Charsmap(table).image("".join(place.right))
+    if image not in (" ", "\n"):
+        raise _UnprovedError("the normalizer Precompiled with a table that changes spaces")
+    return replace(place, window=False, tables=(*place.tables, table), right=frozenset(image))
+
+
+def _parted(stages: Sequence[NormalizerStage], place: _Place) -> bool:
+    """Whether one of the stages is certain to cut there. Up to it, each either cuts there or only
+    fails to (split-closed); behind it each works on pieces of one side, so any will do."""
+    for number, stage in enumerate(stages):
+        if _moves(stage) and any(s.kind not in _KEEP_SPACES for s in stages[:number]):
+            raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
+        cuts, place = _step(stage, place)
+        if cuts:
+            _require_piecewise(stages[number + 1 :])
+            return True
+    return False
+
+
+_KEEP_SPACES = frozenset({"Punctuation", "Digits"})
+_PIECEWISE = frozenset(
+    {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
+    | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
+)
+
+
+def _require_piecewise(stages: Sequence[NormalizerStage]) -> None:
+    for stage in stages:
+        if stage.kind not in _PIECEWISE:
+            raise _UnprovedError(f"the pre-tokenizer {stage.kind}")
+        if _moves(stage):
+            raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
+
+
+def _moves(stage: NormalizerStage) -> bool:
+    """Whether it asks where in the text a piece lies."""
+    return dict(stage.settings).get("prepend_scheme") == "first"
+
+
+def _step(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
+    """Whether the stage is certain to cut at the place, and what is known behind it if not."""
+    kind, spaced = stage.kind, place.right <= {" ", "\n"}
+    if kind in ("WhitespaceSplit", "Whitespace", "BertPreTokenizer"):
+        return spaced, place
+    if kind in ("Punctuation", "Digits"):
+        return False, place
+    if kind == "CharDelimiterSplit":
+        return place.right == {stage.setting("delimiter")}, place
+    if kind == "Metaspace":
+        mark = str(stage.setting("replacement"))
+        if not place.right <= {" ", mark}:
+            raise _UnprovedError(f"the pre-tokenizer Metaspace with {mark!r} behind {MARK!r}")
+        split = dict(stage.settings).get("split", True) is not False
+        return split, replace(place, right=frozenset(mark))
+    if kind == "ByteLevel":
+        return _byte_level(stage, place)
+    if kind == "Split":
+        return _split(stage, place), place
+    raise _UnprovedError(f"the pre-tokenizer {kind}")
+
+
+def _byte_level(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
+    settings = dict(stage.settings)
+    if place.right != {" "}:
+        raise _UnprovedError("the pre-tokenizer ByteLevel behind a stage that changes spaces")
+    if not settings.get("use_regex", True):
+        return False, replace(place, right=frozenset("\u0120"))
+    if not place.solid:
+        raise _UnprovedError("the pre-tokenizer ByteLevel between two spaces")
+    return True, place
+
+
+def _split(stage: NormalizerStage, place: _Place) -> bool:
+    behavior, invert = str(stage.setting("behavior")), bool(stage.setting("invert"))
+    pattern = stage.setting("pattern")
+    if behavior not in _BEHAVIORS:
+        raise _UnprovedError(f"the pre-tokenizer Split with {behavior}")
+    how = f"{behavior}, invert={invert}"
+    if isinstance(pattern, str) and pattern:
+        if place.right & set(pattern[1:]):
+            raise _UnprovedError(
+                f"the pre-tokenizer Split on {pattern!r}, which may lie across a space"
+            )
+        if place.right != {pattern}:
+            return False
+        left = (False,) if place.solid and pattern == " " else (False, True)
+        return all(_edge(behavior, invert, x, True) for x in left)
+    source = pattern.get("Regex") if isinstance(pattern, dict) else None
+    one = _ONE_CLASS.fullmatch(str(source)) if source else None
+    if one is not None and place.right in ({" "}, {"\n"}):
+        holds = one[1] == r"\s" or place.right == {one[1]}
+        member = _HOLD_SOLID.get(one[1]) if place.solid else None
+        sides = (False, True) if member is None else (member,)
+        return all(_edge(behavior, invert, x, holds, run=bool(one[2])) for x in sides)
+    plain = source and behavior == "Isolated" and not invert
+    known = recognise("oniguruma", (str(source),)) if plain else None
+    if known is not None and known.universal and place.solid and place.right == {" "}:
+        return True
+    raise _UnprovedError(f"the pre-tokenizer Split on {pattern!r} ({how})")
+
+
+def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool = False) -> bool:
+    """Whether a Split certainly cuts between two characters that match or do not (`before`,
+    `after`); `run`: neighbours that match are one match."""
+    if before == after and (run or not before):  # one match, or one gap
+        return behavior == "Removed" and before != invert
+    one, other = before != invert, after != invert
+    if behavior == "Contiguous":
+        return one != other
+    if behavior == "MergedWithPrevious":
+        return one or not other
+    if behavior == "MergedWithNext":
+        return other or not one
+    return True
+
+
+def only_marks(
+    normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]
+) -> bool:
+    """Nothing is changed but spaces into "▁", and where a stage cuts, it does so cleanly."""
+    place = _Place()
+    try:
+        for stage in normalizers:
+            if stage.kind != "Replace" or stage.setting("pattern") != " ":
+                return False
+            place = _normalized(stage, place)
+        if _parted(pre_tokenizers, place):
+            return False  # and some stage behind is unknown, or this would not be asked
+        for stage in pre_tokenizers:
+            _, place = _step(stage, place)
+    except _UnprovedError:
+        return False
+    return place.right == {MARK}
+
+
+def bare(pre_tokenizers: Sequence[NormalizerStage]) -> bool:
+    """Whether the stages do nothing to a text without spaces: none, or Splits on a space."""
+    return all(s.kind == "Split" and s.setting("pattern") == " " for s in pre_tokenizers)

@@ -1,0 +1,372 @@
+"""One text that was cut: its pieces joined, and what cannot be joined mended, or the text given up.
+A tokenizer that fails on a slice has failed on the text only if that ends at certified cuts."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tokpar.arrays import NO_INTS, IntArray, offsets_of, spaces_behind_text, together
+from tokpar.encoding import Encoding
+from tokpar.errors import EngineError, MismatchError, WorkerError
+from tokpar.interfaces import (
+    Divided,
+    Divides,
+    DividesRows,
+    EncodesMany,
+    Executor,
+    Flags,
+    Locates,
+    MatchesSpans,
+    Mends,
+    Merger,
+    Splitter,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
+from tokpar.sizes import TOO_SHORT
+from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
+
+# Rounds of local repair before the whole text is encoded serially: each at least halves the seams
+# that are still open, so more rounds than this would only repeat work.
+MOST_REPAIR_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet.
+    `whole`: texts may be given to a cache as they are before they are cut. `uncut`: why texts are
+    not cut that the splitter is not asked about."""
+
+    splitter: Splitter
+    executor: Executor
+    merger: Merger
+    name: str = ""
+    whole: bool = False
+    uncut: str = TOO_SHORT
+
+    def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
+        """The splitter's first answer; one chunk if the merger cannot have what it goes by."""
+        spans = self.spans(tokenizer)
+        if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
+            return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
+        return self.splitter.split(text, tokenizer, 0)
+
+    @property
+    def divides_rows(self) -> bool:
+        """Texts that the splitter is not asked about may be divided where that is licensed."""
+        splitter = self.splitter
+        may = isinstance(splitter, DividesRows) and splitter.divides_rows
+        return may and isinstance(self.executor, Divides)
+
+    def spans(self, tokenizer: TokenizerAdapter) -> bool:
+        """Pieces need spans; those of tokens that tile the text follow from their lengths."""
+        merger = self.merger
+        matches = isinstance(merger, MatchesSpans) and merger.matches_spans
+        return matches and not facts_of(tokenizer).tiles
+
+
+@dataclass
+class Clock:
+    """Wall seconds per stage; everything between two laps belongs to the stage of the second."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """A text before finishing; its chunks, what the tokenizer gave for each, and which ids of each
+    the text has: those from `first` to `last`; both int64, (chunks,)."""
+
+    encoding: Encoding
+    chunks: Sequence[Chunk]
+    pieces: Sequence[Piece]
+    first: IntArray
+    last: IntArray
+
+
+Watch = Callable[[Joined], None]  # told what became of a text that was cut
+
+
+@dataclass
+class Work:
+    """The chunks and pieces of one text while they are joined and mended."""
+
+    text: str
+    tokenizer: TokenizerAdapter
+    method: Method
+    split: Split
+    clock: Clock
+    pieces: dict[tuple[int, int, str], Piece] = field(default_factory=dict)
+    divided: set[tuple[int, int, str]] = field(default_factory=set)
+    retries: int = 0
+    repairs: int = 0
+    tokenized: int = 0
+    why: str = ""
+
+    def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Those that are still to be encoded. Runs get their ids from theorem 11."""
+        for chunk in chunks:
+            if chunk.run is not None:
+                token, times = chunk.run
+                self.pieces[_slice(chunk)] = Piece(np.full(times, token, dtype=np.uint32))
+        return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
+
+    def take(self, chunks: Sequence[Chunk], rows: Rows, divided: Flags) -> None:
+        """The ids of chunks that were open, and which of them were divided further."""
+        for k, chunk in enumerate(chunks):
+            self.pieces[_slice(chunk)] = rows.piece(k)
+            if divided[k]:
+                self.divided.add(_slice(chunk))
+        self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
+
+    def join(self) -> Joined | None:
+        """Encode what is open and merge, mending what cannot be certified, or starting over where
+        the merger asks for that; None if it did not end well, and `why`."""
+        chunks = self.split.chunks
+        rounds = 0
+        while rounds < MOST_REPAIR_ROUNDS and self._encode(chunks):
+            pieces = [self.pieces[_slice(chunk)] for chunk in chunks]
+            joins = self.method.merger.merge(self.text, chunks, pieces, self.tokenizer)
+            assert len(joins) == len(chunks) - 1, "one join, or None, for each neighbouring pair"
+            self.clock.lap("merge")
+            joins = sound_joins(joins, chunks, pieces)
+            made = [join for join in joins if join is not None]
+            if len(made) == len(joins):
+                return self._joined(chunks, pieces, made)
+            failed = [i for i, join in enumerate(joins, start=1) if join is None]
+            self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
+            merger = self.method.merger
+            mended: Sequence[Chunk] | None = fused(chunks, failed)
+            if isinstance(merger, Mends):
+                mended = merger.mended(self.text, chunks, failed, self.tokenizer)
+            if mended is None:
+                self.retries += 1
+                again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
+                self.split, mended = replace(again, licence=None), again.chunks
+                self.pieces, self.divided = {}, set()
+                self.clock.lap("split")
+            else:
+                rounds += 1
+                self.repairs += len(failed)
+            assert tiles(mended, len(self.text)), "mended cores must tile the text"
+            chunks = mended
+            if len(chunks) == 1:
+                break
+        return None
+
+    def _encode(self, chunks: Sequence[Chunk]) -> bool:
+        """Encode what is open; False if the tokenizer cannot locate, or fails on a slice but may
+        not on the whole text. EngineError where no slice can differ from the whole."""
+        fresh = self.open_chunks(chunks)
+        texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
+        divisible = [chunk.divisible for chunk in fresh]
+        spans = self.method.spans(self.tokenizer)
+        try:
+            rows, divided = run(self.method.executor, texts, divisible, self.tokenizer, spans)
+        except LookupError as error:
+            if not spans:
+                raise
+            self.why = f"{self.tokenizer.name} cannot tell where its tokens lie: {error}"
+            return False
+        except EngineError as error:
+            apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
+            if isinstance(error, (MismatchError, WorkerError)) or (apart and not spans):
+                raise placed(error, fresh) from error.__cause__ or error
+            self.why = str(placed(error, fresh))
+            return False
+        finally:
+            self.clock.lap("tokenize")
+        self.take(fresh, rows, divided)
+        return True
+
+    def _joined(
+        self, chunks: Sequence[Chunk], pieces: Sequence[Piece], joins: Sequence[Join]
+    ) -> Joined:
+        first = np.array([0, *(join.right for join in joins)], dtype=np.int64)
+        last = np.array([*(join.left for join in joins), len(pieces[-1].ids)], dtype=np.int64)
+        kept = zip(pieces, first.tolist(), last.tolist(), strict=True)
+        ids = together([piece.ids[start:stop] for piece, start, stop in kept])
+        before = offsets_of(last - first)
+        placed_seams = (
+            replace(join.seam, token=token)
+            for join, token in zip(joins, before[1:-1].tolist(), strict=True)
+        )
+        seams = self._seams(chunks, Columns.of(placed_seams), before)
+        return Joined(Encoding(ids, seams, self._report(chunks)), chunks, pieces, first, last)
+
+    def _report(self, chunks: Sequence[Chunk]) -> Report:
+        executor = self.method.executor
+        name = executor.name
+        if isinstance(executor, Divides) and not self.divided:
+            name = executor.undivided
+        runs = sum(chunk.stop - chunk.start for chunk in chunks if chunk.run is not None)
+        return Report(
+            strategy=self.method.name,
+            plan=self.split.plan or f"{len(chunks):,} chunks",
+            why=self.split.why,
+            executor=name,
+            chunks=len(chunks),
+            retries=self.retries,
+            repairs=self.repairs,
+            redundant=self.tokenized + runs - len(self.text),
+            serial_regions=self.split.serial_regions,
+            agreement=facts_of(self.tokenizer).agreement,
+        )
+
+    def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
+        """With every certified space of the chunks that were divided there."""
+        divided = [
+            i
+            for i, chunk in enumerate(chunks)
+            if _slice(chunk) in self.divided and stands_apart(chunks, i, len(self.text))
+        ]
+        if not divided or self.split.licence is None:
+            return Seams(planned, proofs=proofs_named(self.tokenizer, planned.licences))
+        ends = [(chunks[i].start, chunks[i].stop) for i in divided]
+        everywhere = Everywhere(self.split.licence, np.array(ends, dtype=np.int64))
+        counts = np.stack([before[divided], before[1:][divided]], axis=1)
+        licence = self.split.licence
+        licences = [*planned.licences, (licence.rule, "", licence.witness)]
+        proofs = proofs_named(self.tokenizer, licences)
+        recount = Recount(self.text, self.tokenizer, everywhere, counts)
+        return Seams(planned, everywhere, recount, proofs)
+
+
+TOGETHER = 1 << 16
+"""Segments that are objects of Python at a time, where their ids are counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recount:
+    """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
+    has, alone, the ids that it has there (theorem 14), so distinct segments are encoded once.
+
+    `counts`: ids of the text before and behind each region, int64, (regions, 2)."""
+
+    text: str
+    tokenizer: TokenizerAdapter
+    everywhere: Everywhere
+    counts: IntArray
+
+    def count(self) -> int:
+        """How many there are."""
+        return self.everywhere.count(self.text)
+
+    def positions(self) -> IntArray:
+        """Code points, ascending."""
+        return self.everywhere.positions(self.text)
+
+    def tokens(self) -> IntArray:
+        """Raises EngineError if the tokenizer gives other numbers of ids than it did."""
+        before, lengths = [NO_INTS], dict[str, int]()
+        sides = sides_of(self.everywhere.licence)
+        absorbed = int(dict(self.everywhere.licence.witness).get("absorbed", 0))
+        ends = zip(self.everywhere.regions.tolist(), self.counts.tolist(), strict=True)
+        for (start, stop), (first, last) in ends:
+            edges = np.concatenate(
+                ([start], spaces_behind_text(self.text, start, stop, sides), [stop])
+            )
+            # the first of a region, which is a whole text where spaces are absorbed, loses none
+            starts = edges[:-1] + absorbed
+            starts[0] = start
+            sizes = np.empty(len(starts), dtype=np.int64)
+            for k in range(0, len(starts), TOGETHER):
+                part = slice(k, k + TOGETHER)
+                pairs = zip(starts[part].tolist(), edges[1:][part].tolist(), strict=True)
+                sizes[part] = self._lengths([self.text[a:b] for a, b in pairs], lengths)
+            offsets = first + offsets_of(sizes)
+            if offsets[-1] != last:
+                raise EngineError(
+                    f"{self.tokenizer.name} gave {last - first} ids for the code points from "
+                    f"{start} to {stop}, and now gives {offsets[-1] - first}",
+                    start,
+                    stop,
+                )
+            before.append(offsets[1:-1])
+        return np.concatenate(before)
+
+    def _lengths(self, texts: Sequence[str], known: dict[str, int]) -> list[int]:
+        """How many ids each text has; `known`: of texts that were asked for before."""
+        new = list({text for text in texts if text not in known})
+        if isinstance(self.tokenizer, EncodesMany) and new:
+            counts = np.diff(self.tokenizer.encode_many(new, False).offsets).tolist()
+        else:
+            counts = [len(self.tokenizer.encode(text)) for text in new]
+        known.update(zip(new, counts, strict=True))
+        return [known[text] for text in texts]
+
+
+def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
+    """The proofs that the witnesses name."""
+    known = facts_of(tokenizer).proofs
+    named = {str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"}
+    return {digest: known[digest] for digest in sorted(named & known.keys())}
+
+
+def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str, int], Seams]:
+    """A function from a text that was divided as it is, and its number of ids, to its seams."""
+    proofs = proofs_named(tokenizer, [(licence.rule, "", licence.witness)])
+
+    def seams(text: str, count: int) -> Seams:
+        sizes = np.array(((0, len(text)), (0, count)), dtype=np.int64)
+        everywhere = Everywhere(licence, sizes[:1])
+        recount = Recount(text, tokenizer, everywhere, sizes[1:])
+        return Seams(NO_SEAMS.planned, everywhere, recount, proofs)
+
+    return seams
+
+
+def run(
+    executor: Executor,
+    texts: Sequence[str],
+    divisible: Flags,
+    tokenizer: TokenizerAdapter,
+    spans: bool = False,
+) -> Divided:
+    """The rows of texts, and which of them were divided at every place that is licensed."""
+    if not texts:
+        return Rows.of([]), []
+    if not spans and np.any(divisible) and isinstance(executor, Divides):
+        rows, divided = executor.divide(texts, divisible, tokenizer)
+    else:
+        rows, divided = executor.map(texts, tokenizer, spans), np.zeros(len(texts), dtype=bool)
+    if not isinstance(rows, Rows) or len(rows) != len(texts):
+        got = f"{len(rows)} rows" if isinstance(rows, Rows) else type(rows).__name__
+        raise EngineError(f"executor {executor.name!r} gave {got} for {len(texts)} texts")
+    return rows, divided
+
+
+def sound_joins(
+    joins: Sequence[Join | None], chunks: Sequence[Chunk], pieces: Sequence[Piece]
+) -> list[Join | None]:
+    """The joins, without those that take less than nothing, or ids where nothing overlaps."""
+    first = 0
+    kept: list[Join | None] = []
+    for k, join in enumerate(joins):
+        sound = join is not None and first <= join.left <= len(pieces[k].ids)
+        if join is not None and chunks[k].stop <= chunks[k + 1].start:
+            sound = sound and (join.left, join.right) == (len(pieces[k].ids), 0)
+        kept.append(join if sound else None)
+        first = join.right if join is not None else 0
+    return kept
+
+
+def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
+    """An executor's error about one of these chunks, told by its place in the text."""
+    chunk = chunks[min(error.row, len(chunks) - 1)]
+    start, stop = chunk.start + error.start, chunk.start + error.stop
+    where = f"(in the chunk [{chunk.start}, {chunk.stop}))"
+    return type(error)(f"{error} {where}", start, stop)
+
+
+def _slice(chunk: Chunk) -> tuple[int, int, str]:
+    return chunk.start, chunk.stop, chunk.kind

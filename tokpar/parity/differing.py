@@ -1,0 +1,97 @@
+"""Where two arrays of ids differ, in words; and the smallest texts for which something fails."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from tokpar.arrays import IdArray, byte_starts
+from tokpar.interfaces import Decodes, Locates, TokenizerAdapter
+
+AROUND = 3  # ids shown on either side of the first that differs
+Items = TypeVar("Items", str, tuple[str, ...])
+
+SECONDS = 10.0
+SIMPLE = "a b1"  # what characters are replaced by, the simplest first
+
+
+def first_difference(expected: IdArray, got: IdArray) -> int:
+    """Number of the first id that differs: [1, 2], [1, 3] -> 1; the shorter length if none does."""
+    length = min(len(expected), len(got))
+    different = np.flatnonzero(expected[:length] != got[:length])
+    return int(different[0]) if len(different) else length
+
+
+def position_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str, number: int) -> int | None:
+    """Code point at which id `number` of the text begins; None where that cannot be told."""
+    if not isinstance(tokenizer, Locates):
+        return None
+    try:
+        spans = tokenizer.locate(ids, text)
+    except Exception:  # it is being tested, and this is only for the message
+        return None
+    if len(spans) != len(ids):
+        return None
+    place = spans[number, 0] if number < len(spans) else byte_starts(text)[-1]
+    return int(np.searchsorted(byte_starts(text), place, side="right")) - 1
+
+
+def around(tokenizer: TokenizerAdapter, ids: IdArray, number: int) -> str:
+    """The ids near a number, with their tokens: "... 11 ',' >262 ' the'< 5 'a' ..."."""
+    first, last = max(0, number - AROUND), number + AROUND + 1
+    words = [
+        f">{token(tokenizer, id_)}<" if k == number else token(tokenizer, id_)
+        for k, id_ in enumerate(ids[first:last].tolist(), start=first)
+    ]
+    words += [">end<"] if number >= len(ids) else []
+    return " ".join(["..."] * (first > 0) + words + ["..."] * (last < len(ids)))
+
+
+def token(tokenizer: TokenizerAdapter, id_: int) -> str:
+    """An id and what it decodes to, if it decodes."""
+    if not isinstance(tokenizer, Decodes):
+        return str(id_)
+    try:
+        return f"{id_} {tokenizer.decode([id_])!r}"
+    except Exception:  # an id that is no token; the number says it
+        return str(id_)
+
+
+def shown(text: str, most: int = 200) -> str:
+    """The text as a Python literal, the middle of a long one left out."""
+    if len(text) <= most:
+        return ascii(text) if not text.isprintable() else repr(text)
+    return f"{text[: most // 2]!a} ... {text[-most // 2 :]!a}"
+
+
+def smallest(items: Items, fails: Callable[[Items], bool], seconds: float = SECONDS) -> Items:
+    """`items` without every slice it can do without; the best so far after `seconds`."""
+    end = time.monotonic() + seconds
+    size = max(1, len(items) // 2)
+    while size and items:
+        before, start = len(items), 0
+        while start < len(items) and time.monotonic() < end:
+            shorter = items[:start] + items[start + size :]
+            if fails(shorter):
+                items = shorter
+            else:
+                start += size
+        if size > 1 or len(items) == before or time.monotonic() >= end:
+            size //= 2
+    return items
+
+
+def simplest(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) -> str:
+    """The smallest text, with simpler characters where that fails as well: "xq é" -> "aa é"."""
+    text = smallest(text, fails, seconds)
+    end = time.monotonic() + seconds
+    for i in range(len(text)):
+        if time.monotonic() >= end:  # before a long text is copied for each of its characters
+            break
+        for character in SIMPLE[: SIMPLE.find(text[i]) % (len(SIMPLE) + 1)]:
+            simpler = text[:i] + character + text[i + 1 :]
+            if fails(simpler):
+                text = simpler
+                break
+    return text

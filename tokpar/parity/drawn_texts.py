@@ -1,0 +1,111 @@
+"""Texts drawn from what a file says itself: the characters and literals that its stages are written
+with, and its added tokens, each beside characters that classes of patterns tell apart."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import product
+from random import Random
+
+from tokpar.parity.compared_texts import CODE_POINTS, FOLDING, SEED, is_assigned, joined
+from tokpar.types import AddedToken
+
+CHARACTERS = (
+    "aAszKé1٣½²Ⅷ中ǅʰªא\u0301\u0903\u0488\u200d.'’-_/▁$<😀 \n\r\t\0\x0c\x1c"
+    "\x85\xa0\xad\u180e\u2028\u3000\u200b\ufeff\u0378" + FOLDING
+)
+"""One or two of each class that patterns tell apart: letters of each case, marks, numbers of three
+kinds, punctuation, symbols, white space, and what engines are known to put into another class."""
+RUNS = (1, 2, 3, 4)
+BESIDE_RUNS = "aA1. \n中"
+MOST_CHARACTERS = 84
+MOST_LITERALS = 24
+MOST_CONTENTS = 16
+AMONG_RUNS = 3_000  # texts of several runs
+POINT_CONTEXTS = "{0}{0}a\1a{0}1\1 {0}\0011{0} \1"
+"""No two edges share a character, so that each shows, whichever merge comes first."""
+POINTS_TOGETHER = 64
+_NO_LITERAL = re.compile(
+    r"\\[pP]\{[^}]*\}|\\u\{?[0-9a-fA-F]+\}?|\\x\{?[0-9a-fA-F]+\}?|\\.|\(\?[a-z]*[:<=!>]*"
+    r"|\{[0-9,]*\}|\[\^?|\[:\^?[a-z]+:\]|[]()|?*+.^$]"
+)
+_CODE = re.compile(r"\\[ux]\{?([0-9a-fA-F]{2,6})\}?")
+
+
+def drawn_texts(written: Sequence[str], added: Sequence[AddedToken]) -> tuple[str, ...]:
+    """Some thousand texts of a few code points. `written`: patterns and contents of the stages;
+    `added`: the added tokens, of which a few of each kind are taken."""
+    literals = some_literals(written)
+    contents = some_contents(added)
+    characters = some_characters((*written, *literals, *contents))
+    beside = (*literals, *contents)
+    texts = [*_runs(characters), *_beside(beside, characters), *_together(beside, characters)]
+    return tuple(dict.fromkeys(texts))
+
+
+def some_characters(written: Iterable[str]) -> tuple[str, ...]:
+    """The fixed ones, those of the file, and what stands next to each, as an end of a range."""
+    own = [chr(int(code, 16)) for text in written for code in _CODE.findall(text)]
+    own += dict.fromkeys("".join(written))
+    rare = [one for one in own if not one.isascii() and is_assigned(one)]
+    near = [chr(ord(one) + 1) for one in rare]
+    found = dict.fromkeys((*CHARACTERS, *rare, *near, *own))
+    usable = (one for one in found if not "\ud800" <= one <= "\udfff")
+    return tuple(usable)[:MOST_CHARACTERS]
+
+
+def some_literals(written: Iterable[str]) -> tuple[str, ...]:
+    """Rows of characters that stand for themselves, in both cases and as they fold: "'s", "'S"."""
+    plain = [one for text in written for one in _NO_LITERAL.sub("\n", text).split("\n")]
+    short = dict.fromkeys(one[:8] for one in plain if len(one) > 1)
+    forms = (str, str.upper, lambda one: one.replace("s", FOLDING[0]).replace("k", FOLDING[1]))
+    return tuple(dict.fromkeys(form(one) for one in [*short][:MOST_LITERALS] for form in forms))
+
+
+def some_contents(added: Sequence[AddedToken]) -> tuple[str, ...]:
+    """Contents of some added tokens of each set of flags, white space and the shortest first."""
+    by_flags: dict[object, list[str]] = {}
+    for token in sorted(added, key=lambda token: (not token.content.isspace(), len(token.content))):
+        flags = token.lstrip, token.rstrip, token.single_word, token.normalized
+        by_flags.setdefault(flags, []).append(token.content)
+    each = max(2, MOST_CONTENTS // max(1, len(by_flags)))
+    return tuple(dict.fromkeys(one for some in by_flags.values() for one in some[:each] if one))
+
+
+@cache
+def code_points_in_contexts() -> tuple[str, ...]:
+    """All assigned code points, of great blocks of one script some, each beside itself, a letter,
+    a digit and a space."""
+    blocks = (range(0x3400, 0xA000), range(0xAC00, 0xD7A4), range(0x17000, 0x33000))
+    dense = {point for block in blocks for point in block[16:-300] if point % 256}
+    some = (chr(point) for point in CODE_POINTS if point not in dense)
+    lines = [POINT_CONTEXTS.format(one) for one in some if is_assigned(one)]
+    return joined(lines, POINTS_TOGETHER)
+
+
+def _runs(characters: Sequence[str]) -> Iterator[str]:
+    """Runs of each character before and behind others, and several runs in a row."""
+    for one, other in product(characters, repeat=2):
+        yield one + other
+    for one, other, times in product(characters, BESIDE_RUNS, RUNS):
+        yield from (one * times + other, other + one * times)
+        yield other * times + one
+    rng = Random(SEED)
+    for _ in range(AMONG_RUNS):
+        runs = (rng.choice(characters) * rng.choice(RUNS) for _ in range(rng.randint(3, 5)))
+        yield "".join(runs)
+
+
+def _beside(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
+    """Each literal and content before and behind runs of each character."""
+    for text, one in product(literals, characters):
+        yield from (one + text, text + one, f"{one}{text}{one}", f"{one * 2}{text}{one * 2}a")
+
+
+def _together(literals: Sequence[str], characters: Sequence[str]) -> Iterator[str]:
+    """Two literals, one behind the other, with and without something between, some with runs."""
+    rng = Random(SEED)
+    pairs = list(product(literals, repeat=2))
+    for left, right in rng.sample(pairs, min(len(pairs), AMONG_RUNS // 3)):
+        between = rng.choice(characters) * rng.choice(RUNS)
+        yield from (left + right, left + between + right, between + left + right + between)

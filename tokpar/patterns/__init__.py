@@ -1,0 +1,1 @@
+"""Decides at load where a pre-tokenizer pattern certifies cuts: parser, machine, windows."""

@@ -1,0 +1,75 @@
+"""Symbols: characters that no class of a pattern tells apart are one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokpar.patterns.charclass_members import CODE_POINTS, EVERY
+from tokpar.patterns.class_tables import Ranges
+from tokpar.patterns.expression import UnsupportedPatternError
+
+MAX_SYMBOLS = 255
+
+SymbolArray = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True, eq=False)
+class Alphabet:
+    """`symbol_of` has a symbol for each code point, shape (0x110000,), uint8; one that was not
+    asked has `size`, which is none. `sets` are the symbols of each class, `examples` a character
+    of each symbol."""
+
+    size: int
+    symbol_of: SymbolArray
+    sets: Mapping[Hashable, frozenset[int]]
+    examples: tuple[str, ...]
+
+    def symbols(self, text: str) -> tuple[int, ...]:
+        """The symbols of the characters of a text."""
+        return tuple(int(self.symbol_of[ord(char)]) for char in text)
+
+
+def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alphabet:
+    """The coarsest symbols of which each class is a union, of the code points that were asked."""
+    edges = {0, CODE_POINTS}
+    for ranges in (asked, *classes.values()):
+        for low, high in ranges:
+            edges |= {low, high + 1}
+    starts = sorted(edges)
+    place = {start: i for i, start in enumerate(starts)}
+    keys = [0] * (len(starts) - 1)
+    for bit, ranges in enumerate((asked, *classes.values())):
+        for low, high in ranges:
+            for i in range(place[low], place[high + 1]):
+                keys[i] |= 1 << bit
+    number: dict[int, int] = {}
+    found = [number.setdefault(key, len(number)) if key & 1 else -1 for key in keys]
+    size = len(number)
+    if size > MAX_SYMBOLS:
+        raise UnsupportedPatternError(f"more than {MAX_SYMBOLS} symbols")
+    symbols = np.array([size if c < 0 else c for c in found], np.uint8)
+    sets = {
+        name: frozenset(c for key, c in number.items() if key >> bit & 1)
+        for bit, name in enumerate(classes, 1)
+    }
+    examples = tuple(_example(start, stop) for start, stop in _spans(starts, found, size))
+    return Alphabet(size, np.repeat(symbols, np.diff(starts)), sets, examples)
+
+
+def _spans(starts: list[int], found: list[int], size: int) -> list[tuple[int, int]]:
+    """The first range of each symbol."""
+    spans: dict[int, tuple[int, int]] = {}
+    for i, c in enumerate(found):
+        spans.setdefault(c, (starts[i], starts[i + 1]))
+    return [spans[c] for c in range(size)]
+
+
+def _example(start: int, stop: int) -> str:
+    """A character of a range that can be seen, if there is one."""
+    return chr(
+        next((p for p in range(start, min(stop, start + 64)) if chr(p).isprintable()), start)
+    )

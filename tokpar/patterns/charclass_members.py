@@ -1,0 +1,178 @@
+"""Asks the engine that will run a pattern which characters its classes hold.
+
+All 1,112,064 code points that a text may hold are asked, so nothing is taken on trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tokpar.patterns.class_tables import Ranges, merged
+from tokpar.patterns.expression import UnsupportedPatternError
+
+CODE_POINTS = 0x110000
+SURROGATES = (0xD800, 0xDFFF)
+EVERY: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, CODE_POINTS - 1))
+"""What a text may hold: all code points but surrogates."""
+MAX_CLASSES = 64
+_BLOCK = 1 << 15
+
+BoolArray = npt.NDArray[np.bool_]
+PointArray = npt.NDArray[np.int64]
+
+
+def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
+    """Code points that each one-character regex matches, by its spelling, as inclusive ranges."""
+    wanted = sorted(set(sources))
+    found: dict[str, Ranges] = {s: ((ord(s[-1]),) * 2,) for s in wanted if is_plain(s)}
+    asked = [source for source in wanted if source not in found]
+    if len(asked) > MAX_CLASSES:
+        raise UnsupportedPatternError(f"more than {MAX_CLASSES} classes")
+    try:
+        return found | _EVERYWHERE[engine](asked)
+    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error
+
+
+def is_plain(source: str) -> bool:
+    """A character that stands for itself, escaped or not."""
+    if len(source) == 2 and source[0] == "\\":
+        return source[1].isascii() and not source[1].isalnum()
+    return len(source) == 1 and source not in ".^$\\[](){}|*+?"
+
+
+def matched(source: str, engine: str, text: str) -> BoolArray:
+    """Which characters of a text, ascending and each once, a one-character regex matches; shape
+    (characters,)."""
+    return _MATCHED[engine](source, text)
+
+
+def _points(text: str) -> PointArray:
+    return np.frombuffer(text.encode("utf-32-le"), "<u4").astype(np.int64)
+
+
+def _matched_by_regex(source: str, text: str) -> BoolArray:
+    import regex
+
+    inside = np.zeros(len(text), np.bool_)
+    for match in regex.finditer(source, text, regex.VERSION0):
+        inside[match.start() : match.end()] = True
+    return inside
+
+
+def _matched_by_fancy(source: str, text: str) -> BoolArray:
+    """tiktoken drops unmatched text: the matched part is what it encodes, byte by byte."""
+    found = bytes(_encoding(source).encode_ordinary(text)).decode()
+    return np.isin(_points(text), _points(found))
+
+
+def _matched_by_oniguruma(source: str, text: str) -> BoolArray:
+    from tokenizers import Regex, pre_tokenizers
+
+    inside = np.ones(len(text), np.bool_)
+    for _, (start, stop) in pre_tokenizers.Split(Regex(source), "removed").pre_tokenize_str(text):
+        inside[start:stop] = False
+    return inside
+
+
+_MATCHED: dict[str, Callable[[str, str], BoolArray]] = {
+    "fancy-regex": _matched_by_fancy,
+    "oniguruma": _matched_by_oniguruma,
+    "regex": _matched_by_regex,
+}
+
+
+@cache
+def _blocks() -> tuple[tuple[int, str], ...]:
+    """All code points but surrogates, in order: the first of each block, and the block."""
+    return tuple(
+        (start, "".join(map(chr, range(start, min(start + _BLOCK, high + 1)))))
+        for low, high in EVERY
+        for start in range(low, high + 1, _BLOCK)
+    )
+
+
+def _with_regex(sources: Sequence[str]) -> dict[str, Ranges]:
+    import regex
+
+    found: dict[str, Ranges] = {}
+    for source in sources:
+        pattern = regex.compile(f"(?:{source})+", regex.VERSION0)
+        found[source] = merged(
+            (low + match.start(), low + match.end() - 1)
+            for low, text in _blocks()
+            for match in pattern.finditer(text)
+        )
+    return found
+
+
+def _with_fancy(sources: Sequence[str]) -> dict[str, Ranges]:
+    """A whole block is a token of its own: one id where all of it is in the class."""
+    blocks = {text.encode(): 256 + i for i, (_, text) in enumerate(_blocks())}
+    found: dict[str, Ranges] = {}
+    for source in sources:
+        encoding = _encoding(f"(?:{source})+", blocks)
+        spans: list[tuple[int, int]] = []
+        for i, (low, text) in enumerate(_blocks()):
+            ids = encoding.encode_ordinary(text)
+            if ids == [256 + i]:
+                spans.append((low, low + len(text) - 1))
+            elif ids:
+                spans += _runs(_points(bytes(ids).decode()))
+        found[source] = merged(spans)
+    return found
+
+
+def _encoding(pattern: str, more: dict[bytes, int] | None = None) -> Any:
+    import tiktoken
+
+    ranks = {bytes([i]): i for i in range(256)} | (more or {})
+    return tiktoken.Encoding("probe", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
+    """A row of Splits at the runs of each class cuts all code points into pieces that no class cuts
+    in two, in one pass; then a character of each piece is asked for all of it."""
+    from tokenizers import PreTokenizedString, Regex, pre_tokenizers
+
+    if not sources:
+        return {}
+    row = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(f"(?:{source})+"), "isolated") for source in sources]
+    )
+    pieces: list[tuple[int, int]] = []
+    for low, text in _blocks():
+        block = PreTokenizedString(text)
+        row.pre_tokenize(block)
+        # counting places in bytes is much faster, and the pieces are all of the text
+        for piece, _, _ in block.get_splits("original", "byte"):
+            pieces.append((low, low + len(piece) - 1))
+            low += len(piece)
+    sample = "".join(chr(start) for start, _ in pieces)
+    found: dict[str, Ranges] = {}
+    for source in sources:
+        inside = _matched_by_oniguruma(source, sample)
+        found[source] = merged(pieces[i] for i in np.flatnonzero(inside).tolist())
+    return found
+
+
+def _runs(points: PointArray) -> list[tuple[int, int]]:
+    """Ascending code points as ranges: [48, 49, 65] -> [(48, 49), (65, 65)]."""
+    ends = np.flatnonzero(np.diff(points) != 1)
+    lows = points[np.concatenate(([0], ends + 1))]
+    highs = points[np.concatenate((ends, [len(points) - 1]))]
+    return list(zip(lows.tolist(), highs.tolist(), strict=True))
+
+
+_EVERYWHERE: dict[str, Callable[[Sequence[str]], dict[str, Ranges]]] = {
+    "fancy-regex": _with_fancy,
+    "oniguruma": _with_oniguruma,
+    "regex": _with_regex,
+}

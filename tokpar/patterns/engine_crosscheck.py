@@ -1,0 +1,107 @@
+"""The engine itself is tried on the texts that tell its machine from another: that it finds the
+first of the ordered alternatives is what all that is decided of a pattern rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tokpar.patterns.automaton import Automaton
+from tokpar.patterns.expression import UnsupportedPatternError
+
+MOST_TEXTS = 6_000
+LONGEST = 16
+"""Symbols of a text; states that lie farther are not tried."""
+
+
+def require_engine(pattern: str, engine: str, machine: Automaton, examples: Sequence[str]) -> None:
+    """UnsupportedPatternError unless the engine finds the matches that the machine finds, in texts
+    that lead to each of its states and go on with all symbols, two or more as long as there are not
+    more than MOST_TEXTS. `examples`: a character of each symbol."""
+    words = _words(machine)
+    texts = ["".join(examples[c] for c in word) for word in words]
+    found = _found(pattern, engine, texts)
+    for word, text, own in zip(words, texts, found, strict=True):
+        expected = [text[start:stop] for start, stop in matches(machine, word)]
+        if own != expected:
+            raise UnsupportedPatternError(
+                f"{engine} finds {own} in {text!r}, where the pattern means {expected}"
+            )
+
+
+def _found(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
+    try:
+        return _FOUND[engine](pattern, texts)
+    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise UnsupportedPatternError(f"{engine} fails on a text: {error}") from error
+
+
+def _words(machine: Automaton) -> list[tuple[int, ...]]:
+    symbols = range(machine.size)
+    words = {word for word in machine.words if len(word) < LONGEST}
+    words = longer = {*words, *((*word, c) for word in words for c in symbols)}
+    while longer and len(longer) * machine.size <= MOST_TEXTS:
+        longer = {(*word, c) for word in longer for c in symbols if len(word) < LONGEST} - words
+        words |= longer
+    step = -(-len(words) // (4 * MOST_TEXTS))
+    return sorted(words)[::step]
+
+
+def matches(machine: Automaton, word: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """[start, stop) of the matches in a text of these symbols."""
+    start = 0
+    while start < len(word):
+        stop = _match(machine, word, start)
+        if stop is not None:
+            yield start, stop
+        start = start + 1 if stop is None else stop
+
+
+def _match(machine: Automaton, word: Sequence[int], start: int) -> int | None:
+    state, stop = 0, None
+    for place in range(start, len(word)):
+        if machine.hit[state][word[place]]:
+            stop = place
+        state = machine.target[state][word[place]]
+        if not machine.live[state]:
+            return stop
+    return len(word) if machine.hit[state][machine.size] else stop
+
+
+def _by_regex(pattern: str, texts: Iterable[str]) -> list[list[str]]:
+    import regex
+
+    found = regex.compile(pattern, regex.VERSION0)
+    return [[match.group() for match in found.finditer(text)] for text in texts]
+
+
+def _by_oniguruma(pattern: str, texts: Iterable[str]) -> list[list[str]]:
+    from tokenizers import Regex, pre_tokenizers
+
+    split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
+    return [[piece for piece, _ in split.pre_tokenize_str(text)] for text in texts]
+
+
+def _by_fancy(pattern: str, texts: Sequence[str]) -> list[list[str]]:
+    """tiktoken does not tell its matches, but each is one token of a vocabulary that has them."""
+    import tiktoken
+
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for text in texts:
+        for start in range(len(text)):
+            for stop in range(start + 1, len(text) + 1):
+                ranks.setdefault(text[start:stop].encode(), len(ranks))
+    probe: Any = tiktoken.Encoding(
+        "probe", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    )
+    words = {rank: token for token, rank in ranks.items()}
+    return [[words[i].decode() for i in probe.encode_ordinary(text)] for text in texts]
+
+
+_FOUND: dict[str, Callable[[str, Sequence[str]], list[list[str]]]] = {
+    "fancy-regex": _by_fancy,
+    "oniguruma": _by_oniguruma,
+    "regex": _by_regex,
+}

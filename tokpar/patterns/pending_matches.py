@@ -1,0 +1,232 @@
+"""Right of a cut: what may still prove it wrong (Theorems 40 to 42).
+
+Threats are read symbol by symbol behind the cut. One that comes true refutes the cut; those that no
+text can make come true are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from tokpar.patterns.automaton import Automaton
+from tokpar.patterns.product_states import GAP, Item
+from tokpar.patterns.time_budget import Budget
+
+Going = int | frozenset[int]
+"""A piece that goes on over the cut: the state of its attempt, or for a gap the states of those
+that must not match any more."""
+Above = tuple[Going, ...]
+"""The pieces of the stages before, each of which is the text of the next."""
+
+
+class Threat(NamedTuple):
+    """Something that must not happen in the text of one stage.
+
+    longer     the attempt in state x matches once more
+    unmatched  the attempt in state x, begun at the cut, never matches
+    broken     the text goes on at all
+    unclean    the attempts in state x (of the piece before the cut) and y (begun at the cut) end at
+               different places. `had`: x has matched behind the cut, `same`: their last matches
+               coincide, `edge`: the piece ends at the cut if x does not match again
+    """
+
+    kind: Literal["longer", "unmatched", "broken", "unclean"]
+    stage: int
+    above: Above
+    x: int = 0
+    y: int = 0
+    had: bool = False
+    same: bool = False
+    edge: bool = False
+
+    @property
+    def good(self) -> bool:
+        """An unclean threat has not come true if the text ends now."""
+        return self.same if self.had else self.edge
+
+
+Outcome = tuple[Threat, ...] | None
+"""The threats that are left; None: the cut is refuted."""
+
+
+class Threats:
+    """Moves of threats over symbols; symbol `size` is the end of the whole text."""
+
+    def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
+        self.budget = budget
+        self.stages = tuple(stages)
+        self.size = stages[0].size
+        self._steps: dict[tuple[Threat, int], Outcome] = {}
+        self._harmless: dict[Threat, bool] = {}
+
+    def first(self, item: Item, c: int) -> Outcome:
+        """The threats behind symbol c, the first behind the cut, if the item holds at the cut."""
+        lineages, owed = item
+        found: list[Threat] = []
+        above: Above = ()
+        for i, lineage in enumerate(lineages):
+            onward = self._onward(above, c)
+            if onward is None:  # a piece of a stage before ends at the cut
+                break
+            if lineage == GAP:
+                outcome, over = self._behind_gap(i, c, onward)
+                going: Going = frozenset(x for stage, x in owed if stage == i)
+            else:
+                outcome, over = self._behind_attempt(i, lineage, c, onward)
+                going = lineage
+            if outcome is None:
+                return None
+            found += outcome
+            if not over:
+                break
+            above = (*above, going)
+        return tuple(found)
+
+    def _behind_gap(self, i: int, c: int, onward: Above) -> tuple[Outcome, bool]:
+        """The threats to a gap before the cut, and whether it may go on over the cut."""
+        stage = self.stages[i]
+        y = stage.target[0][c]
+        if i + 1 < len(self.stages):
+            return (), stage.avoid[y]
+        if not stage.live[y]:
+            return self._broken(i, onward), False
+        return ((Threat("unmatched", i, onward, y),) if stage.avoid[y] else ()), False
+
+    def _behind_attempt(self, i: int, x: int, c: int, onward: Above) -> tuple[Outcome, bool]:
+        """The same for the piece of an attempt in state x."""
+        stage = self.stages[i]
+        ends, edge = stage.hit[x][self.size], stage.hit[x][c]
+        y = stage.target[x][c]
+        if not ends or i + 1 == len(self.stages):
+            if ends != edge:
+                return self._broken(i, onward), False
+            return ((Threat("longer", i, onward, y),) if stage.live[y] else ()), False
+        if not stage.live[y]:
+            return (() if edge else self._broken(i, onward)), False
+        start = stage.target[0][c]
+        return self._settled(Threat("unclean", i, onward, y, start, False, edge, edge)), True
+
+    def step(self, threat: Threat, d: int) -> Outcome:
+        """What is left of a threat behind symbol d."""
+        key = threat, d
+        if key not in self._steps:
+            self.budget.spend("threats")
+            self._steps[key] = self._step(threat, d)
+        return self._steps[key]
+
+    def _step(self, threat: Threat, d: int) -> Outcome:
+        kind, i, x = threat.kind, threat.stage, threat.x
+        stage = self.stages[i]
+        ends = self._may_end(threat.above, d)
+        onward = self._onward(threat.above, d)
+        if kind == "unclean":
+            return self._step_unclean(threat, d, ends, onward)
+        if ends:
+            true_at_end = stage.hit[x][self.size] if kind == "longer" else kind == "broken"
+            if true_at_end or (kind == "unmatched" and not stage.hit[x][self.size]):
+                return None
+        if onward is None:
+            return ()
+        if kind == "broken":
+            return (threat._replace(above=onward),)
+        y = stage.target[x][d]
+        if kind == "longer":
+            if stage.hit[x][d]:
+                return self._broken(i, onward)
+            return (threat._replace(above=onward, x=y),) if stage.live[y] else ()
+        if stage.hit[x][d]:
+            return ()
+        if not stage.live[y]:
+            return self._broken(i, onward)
+        return (threat._replace(above=onward, x=y),) if stage.avoid[y] else ()
+
+    def _step_unclean(self, threat: Threat, d: int, ends: bool, onward: Above | None) -> Outcome:
+        stage = self.stages[threat.stage]
+
+        def after(symbol: int) -> Threat:
+            first, second = stage.hit[threat.x][symbol], stage.hit[threat.y][symbol]
+            same = first and second if first or second else threat.same
+            return threat._replace(had=threat.had or first, same=same)
+
+        if ends and not after(self.size).good:
+            return None
+        if onward is None:
+            return ()
+        x, y = stage.target[threat.x][d], stage.target[threat.y][d]
+        return self._settled(after(d)._replace(above=onward, x=x, y=y))
+
+    def _settled(self, threat: Threat) -> Outcome:
+        """An unclean threat, unless what is to come cannot change how it ends."""
+        stage = self.stages[threat.stage]
+        if threat.x == threat.y:
+            return () if threat.good else (threat,)
+        if not stage.live[threat.x]:
+            if not threat.had:
+                return () if threat.edge else self._broken(threat.stage, threat.above)
+            if not stage.live[threat.y]:
+                return () if threat.good else self._broken(threat.stage, threat.above)
+        return (threat,)
+
+    def _broken(self, i: int, onward: Above) -> Outcome:
+        """It came true behind a symbol that belongs to the text of stage i if the pieces above go
+        on over it."""
+        return (Threat("broken", i, onward),) if onward else None
+
+    def _may_end(self, above: Above, d: int) -> bool:
+        """The text inside these pieces may end before symbol d."""
+        if not above:
+            return d == self.size
+        stage, going = self.stages[len(above) - 1], above[-1]
+        text_ends = self._may_end(above[:-1], d)
+        if isinstance(going, frozenset):
+            if text_ends and not any(stage.hit[x][self.size] for x in going):
+                return True
+            if d == self.size or not stage.live[stage.target[0][d]]:
+                return False
+            quiet = all(not stage.hit[x][d] and stage.avoid[stage.target[x][d]] for x in going)
+            return quiet and self._onward(above[:-1], d) is not None
+        if text_ends and stage.hit[going][self.size]:
+            return True
+        if d == self.size or not stage.hit[going][d] or not stage.avoid[stage.target[going][d]]:
+            return False
+        return self._onward(above[:-1], d) is not None
+
+    def _onward(self, above: Above, d: int) -> Above | None:
+        """The pieces behind symbol d, if they may go on over it."""
+        if d == self.size:
+            return None
+        if not above:
+            return ()
+        before = self._onward(above[:-1], d)
+        stage, going = self.stages[len(above) - 1], above[-1]
+        if before is None:
+            return None
+        if isinstance(going, frozenset):
+            if any(stage.hit[x][d] for x in going):
+                return None
+            moved = {stage.target[x][d] for x in (*going, 0)}
+            if not all(stage.avoid[x] for x in moved):
+                return None
+            return (*before, frozenset(x for x in moved if stage.live[x]))
+        y = stage.target[going][d]
+        return (*before, y) if stage.live[y] else None
+
+    def harmless(self, threat: Threat) -> bool:
+        """No text makes it come true."""
+        if threat not in self._harmless:
+            seen, todo, safe = {threat}, [threat], True
+            while todo and safe:
+                here = todo.pop()
+                for d in range(self.size + 1):
+                    left = self.step(here, d)
+                    if left is None:
+                        safe = False
+                        break
+                    new = [each for each in left if each not in seen]
+                    seen.update(new)
+                    todo += new
+            if safe:
+                self._harmless.update(dict.fromkeys(seen, True))
+            self._harmless[threat] = safe
+        return self._harmless[threat]

@@ -1,0 +1,69 @@
+"""The windows of a pattern of no known family, decided when they are first asked for, and what
+proves them to a checker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from tokpar.patterns.engine_crosscheck import require_engine
+from tokpar.patterns.expression import UnsupportedPatternError
+from tokpar.patterns.splits import SplitStage, decide_windows
+from tokpar.patterns.stored_windows import Decided
+from tokpar.patterns.window_proof import prove_windows
+from tokpar.patterns.window_search import Windows
+from tokpar.types import Facts
+
+
+def decided(facts: Facts) -> Decided | str:
+    """The windows of the pattern that these facts name, kept with them; or why there are none."""
+    return facts.derived(_decided)
+
+
+def _decided(facts: Facts) -> Decided | str:
+    if not facts.patterns:
+        return "no pattern of its pre-tokenizer is known"
+    try:
+        windows = _tried(splits_of(facts))
+    except UnsupportedPatternError as error:
+        return f"its pattern is of no known family, and not decided: {error}"
+    written = written_proof(facts, windows)
+    digest = hashlib.sha256(written.encode()).hexdigest()
+    facts.proofs[digest] = written
+    alphabet = windows.alphabet
+    return Decided(alphabet.symbol_of, alphabet.size, windows.tables, ("windows", digest))
+
+
+def _tried(splits: Sequence[SplitStage]) -> Windows:
+    """The windows, if each engine does on the texts that matter what they were decided from."""
+    windows = decide_windows(splits)
+    for split, machine in zip(splits, windows.decision.items.stages, strict=True):
+        require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
+    return windows
+
+
+def splits_of(facts: Facts) -> list[SplitStage]:
+    """The row of Splits that these facts name."""
+    return [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
+
+
+def written_proof(facts: Facts, windows: Windows) -> str:
+    """JSON: engine and patterns; the symbols of all code points, as how many code points in a row
+    have one, and which; the symbols of each class; a proof for each stage."""
+    points = windows.alphabet.symbol_of
+    starts = np.flatnonzero(np.diff(points)) + 1
+    edges = np.concatenate(([0], starts, [len(points)]))
+    sets = windows.alphabet.sets
+    proofs = prove_windows(windows, splits_of(facts))
+    data = {
+        "engine": facts.engine,
+        "patterns": list(facts.patterns),
+        "counts": np.diff(edges).tolist(),
+        "symbols": points[edges[:-1]].tolist(),
+        "classes": {name[1]: sorted(sets[name]) for name in sets if isinstance(name, tuple)},
+        "stages": [json.loads(proof.to_json()) for proof in proofs],
+    }
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
