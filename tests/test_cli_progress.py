@@ -14,7 +14,7 @@ import tokpar
 from tests.cli_runs import run
 from tokpar.cli import progress
 from tokpar.cli.progress import ProgressExecutor, certified_spaces, one_call, working
-from tokpar.executors.native import MemoExecutor
+from tokpar.executors.native import CachedExecutor
 
 VOCAB = Path(__file__).parent / "vocab"
 DEEPSEEK = VOCAB / "deepseek_part.json"
@@ -43,7 +43,7 @@ def encoded_with_bar(tokenizer: Any, text: str) -> tuple[tokpar.Encoding, list[B
         bars.append(Bar(total))
         return bars[-1]
 
-    with MemoExecutor(2) as inner:
+    with CachedExecutor(2) as inner:
         executor = ProgressExecutor(lambda *_: inner, new_bar)
         return tokpar.encode(text, tokenizer, executor=executor), bars
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.arrays import IdArray
 from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
 from tokpar.interfaces import Divided, Divides, Executor, Recalls, TokenizerAdapter, facts_of
-from tokpar.kernels import IdArray
 from tokpar.types import Rows
 
 STEPS = 50
@@ -103,8 +103,8 @@ class ProgressExecutor:
 def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
     """Places some megabytes apart, code points, before each of which a cut is certified because
     all cuts of its kind are (proofs/theorem-27.md); none in a shorter text."""
+    from tokpar.arrays import spaces_behind_text
     from tokpar.cuts.finder import finder_for
-    from tokpar.kernels import spaces_behind_text
     from tokpar.seams import sides_of
 
     finder = finder_for(facts_of(tokenizer))
