@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import tiktoken
 from tokenizers import Tokenizer
 
 import tokpar
+from tests.cli_runs import run
 from tests.tokenizers_drawn import VOCAB
 from tokpar import named_tokenizers
 from tokpar.errors import FileFormatError, OptionError, UnknownNameError
@@ -178,3 +180,39 @@ def test_a_setting_that_is_given_as_an_option_is_told() -> None:
         tokpar.encode("a", allowed_special="all")
     with pytest.raises(OptionError, match="did you mean 'chunk_chars'"):
         tokpar.encode("a", strategy="cut", chunk_char=3)
+
+
+def test_offline_tiktoken_downloads_nothing_and_reads_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tiktoken.load
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    before = tiktoken.load.read_file
+    asked: list[str] = []
+    monkeypatch.setattr("requests.get", lambda url: asked.append(url))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UnknownNameError, match="not in tiktoken's cache, and HF_HUB_OFFLINE is se"):
+        tokpar.load("o200k_base")
+    assert tiktoken.load.read_file is before
+    assert asked == []
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    with pytest.raises(UnknownNameError, match="could not download its file"):
+        tokpar.load("o200k_base")
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_command_downloads_nothing_if_it_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+
+    def download(*given: Any, **named: Any) -> None:
+        raise AssertionError("a download")
+
+    monkeypatch.setattr(named_tokenizers.socket, "getaddrinfo", download)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    kept = run("encode", "--text", TEXT, "--tokenizer", "some/model", "--offline", "--quiet")
+    assert [int(word) for word in kept.out.split()] == IDS
+    error = run("encode", "--text", TEXT, "--tokenizer", "other/model", "--offline").error
+    assert "it is not in the cache of the Hugging Face Hub, and HF_HUB_OFFLINE is set" in error

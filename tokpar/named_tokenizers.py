@@ -4,8 +4,11 @@ what adapters take: an encoding, or a path of a file."""
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +22,7 @@ SENTENCEPIECE = (
     "is read by the package tokpar-sentencepiece, with engine='sentencepiece'; or pass what "
     "transformers.AutoTokenizer.from_pretrained returns"
 )
+OFFLINE = "HF_HUB_OFFLINE"
 _TOLD = logging.getLogger("tokpar")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ("tokenizer.json", "vocab.txt")
@@ -83,16 +87,41 @@ def _encoding(name: str) -> object | None:
         except KeyError:
             return None
     try:
-        encoding: object = tiktoken.get_encoding(name)
+        with _no_download() if is_offline() else nullcontext():
+            encoding: object = tiktoken.get_encoding(name)
     except Exception as error:  # of requests, which tiktoken downloads with
+        why = f"tiktoken could not download its file ({type(error).__name__})"
+        if is_offline():
+            why = f"its file is not in tiktoken's cache, and {OFFLINE} is set"
         raise UnknownNameError(
             "tokenizer",
             name,
             (),
-            f"tiktoken could not download its file ({type(error).__name__}): set "
-            "TIKTOKEN_CACHE_DIR to a directory that has it, or pass the path of a .tiktoken file",
+            f"{why}: set TIKTOKEN_CACHE_DIR to a directory that has it, or pass the path of a "
+            ".tiktoken file",
         ) from error
     return encoding
+
+
+def is_offline() -> bool:
+    """True if nothing may be downloaded, as huggingface_hub reads it from the environment."""
+    return os.environ.get(OFFLINE, "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+@contextmanager
+def _no_download() -> Iterator[None]:
+    """Let tiktoken read files of its cache only."""
+    loading: Any = import_module("tiktoken.load")
+    before = loading.read_file
+
+    def refused(blobpath: str) -> bytes:
+        raise OSError(f"{blobpath} is not in the cache")
+
+    loading.read_file = refused
+    try:
+        yield
+    finally:
+        loading.read_file = before
 
 
 def _from_hub(repository: str) -> Path:
@@ -120,8 +149,8 @@ def _from_hub(repository: str) -> Path:
 def _unreachable(repository: str, hub: Any) -> str | None:
     """Why nothing can be downloaded, as far as that is known at once; None if it may be."""
     absent = "it is not in the cache of the Hugging Face Hub"
-    if hub.constants.HF_HUB_OFFLINE:
-        return f"{absent}, and HF_HUB_OFFLINE is set"
+    if hub.constants.HF_HUB_OFFLINE or is_offline():
+        return f"{absent}, and {OFFLINE} is set"
     if "/" not in repository and get_close_matches(repository, _KNOWN, 1, _NEAR):
         return absent  # a slip of the pen
     host = urlsplit(hub.constants.ENDPOINT).hostname

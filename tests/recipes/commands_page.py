@@ -49,7 +49,7 @@ VARIABLES = {
     "TOKENIZERS_PARALLELISM": "of Hugging Face tokenizers; `false`: tokpar uses one worker, too, "
     "unless `workers` is given",
     "XDG_CACHE_HOME": "where `TOKPAR_CACHE` lies if it is not set",
-    "HF_HUB_OFFLINE": "of huggingface_hub; `1`: download no tokenizer",
+    "HF_HUB_OFFLINE": "of huggingface_hub; `1`: download no tokenizer, of tiktoken neither",
     "TIKTOKEN_CACHE_DIR": "of tiktoken; a directory with the files of its encodings",
     "NO_COLOR": "set: `tokpar explain` prints no colours",
 }

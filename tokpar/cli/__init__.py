@@ -7,7 +7,6 @@ Exit codes: 0 done, 1 not lossless or check failed, 2 the arguments or files can
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -109,12 +108,11 @@ def _add(command: Command, commands: Any) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from tokpar.cli.interrupts import end_on_interrupt
+    from tokpar.cli.streams import open_streams
     from tokpar.errors import TokparError
 
     words = sys.argv[1:] if argv is None else argv
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
-            stream.reconfigure(errors="backslashreplace")
+    open_streams()
     try:
         arguments = parser(words).parse_args(words)
         if argv is None and arguments.run.__module__.startswith("tokpar."):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on, encoder_of, one_source
 from tokpar.cli.options import print_json
+from tokpar.cli.progress import one_call, working
 from tokpar.cli.screen import plural, print_line, visible
 from tokpar.errors import FileFormatError
 
@@ -55,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             with encoder_of(arguments, tokenizer) as encoder:
                 encoding = encoder.encode(source.text)
-        report = check(encoding, source.text, tokenizer, full)
+        waiting = one_call(arguments, tokenizer, source.text) if full else None
+        with waiting or working(arguments, "checking"):
+            report = check(encoding, source.text, tokenizer, full)
     if arguments.json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

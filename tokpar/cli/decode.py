@@ -1,4 +1,4 @@
-"""Decode ids: exactly the text on standard output, with a newline after it only on a terminal."""
+"""Decode ids: exactly the text on standard output, in UTF-8; a terminal gets a newline after it."""
 
 import argparse
 import json
@@ -7,11 +7,15 @@ import sys
 from pathlib import Path
 
 from tokpar.cli.options import declare_tokenizer, tokenizer_of
+from tokpar.cli.progress import working
+from tokpar.cli.streams import write_exactly
 from tokpar.cli.texts import STDIN, read_source
 from tokpar.errors import FileFormatError, OptionError
 
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 _MOST = 2**32
+IDS_PER_SECOND = 4e6
+"""That engines decode, roughly."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = next((id_ for id_ in ids if not 0 <= id_ < _MOST), None)
     if wrong is not None:
         raise OptionError(f"{where}: an id is a number from 0 to {_MOST - 1:,}, got {wrong}")
-    with Encoder(tokenizer_of(arguments)) as encoder:
+    expected = len(ids) / IDS_PER_SECOND
+    with Encoder(tokenizer_of(arguments)) as encoder, working(arguments, "decoding", expected):
         try:
             text = encoder.decode(ids)
         except LookupError as error:
             raise OptionError(str(error.args[0]) if error.args else "ids unknown") from error
-    sys.stdout.write(text + "\n" if sys.stdout.isatty() else text)
+    write_exactly(text)
     return 0
 
 

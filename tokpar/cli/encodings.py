@@ -7,13 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from tokpar.cli.options import strategy_options
-from tokpar.cli.progress import bar_of, executor_of
+from tokpar.cli.progress import bar_of, executor_of, one_call
 from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
@@ -64,8 +64,9 @@ def message_of(error: Exception) -> str:
     """What an error says in one line, led by the file it is about; arguments are called as in a
     shell, controls of a terminal are escaped."""
     said = str(error)
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        said = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        said = error.strerror
+        said = said if error.filename is None else f"{error.filename}: {said}"
     said = said.replace("pass allow_approximate=True", "--allow-approximate")
     return visible(_KEYWORD.sub(r"--\1 \2", said))
 
@@ -171,7 +172,7 @@ class InputEncoder:
     def _encodings(self, name: str) -> Iterator[tuple[Source, Encoding]]:
         if not has_rows(name):
             for source in sources_in(self.arguments, name):
-                with blamed_on(source):
+                with blamed_on(source), self._waiting(source.text):
                     encoding = self.encoder.encode(source.text)
                 yield source, encoding
             return
@@ -179,6 +180,14 @@ class InputEncoder:
             rows = sources_in(self.arguments, name, on_read=moved)
             for group in _groups(rows, 1 if self.may_truncate else GROUP_CHARS):
                 yield from zip(group, self._encoded(group), strict=True)
+
+    def _waiting(self, text: str) -> AbstractContextManager[None]:
+        """What is on screen while no bar moves, because the text is never cut."""
+        from tokpar.encoder import why_never_cut
+
+        if self.arguments.strategy == "serial" or why_never_cut(self.tokenizer) is not None:
+            return one_call(self.arguments, self.tokenizer, text)
+        return nullcontext()
 
     def _encoded(self, group: Sequence[Source]) -> Sequence[Encoding]:
         if len(group) > 1:

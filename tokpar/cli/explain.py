@@ -20,6 +20,7 @@ from tokpar.cli.cuts import Cuts, foreseen, rule_counts
 from tokpar.cli.encodings import blamed_on, inputs, one_source
 from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
+from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, print_line, visible
 from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError(f"explain takes one text, got {len(names)} files")
     source = one_source(arguments, names[0])
     tokenizer = options.tokenizer_of(arguments)
-    with blamed_on(source):
+    with blamed_on(source), working(arguments, "encoding, in chunks and serially"):
         traced = trace(
             source.text,
             tokenizer,

@@ -100,7 +100,7 @@ def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
     from tokpar.loading import load
 
     if arguments.offline:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
+        os.environ["HF_HUB_OFFLINE"] = "1"
     settings: dict[str, Any] = {
         name: False for flag, name in _OFF.items() if getattr(arguments, flag)
     }

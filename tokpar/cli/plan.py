@@ -13,7 +13,7 @@ from tokpar.cli import options
 from tokpar.cli.cuts import Cuts, foreseen, rule_of
 from tokpar.cli.encodings import one_source
 from tokpar.cli.options import print_json
-from tokpar.cli.progress import bar_of
+from tokpar.cli.progress import bar_of, working
 from tokpar.cli.screen import plural, print_line, print_table, visible
 from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print_line(_of_gaps(source.name, gaps))
         return 0
-    split, cuts = foreseen(source.text, tokenizer, strategy)
+    with working(arguments, "planning"):
+        split, cuts = foreseen(source.text, tokenizer, strategy)
     if arguments.json:
         plan = {
             "file": source.name,

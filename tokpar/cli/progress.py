@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+)
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from tokpar.arrays import IdArray
+from tokpar.cli.screen import width
 from tokpar.executors.threads import blocks
-from tokpar.interfaces import Divided, Divides, Executor, TokenizerAdapter
+from tokpar.interfaces import Divided, Divides, Executor, Recalls, TokenizerAdapter, facts_of
 from tokpar.types import Rows
 
 STEPS = 50
+PART_CHARS = 1 << 22  # of a text that the cache gets between two moves of the bar
 LEAST_STEP = 1 << 18  # code points between two moves of the bar: each move waits for all workers
-PATIENCE_SECONDS = 0.5
+PATIENCE_SECONDS, WORKING_SECONDS = 0.5, 2.0
+SAMPLE_CHARS = 1 << 16  # of a text that is one native call, to tell how long that will take
 
 Choose = Callable[[TokenizerAdapter, int], Executor]
 
@@ -52,6 +67,24 @@ class ProgressExecutor:
         parts = [inner.divide(texts[own], divisible[own], tokenizer) for own in self._moving(texts)]
         return Rows.joined([rows for rows, _ in parts]), [each for _, own in parts for each in own]
 
+    def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
+        """One text goes to the cache of the other executor part by part, between certified cuts."""
+        inner = self._chosen(texts, tokenizer)
+        if not isinstance(inner, Recalls):
+            return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
+        places = certified_spaces(texts[0], tokenizer) if len(texts) == 1 else []
+        if not places:
+            return inner.recall(texts, tokenizer)
+        ids: list[IdArray] = []
+        with closing(self._new_bar(len(texts[0]))) as bar:
+            for start, stop in pairwise([0, *places, len(texts[0])]):
+                rows, flags = inner.recall([texts[0][start:stop]], tokenizer)
+                if not flags[0]:
+                    return Rows.of([np.empty(0, dtype=np.uint32)]), [False]
+                ids.append(rows.ids)
+                bar.update(stop - start)
+        return Rows.of([np.concatenate(ids)]), [True]
+
     def _chosen(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Executor:
         self._inner = self._choose(tokenizer, sum(map(len, texts)))
         self.name = self._inner.name
@@ -65,6 +98,26 @@ class ProgressExecutor:
                 own = slice(group.start, group.stop)
                 yield own
                 bar.update(sum(map(len, texts[own])))
+
+
+def certified_spaces(text: str, tokenizer: TokenizerAdapter) -> list[int]:
+    """Places some megabytes apart, code points, before each of which a cut is certified because
+    all cuts of its kind are (proofs/theorem-27.md); none in a shorter text."""
+    from tokpar.arrays import spaces_behind_text
+    from tokpar.cuts.finder import finder_for
+    from tokpar.seams import sides_of
+
+    finder = finder_for(facts_of(tokenizer))
+    if len(text) < 2 * PART_CHARS or not finder.spaces_safe(text, 0, len(text)):
+        return []
+    licence = finder.at_spaces
+    if licence is None or sides_of(licence) or "absorbed" in dict(licence.witness):
+        return []
+    found: list[int] = []
+    for start in range(PART_CHARS, len(text) - PART_CHARS // 2, PART_CHARS):
+        places = spaces_behind_text(text, start, start + PART_CHARS // 4)
+        found += places[:1].tolist()
+    return found
 
 
 @contextmanager
@@ -109,12 +162,63 @@ def bar_of(
         yield bar.update
 
 
+@contextmanager
+def working(
+    arguments: argparse.Namespace, doing: str, expected: float | None = None
+) -> Iterator[None]:
+    """Say on stderr what the block does, and for how long, while no bar can tell: after some
+    seconds, or at once where more are `expected`, since a native call may let nothing else run."""
+    if not _wanted(arguments):
+        yield
+        return
+    ended, start = threading.Event(), time.monotonic()
+    about = "" if expected is None else f" of about {expected:,.0f} s"
+    shown = ""
+
+    def show() -> None:
+        nonlocal shown
+        line = f"{doing}: {time.monotonic() - start:,.0f} s{about}"[: width() - 1]
+        sys.stderr.write(f"\r{line.ljust(len(shown))}")
+        sys.stderr.flush()
+        shown = line
+
+    def show_each_second() -> None:
+        while not ended.wait(1 if shown else WORKING_SECONDS):
+            show()
+
+    if expected is not None and expected > WORKING_SECONDS:
+        show()
+    watching = threading.Thread(target=show_each_second, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+        if shown:
+            sys.stderr.write(f"\r{' ' * len(shown)}\r")
+            sys.stderr.flush()
+
+
+def one_call(
+    arguments: argparse.Namespace, tokenizer: TokenizerAdapter, text: str
+) -> AbstractContextManager[None]:
+    """`working` while one native call encodes all of `text`; how long that takes, a part tells."""
+    if len(text) <= SAMPLE_CHARS or not _wanted(arguments):
+        return nullcontext()
+    start = time.perf_counter()
+    tokenizer.encode(text[:SAMPLE_CHARS])
+    expected = (time.perf_counter() - start) * len(text) / SAMPLE_CHARS
+    return working(arguments, "one native call (Ctrl-C ends it)", expected)
+
+
 def _wanted(arguments: argparse.Namespace) -> bool:
-    return not arguments.quiet and (arguments.progress or sys.stderr.isatty())
+    asked, quiet = (getattr(arguments, name, False) for name in ("progress", "quiet"))
+    return not quiet and (asked or sys.stderr.isatty())
 
 
 def _bar(arguments: argparse.Namespace, total: int | None, unit: str = "ch") -> Any:
     from tqdm import tqdm
 
-    delay = 0.0 if arguments.progress else PATIENCE_SECONDS
+    delay = 0.0 if getattr(arguments, "progress", False) else PATIENCE_SECONDS
     return tqdm(total=total, unit=unit, unit_scale=True, delay=delay, leave=False, file=sys.stderr)

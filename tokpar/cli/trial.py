@@ -25,6 +25,7 @@ from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import blamed_on, sources
 from tokpar.cli.options import print_json
+from tokpar.cli.progress import working
 from tokpar.cli.screen import plural, width
 from tokpar.cli.summary import engine_of
 from tokpar.cli.texts import Source, has_rows
@@ -104,11 +105,15 @@ def tried(
     from tokpar.certificate.checker import check
     from tokpar.encoder import Encoder
 
-    part, ids, own_seconds = _measured(_own_call(own), text)
-    with Encoder(mine, workers=arguments.workers) as encoder:
+    with working(arguments, "measuring the own call", expected=MOST_SECONDS):
+        part, ids, own_seconds = _measured(_own_call(own), text)
+    with (
+        working(arguments, "encoding with tokpar, and checking"),
+        Encoder(mine, workers=arguments.workers) as encoder,
+    ):
         cold, cold_seconds = _timed(encoder.encode, part)
         seen, seen_seconds = _timed(encoder.encode, part)
-    report = check(cold, part, mine, full=False)
+        report = check(cold, part, mine, full=False)
     equal = min(_equal(ids, cold.ids), _equal(ids, seen.ids))
     return Trial(
         tokenizer=Path(arguments.tokenizer).name,

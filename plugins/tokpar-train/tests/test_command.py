@@ -85,12 +85,21 @@ def test_fewer_entries_than_asked_for_are_mentioned(run: Run, tmp_path: Path) ->
     assert "load it with --special '<|endoftext|>=0' --pat-str '(?i:" in err
 
 
+def test_more_entries_than_there_can_be_take_no_memory(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("ab ab", encoding="utf-8")
+    err = run("train", path, "--vocab-size", 1 << 31, "-o", tmp_path / "t.json").err
+    assert "258 entries" in err
+    assert "no other pair may be merged, 2,147,483,648 were asked for" in err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["-o", "t.bin"], "--out: expected a name ending in .json or .tiktoken"),
         (["-o", "nowhere/t.json"], "--out: there is no directory"),
         (["-o", "t.json", "--vocab-size", "256"], "vocab_size must be at least 257"),
+        (["-o", "t.json", "--vocab-size", "99999999999999"], "must be at most 2,147,483,648, got"),
         (["-o", "t.json", "--special", "<x>", "--no-special"], "either --special or --no-special"),
         (["-o", "t.tiktoken", "--pattern", r"\p{L}+"], "not known to match everything"),
         (["-o", "t.json", "--pattern", r"\b"], "is not among what all regex engines are known"),

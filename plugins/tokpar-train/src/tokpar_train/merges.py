@@ -76,8 +76,9 @@ class _State:
         self.heap: list[tuple[int, Any, Key]] = []
         self.spelling = {id_: bytes([byte]) for byte, id_ in enumerate(byte_ids)}
         self.next_id = max(byte_ids) + 1
-        self.lengths = np.ones(self.next_id + limits.merges, dtype=np.int64)
         self.symbols, self.weights = _laid_out(words, byte_ids)
+        most = min(limits.merges, len(self.symbols))  # each merge unlinks a symbol
+        self.lengths = np.ones(self.next_id + most, dtype=np.int64)
         self.before = np.arange(-1, len(self.symbols) - 1)
         self.after = np.arange(1, len(self.symbols) + 1)
         left, right = self.symbols[:-1], self.symbols[1:]

@@ -128,6 +128,8 @@ def _interrupts_later() -> Iterator[None]:
 PATTERNS = ("llama3", "gpt2", "qwen2", "o200k", "tekken")
 """Names of patterns; "llama3" is that of the bundled tokenizer."""
 END_OF_TEXT = "<|endoftext|>"
+MOST_ENTRIES = 1 << 31
+"""Two ids fit 64 bits."""
 
 CorpusItem = str | os.PathLike[str]
 Progress = Callable[[str, int], object]
@@ -216,6 +218,8 @@ def _check(
             f"vocab_size must be at least {least} (256 bytes and {len(special_tokens)} special "
             f"tokens), got {vocab_size}"
         )
+    if vocab_size > MOST_ENTRIES:
+        raise OptionError(f"vocab_size must be at most {MOST_ENTRIES:,}, got {vocab_size:,}")
     if ties not in TIES:
         raise OptionError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
     if min_frequency < 0:
