@@ -312,7 +312,7 @@ def test_byte_level_bpe_is_quick_and_new_text_goes_to_it() -> None:
         rows = [encoder.encode(text) for _ in range(8)]
         assert rows[0].report.plan.startswith("certified cuts")
         assert rows[0].report.executor == "threads"
-        assert rows[0].report.memory["looked"] < len(text) // 2
+        assert rows[0].report.cache["looked"] < len(text) // 2
         assert rows[-1].report.plan == "divided at every space"
         batch = encoder.encode_batch([text, "a b", text])
     assert all(row.ids.tolist() == ids(own("default"), text) for row in (*rows, batch[0], batch[2]))

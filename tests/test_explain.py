@@ -608,7 +608,7 @@ def test_text_comes_from_files_and_standard_input_too(run: Run, tmp_path: Path) 
     ("arguments", "says"),
     [
         (("--around", "0"), "--around must be at least 1"),
-        (("--strategy", "delimiter"), "allow_approximate=True"),
+        (("--strategy", "delimiter"), "--allow-approximate"),
         (("--strategy", "nope"), "auto"),
         (("--option", "nope=1"), "chunk_chars"),
         (("--color", "red"), "auto"),

@@ -285,7 +285,7 @@ def test_planted_mistakes_are_seen_by_the_comparisons(place: Any, name: str, mis
 
 
 def compare_all() -> None:
-    with mock.patch.object(hf_offsets.EngineOffsets, "memory", None):
+    with mock.patch.object(hf_offsets.EngineOffsets, "cache", None):
         assert_engine_offsets(trimming(), "a  b")
         assert_engine_offsets(deleting(), "\xadaa b")
         assert_engine_offsets(bert(), WORDS * 3)

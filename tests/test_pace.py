@@ -77,17 +77,17 @@ def loaded_with(kind: str, **settings: Any) -> Any:
 def test_the_report_has_the_counters_that_the_pace_follows_from(kind: str) -> None:
     adapter = loaded_with(kind)
     with tokpar.Encoder(adapter) as encoder:
-        first = encoder.encode(ENGLISH).report.memory
+        first = encoder.encode(ENGLISH).report.cache
         assert first == encoder.tokenizer.counters  # type: ignore[attr-defined]
         assert first["looked"] == len(ENGLISH)
-        assert first["stretches"] > 8000
+        assert first["segments"] > 8000
         assert first["missed"] > 0
         assert first["straight"] == 0
         [*_, second] = encoder.encode_batch([ENGLISH, "short", ENGLISH])
-        assert second.report.memory["missed"] < first["missed"] + 10
-        assert second.report.memory["looked"] > 3 * len(ENGLISH) - 100
-        assert asdict(CacheState(**second.report.memory)) == second.report.memory
-        assert encoder.encode("short").report.memory == {}
+        assert second.report.cache["missed"] < first["missed"] + 10
+        assert second.report.cache["looked"] > 3 * len(ENGLISH) - 100
+        assert asdict(CacheState(**second.report.cache)) == second.report.cache
+        assert encoder.encode("short").report.cache == {}
 
 
 @needs_kernel

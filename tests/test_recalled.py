@@ -169,7 +169,7 @@ def test_a_text_that_ends_in_what_never_comes_again_is_known_up_to_there() -> No
         encoding = encoder.encode(text)
     assert encoding.ids.tolist() == adapter.encode(text).tolist()
     assert encoding.report.plan.startswith("certified cuts")
-    assert 0 < encoding.report.memory["straight"] <= len(text) - len(ENGLISH) * 20
+    assert 0 < encoding.report.cache["straight"] <= len(text) - len(ENGLISH) * 20
     assert encoding.seams.everywhere is not None
 
 

@@ -145,7 +145,7 @@ class Divides(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class Recalls(Protocol, metaclass=Ability):
-    """An executor that may have the ids of texts from a memory, without encoding others."""
+    """An executor that may have the ids of texts from a cache, without encoding others."""
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
         """The rows of texts all of which may be divided, and which of them were; an empty row for
@@ -175,15 +175,15 @@ class EncodesMany(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class HasSegmentCache(Protocol, metaclass=Ability):
-    """Has a memory for what lies between certified cuts, because encoding is slower than that."""
+    """Has a cache for what lies between certified cuts, because encoding is slower than that."""
 
     @property
     def has_segment_cache(self) -> bool:
-        """It can be used: nothing else stands between such stretches."""
+        """It can be used: nothing else stands between such segments."""
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the memory has seen so far, by name: `Report.memory`."""
+        """What the cache has seen so far, by name: `Report.cache`."""
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
         """The ids of texts each of which may be cut before every space behind anything but white
@@ -191,7 +191,7 @@ class HasSegmentCache(Protocol, metaclass=Ability):
         that has one, or for which that does not pay."""
 
     def known(self, text: str) -> IdArray | None:
-        """The same ids of a short text, sooner than `encode` would give them; None where the memory
+        """The same ids of a short text, sooner than `encode` would give them; None where the cache
         does not know all of it, or the caller has changed the tokenizer."""
 
 

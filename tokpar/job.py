@@ -1,4 +1,4 @@
-"""Texts that are encoded together: from a memory, or by one call of the executor for them all."""
+"""Texts that are encoded together: from a cache, or by one call of the executor for them all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from tokpar.types import Chunk, Rows, Seam, Split
 class Job:
     """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
     `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
-    themselves, before finishing; `asked`: a memory that is asked once for a call has been."""
+    themselves, before finishing; `asked`: a cache that is asked once for a call has been."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -32,7 +32,7 @@ class Job:
 
 
 def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
-    """The rows of all texts, where the memory has them all; else those of the long texts that are
+    """The rows of all texts, where the cache has them all; else those of the long texts that are
     left to be cut. The other long ones are as good as encoded by themselves."""
     executor, tokenizer = job.method.executor, job.tokenizer
     whole = job.method.whole and job.method.divides_rows and job.watch is None

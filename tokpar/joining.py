@@ -37,7 +37,7 @@ MOST_REPAIR_ROUNDS = 4
 @dataclass(frozen=True, slots=True)
 class Method:
     """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet.
-    `whole`: texts may be given to a memory as they are before they are cut. `uncut`: why texts are
+    `whole`: texts may be given to a cache as they are before they are cut. `uncut`: why texts are
     not cut that the splitter is not asked about."""
 
     splitter: Splitter
@@ -242,13 +242,13 @@ class Work:
 
 
 TOGETHER = 1 << 16
-"""Stretches that are objects of Python at a time, where their ids are counted."""
+"""Segments that are objects of Python at a time, where their ids are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recount:
     """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
-    has, alone, the ids that it has there (theorem 14), so distinct stretches are encoded once.
+    has, alone, the ids that it has there (theorem 14), so distinct segments are encoded once.
 
     `counts`: ids of the text before and behind each region, int64, (regions, 2)."""
 

@@ -155,7 +155,7 @@ def _finished(job: Job, own: Rows, postprocess: bool) -> Batch:
         redundant=sum(each.redundant for each in reports),
         seconds=job.clock.seconds,
         agreement=facts_of(tokenizer).agreement,
-        memory=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
+        cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
     )
     whys = {row: split.why for row, split in job.splits.items()}
     uncut = job.method.uncut

@@ -67,7 +67,7 @@ class Results:
         length, row = len(self.texts[k]), self.rows.get(k)
         if row is not None:
             seconds = self._seconds(length)
-            return replace(row.report, seconds=seconds, memory=self.report.memory)
+            return replace(row.report, seconds=seconds, cache=self.report.cache)
         plan, why = "serial", self.whys.get(k, self.uncut)
         if self._is_divided(k):
             plan, why = DIVIDED, NO_REGION_LEFT
@@ -85,7 +85,7 @@ class Results:
             executor=whole.executor,
             seconds=self._seconds(length),
             agreement=whole.agreement,
-            memory=whole.memory,
+            cache=whole.cache,
         )
 
     def _seconds(self, length: int) -> dict[str, float]:

@@ -48,4 +48,4 @@ class ShortTexts:
 
 
 def _nothing(text: str) -> None:
-    """Of a tokenizer without a memory."""
+    """Of a tokenizer without a cache."""

@@ -33,7 +33,7 @@ PROCESSES = Fit(
 SERIAL = Fit("serial", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
 SMALLEST_ROW = 131072
-"""Code points below which a text of several is not cut, where a memory divides it as it is."""
+"""Code points below which a text of several is not cut, where a cache divides it as it is."""
 
 
 def fit_for(tokenizer: TokenizerAdapter) -> Fit:

@@ -330,7 +330,7 @@ class Report:
     more than once. `seconds`: per stage (split, tokenize, match, merge, convert), wall clock.
     `serial_regions`: [start, stop) in code points of what rule K7 kept whole. `agreement`: what is
     known of this engine's ids and those of the library that its vocabulary was made for, in words.
-    `memory`: what the tokenizer's memory of stretches has seen up to then, of all texts: the fields
+    `cache`: what the cache of segments has seen up to then, of all texts: the fields
     of `CacheState`; empty where it has none, or the text did not come near it.
     """
 
@@ -345,4 +345,4 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     serial_regions: tuple[tuple[int, int], ...] = ()
     agreement: str = ""
-    memory: Mapping[str, int] = field(default_factory=dict)
+    cache: Mapping[str, int] = field(default_factory=dict)

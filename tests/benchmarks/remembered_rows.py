@@ -170,7 +170,7 @@ def measured(subject: Subject, sides: Sides, text: Text, state: State, turns: in
         taken.left_out,
         seams,
         result.report.plan,
-        dict(result.report.memory),
+        dict(result.report.cache),
     )
 
 

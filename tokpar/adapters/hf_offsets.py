@@ -87,7 +87,7 @@ class EngineOffsets:
         return np.concatenate([_NOWHERE, *(found[k] for k in range(len(found)))])
 
     @cached_property
-    def memory(self) -> SegmentCache | None:
+    def cache(self) -> SegmentCache | None:
         """The cache of packed offsets; None where not every space is a certified cut."""
         if finder_for(self.facts).at_spaces is None:
             return None
@@ -138,9 +138,9 @@ class EngineOffsets:
 
     def _cached(self, texts: Sequence[str]) -> dict[int, OffsetsByIds]:
         """What the cache tells of the texts that it knows, by their numbers."""
-        if self.memory is None or not texts:
+        if self.cache is None or not texts:
             return {}
-        rows, flags = self.memory.encode(texts, self._packed, worker_count(None))
+        rows, flags = self.cache.encode(texts, self._packed, worker_count(None))
         found = unpacked(rows)
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         right = np.flatnonzero(np.asarray(flags) & (found.code_points == sizes))

@@ -160,12 +160,12 @@ class PostProcessingAdapter(ABC):
 
     @property
     def has_segment_cache(self) -> bool:
-        """It has a memory for what lies between certified cuts."""
+        """It has a cache for what lies between certified cuts."""
         return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the memory has seen."""
+        """What the cache has seen."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
@@ -175,7 +175,7 @@ class PostProcessingAdapter(ABC):
         return self._segment_cache.encode(texts, own, workers, self.made_pieces)
 
     def known(self, text: str) -> IdArray | None:
-        """The ids of a short text, where the memory knows all of it; else None."""
+        """The ids of a short text, where the cache knows all of it; else None."""
         if self._segment_cache is None:
             return None
         return self._segment_cache.known(

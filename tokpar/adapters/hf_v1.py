@@ -252,7 +252,7 @@ def known(own: Any) -> Known:
         or _edge_reason(facts),
         pretoken_cuts_refused=facts.pretoken_cuts_refused or _FAST,
         releases_gil=True,
-        has_own_cache=facts.model == "BPE",  # which has a memory of its own, of words
+        has_own_cache=facts.model == "BPE",  # which has a cache of its own, of words
     )
     return Known(
         hashlib.sha256(_written(own).encode()).hexdigest(),

@@ -200,12 +200,12 @@ class TiktokenTokenizer(EncodingAdapter):
 
     @property
     def has_segment_cache(self) -> bool:
-        """It has a memory for what lies between certified cuts."""
+        """It has a cache for what lies between certified cuts."""
         return self._segment_cache is not None
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the memory has seen."""
+        """What the cache has seen."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:

@@ -1,15 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, freethreading_compatible=True
-"""A table of stretches of text and their ids: found, put in, made larger; and the few loops around
+"""A table of segments of text and their ids: found, put in, made larger; and the few loops around
 it. Compiled by Cython; uncompiled it is the oracle of its own tests, given memoryviews.
 
-A stretch begins at the start of a row, or at an ASCII space behind a character other than white
+A segment begins at the start of a row, or at an ASCII space behind a character other than white
 space (U1, theorem 20), of some tokenizers only where the bytes beside it are such as a table says
-(theorem 50). A slot has four words: bytes 0 to 7 and 8 to 15 of the stretch; its ids if
+(theorem 50). A slot has four words: bytes 0 to 7 and 8 to 15 of the segment; its ids if
 they are two at most, else where they begin among `ids`; its length, 16 bits, the number of its ids,
 16 bits, and where among `keys` it stands if it is longer than 16 bytes, 32 bits. The highest bit of
 the length is set in slots of pieces (`_pretokens`), which nobody finds here. A slot whose last
-word is 0 is free. The whole stretch is compared, always. Arrays are the callers', who make them
+word is 0 is free. The whole segment is compared, always. Arrays are the callers', who make them
 long enough; 16 bytes of `data` lie behind the last row. `seeds`: two words that nobody can guess,
 and which bits of a hash count (fewer in tests)."""
 
@@ -32,8 +32,8 @@ if not cython.compiled:  # else from words.h; tests put in the same in Python
 
 COMPILED = cython.compiled
 BLOCK = 2048
-"""Bytes whose cuts are found together, and stretches at most; `scratch` has twice as many words."""
-INLINE = 16  # bytes of a stretch
+"""Bytes whose cuts are found together, and segments at most; `scratch` has twice as many words."""
+INLINE = 16  # bytes of a segment
 
 _BLOCK = cython.declare(cython.Py_ssize_t, 2048)
 _GROUP = cython.declare(cython.Py_ssize_t, 64)
@@ -121,12 +121,12 @@ def look_up(
     misses: cython.longlong[::1],
     beside: cython.const[cython.uchar][::1],  # type: ignore[valid-type]
 ) -> int:
-    """The ids of all stretches that two tables know, one behind the other, to `out`. `beside`: 256
+    """The ids of all segments that two tables know, one behind the other, to `out`. `beside`: 256
     bytes, see `_cuts`, or one for no bar.
 
     `rows`: where in `data` each row begins, and the end, bytes. For each row, to `ends`, how many
-    ids were written up to its end, and to `passed`, how many stretches were not known; for each of
-    these, to `misses`, first byte, length, and how many ids stand before it. How many stretches
+    ids were written up to its end, and to `passed`, how many segments were not known; for each of
+    these, to `misses`, first byte, length, and how many ids stand before it. How many segments
     there were goes to the last place of `passed`, which has one place more than there are rows.
     Returns how many were not known, -1 if `out` is too short."""
     if (
@@ -165,7 +165,7 @@ def look_up(
         sides = beside
     written: cython.Py_ssize_t = 0
     missed: cython.Py_ssize_t = 0
-    stretches: cython.Py_ssize_t = 0
+    segments: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
     wide: cython.Py_ssize_t = 2048
@@ -182,7 +182,7 @@ def look_up(
                 if hi >= stop:
                     near[cuts] = stop
                     cuts += 1
-                stretches += cuts
+                segments += cuts
                 at: cython.Py_ssize_t = begin
                 group: cython.Py_ssize_t = 0
                 while group < cuts:
@@ -239,7 +239,7 @@ def look_up(
                     group = behind
             ends[row] = written
             passed[row] = missed
-    passed[rows.shape[0] - 1] = stretches
+    passed[rows.shape[0] - 1] = segments
     return missed
 
 
@@ -253,7 +253,7 @@ def distinct(
     firsts: cython.longlong[::1],
     kinds: cython.uchar[::1],
 ) -> int:
-    """How many different stretches there are among the first `count` of `misses`.
+    """How many different segments there are among the first `count` of `misses`.
 
     Their numbers go to `which`; the first miss of each to `firsts`; to `kinds`, 1 if it does not
     begin with a space, plus 2 if it ends in white space. `table`: a power of two of places, at
@@ -312,12 +312,12 @@ def put(
     met: cython.longlong[::1],
     door: cython.uchar[::1],
 ) -> int:
-    """Puts stretches `first` and on, those of `most` bytes and ids at most, below 32768, into a
+    """Puts segments `first` and on, those of `most` bytes and ids at most, below 32768, into a
     table, but for those whose stop is below their first; and those met once only, as `met` says,
     whose hash `door` does not know from before, a power of two of bytes, or one byte where all are
     put in. Returns how many of all are
     done with: fewer than there are if one of `slots` (three eighths are left free), `keys` and
-    `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of stretch k are
+    `ids` is full. `used` counts entries, bytes of `keys`, places of `ids`. The ids of segment k are
     given[firsts[k] : stops[k]]; 8 bytes behind the last key are left free."""
     total: cython.Py_ssize_t = lengths.shape[0]
     if min(starts.shape[0], firsts.shape[0], stops.shape[0]) < total or used.shape[0] < 3:

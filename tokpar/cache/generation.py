@@ -1,4 +1,4 @@
-"""One table of stretches and their ids, its arrays and how it grows."""
+"""One table of segments and their ids, its arrays and how it grows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Generation:
         met: IntArray,
         door: NDArray[np.uint8],
     ) -> int:
-        """Stretches `first` and on; how many of all are done with: fewer where it is full.
+        """Segments `first` and on; how many of all are done with: fewer where it is full.
         `met`, `door`: see `_segments.put`."""
         told = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
         rest = first, LONGEST_KEPT, met, door

@@ -1,5 +1,5 @@
 """New segments to ids without the engine: by their pre-tokens (theorem 51), each from the table of
-a memory or by the file's own merges (theorem 52); and what compares that with the engine."""
+a cache or by the file's own merges (theorem 52); and what compares that with the engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Tokenize = Callable[[bytes], IdArray | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """The ids of some stretches, `stops` -1 of those that are left to the engine; a table of what
+    """The ids of some segments, `stops` -1 of those that are left to the engine; a table of what
     pieces were new; how many pieces there were, and how many were new."""
 
     fresh: Fresh

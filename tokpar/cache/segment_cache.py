@@ -1,4 +1,4 @@
-"""A memory of stretches of text: what lies between two certified cuts before a space has its ids
+"""A cache of segments of text: what lies between two certified cuts before a space has its ids
 whatever stands around it (theorem 27), so that each different one is encoded once.
 
 Two generations of a table; the older one is forgotten when the newer is full. What is looked up is
@@ -53,17 +53,17 @@ from tokpar.interfaces import Divided
 from tokpar.types import AddedToken, Facts, Rows
 
 CACHE_BYTES = 64 << 20
-"""What a memory takes at most, beside what is growing."""
+"""What a cache takes at most, beside what is growing."""
 LEAST_BYTES = 1 << 16
 LEAST_PART = 1 << 17  # bytes that a thread looks up
 LEAST_NEW = 1 << 15  # new bytes that a thread encodes
-MAKE_AFTER = 1 << 17  # bytes of new stretches
+MAKE_AFTER = 1 << 17  # bytes of new segments
 LONGEST_KNOWN = 1 << 14  # code points of what is a short text
 DOOR = 1 << 18
 SHORT = 1 << 14
 """Bytes of a text that has too few words to tell whether these come again."""
 _LONGEST = 1 << 16
-"""Code points of a text that may be one stretch: such a long one is not met again."""
+"""Code points of a text that may be one segment: such a long one is not met again."""
 MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _T = TypeVar("_T")
 _OPEN = np.zeros(1, dtype=np.uint8)
@@ -83,7 +83,7 @@ class Found:
 @dataclass(slots=True, eq=False)
 class _Call:
     """`looked`: bytes that were looked up; `known`: of these, before the first wave of which too
-    much is new; `new`: in new stretches; `budget`: how many may be; `wave`: code points that are
+    much is new; `new`: in new segments; `budget`: how many may be; `wave`: code points that are
     looked up together; `size`: code points of all texts."""
 
     encode_many: EncodeMany
@@ -110,7 +110,7 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _Gathered:
-    """The ids of stretches as they are found; of those that are not, none."""
+    """The ids of segments as they are found; of those that are not, none."""
 
     firsts: IntArray
     stops: IntArray
@@ -122,7 +122,7 @@ class _Gathered:
         return cls(*np.zeros((2, count), dtype=np.int64))
 
     def add(self, which: IntArray, fresh: Fresh) -> None:
-        """Those of stretches number `which`."""
+        """Those of segments number `which`."""
         self.firsts[which] = fresh.firsts + self.known
         self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
         self.ids.append(fresh.ids)
@@ -135,7 +135,7 @@ class _Gathered:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What belongs to one process. `door`: which stretches were met once, by their hashes; `kept`:
+    """What belongs to one process. `door`: which segments were met once, by their hashes; `kept`:
     how often something was put in."""
 
     newer: Generation
@@ -205,13 +205,13 @@ class SegmentCache:
     ) -> Divided:
         """The ids of texts, each cut at every certified space, and which were; empty rows for the
         others: those in which an added token may be, or too much is new, and all of a wave of which
-        one stretch fails. `make_pieces`: of what encodes new stretches without `encode_many`, for
+        one segment fails. `make_pieces`: of what encodes new segments without `encode_many`, for
         a table of these seeds; called once."""
         first, largest = self.waves
         wave = largest if self.seen.looked >= largest else first
         budget = self.seen.budget
         call = _Call(encode_many, make_pieces, workers, self._terms, budget, wave)
-        if self._every_text:  # what forbids it is looked for in stretches, when these are new
+        if self._every_text:  # what forbids it is looked for in segments, when these are new
             return self._divided(texts, call)
         may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
         rows, flags = self._divided([texts[k] for k in np.flatnonzero(may).tolist()], call)
@@ -220,7 +220,7 @@ class SegmentCache:
         return Rows(rows.ids, offsets_of(lengths)), divided
 
     def known(self, text: str, encode_many: EncodeMany, make_pieces: MakePieces) -> IdArray | None:
-        """The ids of a short text, if all of its stretches are known, or most of the new ones can
+        """The ids of a short text, if all of its segments are known, or most of the new ones can
         be encoded without the engine; else None."""
         if self._asked and self._pieces is None:
             return None  # looking up what is not known takes a tenth of what the engine takes
@@ -308,19 +308,19 @@ class SegmentCache:
         if looked is None:
             return None
         misses = np.concatenate([part.misses for part in looked])
-        stretches, which = self._distinct(data, misses)
-        new = int(stretches.lengths.sum())
-        size, total = int(rows[-1] - rows[0]), sum(part.stretches for part in looked)
+        segments, which = self._distinct(data, misses)
+        new = int(segments.lengths.sum())
+        size, total = int(rows[-1] - rows[0]), sum(part.segments for part in looked)
         self.seen = self.seen.after(size, new, total, len(misses) // 3)
         call.saw(size, new)
         holding = np.zeros(len(rows) - 1, dtype=np.bool_)
         fresh: Fresh | None = None
         if len(misses):
             whose = np.searchsorted(rows, misses[::3], side="right") - 1
-            held = stretches.holding(self._forbidding, self._functions)
+            held = segments.holding(self._forbidding, self._functions)
             if self._cut is not None:
-                held |= stretches.unsure(self._cut)
-            fresh = self._learned(stretches, held, (np.diff(rows), whose, which), call)
+                held |= segments.unsure(self._cut)
+            fresh = self._learned(segments, held, (np.diff(rows), whose, which), call)
             holding[whose[held[which]]] = True
             if fresh is None or holding.all():
                 return None
@@ -333,7 +333,7 @@ class SegmentCache:
         rows: tuple[IntArray, IntArray, IntArray],
         call: _Call,
     ) -> Fresh | None:
-        """The ids of new stretches but those `held`, which are kept; others are held, too, where
+        """The ids of new segments but those `held`, which are kept; others are held, too, where
         the engine must be asked and too much is new (`rows`: what `_too_new` takes first). None if
         one fails, or they cannot be told apart."""
         gathered = _Gathered.of(len(held))
@@ -361,7 +361,7 @@ class SegmentCache:
         return gathered.fresh
 
     def _by_engine(self, new: Segments, apart: Unbatcher, call: _Call) -> Fresh | None:
-        """The ids of stretches, which are kept; None if one fails, or they cannot be told apart."""
+        """The ids of segments, which are kept; None if one fails, or they cannot be told apart."""
         given = new.absorbed() if self._absorbs else new
         encoded = _encoded(lambda: given.encoded(apart, call.encode_many, self._functions))
         if encoded is not None:
@@ -510,7 +510,7 @@ class SegmentCache:
         met: IntArray | None = None,
         pieces: Generation | None = None,
     ) -> None:
-        """Puts them in, and publishes: of the stretches those that were met again, where `met` says
+        """Puts them in, and publishes: of the segments those that were met again, where `met` says
         how often each was in this wave; and all of `pieces`."""
         state = self._own_state()
         with state.lock:
@@ -585,9 +585,9 @@ def _encoded(call: Callable[[], _T]) -> _T | None:
 def _too_new(
     sizes: IntArray, whose: IntArray, which: IntArray, lengths: IntArray
 ) -> NDArray[np.bool_]:
-    """Which stretches no row asks for of which MOST_NEW or less is new. Short rows are one for
-    that, and ask for all if they are short together. `whose`, `which`: the row and the stretch of
-    each miss; a stretch counts where it is met first. `sizes`: of rows; `lengths`: of stretches,
+    """Which segments no row asks for of which MOST_NEW or less is new. Short rows are one for
+    that, and ask for all if they are short together. `whose`, `which`: the row and the segment of
+    each miss; a segment counts where it is met first. `sizes`: of rows; `lengths`: of segments,
     bytes."""
     first = np.zeros(len(lengths), dtype=np.int64)
     first[which[::-1]] = whose[::-1]
@@ -603,7 +603,7 @@ def _too_new(
 
 
 def require_bytes(cache_bytes: int) -> int:
-    """A budget that a memory can keep, or 0 for none. Raises OptionError."""
+    """A budget that a cache can keep, or 0 for none. Raises OptionError."""
     whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
     if not whole or (cache_bytes != 0 and cache_bytes < LEAST_BYTES):
         least = f"0, or {LEAST_BYTES:,} or more"
@@ -614,7 +614,7 @@ def require_bytes(cache_bytes: int) -> int:
 def segment_cache_for(
     facts: Facts, lengths: Callable[[], TokenLengths | None], cache_bytes: int
 ) -> SegmentCache | None:
-    """A memory for a tokenizer that may have cuts before every space, where there is a kernel;
+    """A cache for a tokenizer that may have cuts before every space, where there is a kernel;
     `lengths`: of tokens that tile the text; `cache_bytes` 0: none."""
     if not _has_memory(facts, cache_bytes):
         return None
@@ -631,7 +631,7 @@ def segment_cache_for(
 
 
 def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
-    """A memory for the packed offsets of the same segments (`offset_rows`), each of which is given
+    """A cache for the packed offsets of the same segments (`offset_rows`), each of which is given
     to the engine as a text of its own; None where `segment_cache_for` gives none."""
     if facts.scheme == "dummy" or not _has_memory(facts, cache_bytes):
         return None

@@ -1,6 +1,6 @@
-"""New stretches through a tokenizer's batch call, many to a text, and their ids told apart again.
+"""New segments through a tokenizer's batch call, many to a text, and their ids told apart again.
 
-Stretches between two U1 cuts may stand behind one another in any order (theorem 28), where tokens
+Segments between two U1 cuts may stand behind one another in any order (theorem 28), where tokens
 tell by their lengths where each ends; else an added token stands between (corollary 30); else each
 is a text of its own."""
 
@@ -23,14 +23,14 @@ from tokpar.types import AddedToken, Facts, Rows
 
 TEXT_BYTES = 8192  # of a joined text: many, so that all threads of a batch call have some
 NO_SPACE_FIRST, WHITE_LAST = 1, 2
-"""What a stretch may be: the first of its text, which may only stand first; the last, only last."""
+"""What a segment may be: the first of its text, which may only stand first; the last, only last."""
 
 EncodeMany = Callable[[Sequence[str]], Rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unbatcher:
-    """How the ids of joined stretches are told apart: by the UTF-8 bytes of each id (`sizes`), by
+    """How the ids of joined segments are told apart: by the UTF-8 bytes of each id (`sizes`), by
     an added token between them (`separator`), or not at all."""
 
     sizes: Callable[[IdArray], IntArray] | None = None
@@ -39,7 +39,7 @@ class Unbatcher:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fresh:
-    """The ids of stretches: of stretch k, ids[firsts[k] : stops[k]]; none where a stop is -1."""
+    """The ids of segments: of segment k, ids[firsts[k] : stops[k]]; none where a stop is -1."""
 
     ids: IdArray
     firsts: IntArray
@@ -85,7 +85,7 @@ def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Different stretches of `data`, UTF-8. `starts`, `lengths`: bytes; `kinds`: NO_SPACE_FIRST
+    """Different segments of `data`, UTF-8. `starts`, `lengths`: bytes; `kinds`: NO_SPACE_FIRST
     and WHITE_LAST, or both, or neither."""
 
     data: NDArray[np.uint8]
@@ -165,7 +165,7 @@ class Segments:
         return Fresh(ids, firsts_, stops_)
 
     def _texts(self, apart: Unbatcher, between: int) -> IntArray:
-        """In which joined text each stretch stands."""
+        """In which joined text each segment stands."""
         count = len(self.lengths)
         if apart.sizes is None and apart.separator is None:
             return np.arange(count, dtype=np.int64)
@@ -185,7 +185,7 @@ class Segments:
 def _stops(
     apart: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
 ) -> IntArray | None:
-    """Where among all ids those of each stretch end. `last`: of its text; `places`: where it ends
+    """Where among all ids those of each segment end. `last`: of its text; `places`: where it ends
     in all texts, bytes; `ends`: where these end."""
     if len(rows) != len(ends):
         return None

@@ -22,13 +22,13 @@ _T = TypeVar("_T")
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
     """What was found in some rows: `ids`; for each row, how many of them stand before its end, and
-    how many stretches were missed before that; of each miss, first byte, length, ids before it."""
+    how many segments were missed before that; of each miss, first byte, length, ids before it."""
 
     ids: IdArray
     ends: IntArray
     passed: IntArray
     misses: IntArray
-    stretches: int
+    segments: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Scratch:
 
     @classmethod
     def of(cls, size: int, rows: int, block: int) -> Scratch:
-        """For so many bytes in so many rows: a stretch has one byte at least, but for the first of
+        """For so many bytes in so many rows: a segment has one byte at least, but for the first of
         a row two."""
         return cls(
             np.empty(size + 2, dtype=np.uint32),

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tokpar.cli.screen import HelpFormatter
+
 if TYPE_CHECKING:
     from tokpar.hooks import Command
 
@@ -35,7 +37,11 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     from tokpar import __version__
     from tokpar.cache import compiled
 
-    top = Parser(prog="tokpar", description="Lossless parallel tokenization.")
+    top = Parser(
+        prog="tokpar",
+        description="Lossless parallel tokenization.",
+        formatter_class=HelpFormatter,
+    )
     top.add_argument(
         "--version", action="version", version=f"tokpar {__version__}, kernel: {compiled.NAME}"
     )
@@ -92,7 +98,7 @@ def _add(command: Command, commands: Any) -> None:
         about = module.__doc__ or ""
         summary = about.partition("\n")[0].rstrip(".:").replace("%", "%%")
         own = commands.add_parser(command.name, help=summary, description=about)
-        own.formatter_class = argparse.RawDescriptionHelpFormatter
+        own.formatter_class = HelpFormatter
         module.declare(own)
         own.set_defaults(run=module.run)
     except (Exception, SystemExit) as error:
@@ -102,6 +108,7 @@ def _add(command: Command, commands: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    from tokpar.cli.interrupts import end_on_interrupt
     from tokpar.errors import TokparError
 
     words = sys.argv[1:] if argv is None else argv
@@ -110,6 +117,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser(words).parse_args(words)
+        if argv is None and arguments.run.__module__.startswith("tokpar."):
+            end_on_interrupt()  # the command of a plugin may have something to clean up
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as stop:
@@ -120,10 +129,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return PIPE_CLOSED
     except (TokparError, OSError) as error:
-        said = str(error)
-        if isinstance(error, OSError) and error.filename is not None and error.strerror:
-            said = f"{error.filename}: {error.strerror}"
-        print(f"tokpar: error: {said}", file=sys.stderr)
+        from tokpar.cli.encodings import message_of
+
+        print(f"tokpar: error: {message_of(error)}", file=sys.stderr)
         return USAGE
     return code
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tokpar.cli import options
 from tokpar.cli.encodings import blamed_on, encoder_of, one_source
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import plural
+from tokpar.cli.screen import plural, print_line, visible
 from tokpar.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def _print(report: CheckReport) -> None:
     compared = "compared" if report.full else "not compared"
     verdict = "ok" if report.ok else f"failed, {plural(len(report.findings), 'finding')}"
     checked = plural(report.seams, "seam")
-    print(f"{verdict}: {checked} checked, ids {compared} with the serial encode")
+    print_line(f"{verdict}: {checked} checked, ids {compared} with the serial encode")
     for finding in report.findings:
         place = "" if finding.position is None else f" at {finding.position}"
-        print(f"  {finding.kind}{place}: {finding.message}")
+        print_line(f"  {finding.kind}{place}: {visible(finding.message)}")
     for note in report.notes:
-        print(f"  note: {note}")
+        print_line(f"  note: {visible(note)}")

@@ -58,7 +58,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("what", metavar="WHAT", help="a registered part, a plugin, or a tokenizer: a path, a name")
     add("corpus", nargs="*", metavar="CORPUS", help="UTF-8 files: .jsonl with texts, or one text")
     declare_field(parser)
-    add("--kind", choices=KINDS, help="check only what is of this kind")
+    kind = f"check only what is of this kind: {', '.join(KINDS)}"
+    add("--kind", choices=KINDS, metavar="KIND", help=kind)
     add("--option", action="append", metavar="NAME=VALUE", help="an option of WHAT; repeatable")
     group = parser.add_argument_group("tokenizer")
     group.add_argument("--tokenizer", metavar="NAME|PATH", help="the file an engine is checked on")

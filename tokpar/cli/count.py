@@ -22,6 +22,7 @@ from tokpar.cli.encodings import (
 )
 from tokpar.cli.options import print_json
 from tokpar.cli.progress import bar_of
+from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, byte_blocks, decoded, has_rows
 
 PART_BYTES = 1 << 23
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = inputs(arguments)
     with input_encoder(arguments, options.tokenizer_of(arguments)) as encoder:
         for name in names:
-            with problems.of_input():
+            with problems.of_input(name):
                 counted = _counted(encoder, name)
                 counts.append(counted.ids)
                 lossless &= counted.lossless
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(arguments: argparse.Namespace, name: str, counted: Counted) -> None:
     if not arguments.json:
-        print(f"{counted.ids} {name}")
+        print(f"{counted.ids} {visible(name)}")
         return
     more = {"texts": counted.texts} if has_rows(name) else {}
     if counted.untruncated is not None:

@@ -75,7 +75,12 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[
         split.licence,
         [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible],
     )
-    if strategy.tunable and finder is not None and finder.spaces_safe(text, 0, len(text)):
+    # the cache gets the text before it is cut, and takes it where no added token forbids a cut
+    if (
+        strategy.tunable
+        and finder is not None
+        and finder.added.at_spaces.absent(text, 0, len(text))
+    ):
         by_rule, licence, regions = Counter(), finder.at_spaces, [(0, len(text))]
     if licence is None or not regions:
         return split, cuts

@@ -8,7 +8,6 @@ the others are encoded all the same.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -21,7 +20,8 @@ from tokpar.cli import options
 from tokpar.cli.cuts import rule_counts
 from tokpar.cli.encodings import TEXT, InputEncoder, Problems, input_encoder, inputs
 from tokpar.cli.files import id_blocks, new_file, write_ids
-from tokpar.cli.screen import filled, width
+from tokpar.cli.options import json_line
+from tokpar.cli.screen import filled, print_line, width
 from tokpar.cli.summary import Total, label_of
 from tokpar.cli.texts import STDIN, Source, has_rows
 from tokpar.encoding import Encoding
@@ -53,12 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
         _require_one_text("--certificate", names, has_rows(names[0]))
     targets = targets_of(arguments.out, names)
     tokenizer = options.tokenizer_of(arguments)
-    problems, lossless = Problems(), True
+    problems, label = Problems(), label_of(arguments.tokenizer, tokenizer)
+    every = Total("total", label)
     with input_encoder(arguments, tokenizer) as encoder:
         for name in names:
-            with problems.of_input():
-                lossless &= _encode(encoder, name, targets.get(name))
-    return problems.code(lossless)
+            with problems.of_input(name):
+                total = Total(name, label)
+                _encode(encoder, total, targets.get(name))
+                every.join(total)
+    if problems.used > 1:
+        _print_summary(arguments, every.summary)
+    return problems.code(every.lossless)
 
 
 def targets_of(out: Path | None, names: Sequence[str]) -> dict[str, Path]:
@@ -92,10 +97,9 @@ def _require_one_text(option: str, names: Sequence[str], refuses_rows: bool) -> 
         raise OptionError(f"{option} takes one text, got the rows of {names[0]}")
 
 
-def _encode(encoder: InputEncoder, name: str, target: Path | None) -> bool:
-    """Encode one input; returns whether its ids are lossless."""
-    arguments, tokenizer = encoder.arguments, encoder.tokenizer
-    total = Total(name, label_of(arguments.tokenizer, tokenizer))
+def _encode(encoder: InputEncoder, total: Total, target: Path | None) -> None:
+    """Encode the input that `total` names, and add its texts there."""
+    arguments, tokenizer, name = encoder.arguments, encoder.tokenizer, total.name
     rows: list[IdArray] = []
     for source, encoding in encoder.encodings(name):
         total.add(source, encoding)
@@ -110,10 +114,13 @@ def _encode(encoder: InputEncoder, name: str, target: Path | None) -> bool:
             _print_ids(encoding.ids, arguments.all, total.texts)
     if target is not None:
         write_ids(target, rows if has_rows(name) else rows[0])
+    written = f"; written to {target}" if target is not None else ""
+    _print_summary(arguments, total.summary + written)
+
+
+def _print_summary(arguments: argparse.Namespace, summary: str) -> None:
     if not arguments.json and not arguments.quiet:
-        summary = total.summary + (f"; written to {target}" if target is not None else "")
-        print(filled(summary) if sys.stderr.isatty() else summary, file=sys.stderr)
-    return total.lossless
+        print_line(summary, sys.stderr)
 
 
 def _write_certificate(
@@ -142,7 +149,7 @@ def _print_json(
         "seams_by_rule": counts,
         "report": asdict(encoding.report),
     }
-    written = json.dumps(described, ensure_ascii=False)
+    written = json_line(described)
     if not with_ids:
         print(written)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokpar.cli.options import strategy_options
 from tokpar.cli.progress import bar_of, executor_of
+from tokpar.cli.screen import visible
 from tokpar.cli.texts import STDIN, Source, has_rows, read_sources
 from tokpar.errors import OptionError, TokparError
 from tokpar.interfaces import PostProcesses, TokenizerAdapter
@@ -22,20 +24,21 @@ if TYPE_CHECKING:
     from tokpar.encoding import Encoding
 
 TEXT = "--text"
+_KEYWORD = re.compile(r"\b(engine|executor|strategy)='([\w.+-]+)'")
 GROUP_CHARS = 1 << 20
 """Code points of rows that are encoded together."""
 
 
 @dataclass
 class Problems:
-    """Inputs that could be used, and those that could not, each of which is told on stderr."""
+    """How many inputs could be used, and the names of those that could not."""
 
     used: int = 0
-    refused: int = 0
+    refused: list[str] = field(default_factory=list)
 
     @contextmanager
-    def of_input(self) -> Iterator[None]:
-        """Print what is wrong with one input, and go on."""
+    def of_input(self, name: str) -> Iterator[None]:
+        """Print on stderr what is wrong with this input, and go on."""
         try:
             yield
             self.used += 1
@@ -43,20 +46,28 @@ class Problems:
             raise
         except (TokparError, OSError) as error:
             print(f"tokpar: error: {message_of(error)}", file=sys.stderr)
-            self.refused += 1
+            self.refused.append(name)
 
     def code(self, lossless: bool = True) -> int:
-        """The exit code: 2 if no input could be used, 1 if some could not or ids may be wrong."""
+        """The exit code: 2 if no input could be used, 1 if some could not, which are named on
+        stderr, or ids may be wrong."""
+        every = self.used + len(self.refused)
+        if self.refused and every > 1:
+            names = f"{len(self.refused):,} of {every:,} inputs left out: {', '.join(self.refused)}"
+            print(f"tokpar: error: {names}", file=sys.stderr)
         if self.refused and not self.used:
             return 2
         return 0 if lossless and not self.refused else 1
 
 
 def message_of(error: Exception) -> str:
-    """What an error says, led by the file it is about."""
+    """What an error says in one line, led by the file it is about; arguments are called as in a
+    shell, controls of a terminal are escaped."""
+    said = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        said = f"{error.filename}: {error.strerror}"
+    said = said.replace("pass allow_approximate=True", "--allow-approximate")
+    return visible(_KEYWORD.sub(r"--\1 \2", said))
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:

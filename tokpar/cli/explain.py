@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from tokpar.cli import options
 from tokpar.cli.cuts import Cuts, foreseen, rule_counts
 from tokpar.cli.encodings import blamed_on, inputs, one_source
+from tokpar.cli.files import write_text
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import plural
+from tokpar.cli.screen import plural, print_line, visible
 from tokpar.cli.texts import Source
 from tokpar.errors import OptionError
 
@@ -43,7 +44,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--around", type=int, default=AROUND, metavar="CHARS", help=f"to each side ({AROUND})")
     add("--html", type=Path, metavar="FILE", help="write a page with all seams")
     add("--proofs", default="proofs", metavar="URL", help="where the page finds proofs/")
-    add("--color", choices=COLORS, default="auto", help="auto: in a terminal, without NO_COLOR")
+    color = "auto (in a terminal, without NO_COLOR), always or never"
+    add("--color", choices=COLORS, default="auto", metavar="WHEN", help=color)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         from tokpar.explain.page import page
 
         shown = page(traced, source.name, arguments.around, arguments.proofs)
-        arguments.html.write_text(shown, encoding="utf-8")
+        write_text(arguments.html, shown)
     if arguments.json:
         print_json(describe(traced, source, chosen, arguments.around))
     else:
@@ -123,18 +125,19 @@ def _print(
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # see no-color.org
     automatic = arguments.color == "auto" and sys.stdout.isatty() and not plain
     paint = Paint(automatic or arguments.color == "always")
-    print(summary(traced, source, _cuts(traced, arguments)))
+    print_line(summary(traced, source, _cuts(traced, arguments)))
     if chosen:
-        print(f"{LEGEND}\n")
+        print_line(LEGEND)
+        print()
     for n in chosen:
         for line in lines(explain_seam(traced, n, arguments.around), paint):
-            print(line)
+            print_line(line)
         print()
     more = len(traced.seams) - len(chosen)
     if arguments.html is not None:
-        print(f"all seams: {arguments.html}")
+        print_line(f"all seams: {arguments.html}")
     elif arguments.seam is None and more:
-        print(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
+        print_line(f"and {more:,} more (--all shows them, --seam N one, --html FILE writes a page)")
 
 
 def _cuts(traced: Trace, arguments: argparse.Namespace) -> Cuts:
@@ -160,4 +163,4 @@ def summary(traced: Trace, source: Source, cuts: Cuts) -> str:
         verdict = f"the {ids} ids are NOT the {len(traced.serial):,} serial ones"
         verdict += f", {plural(len(traced.differences), 'difference')}"
     parts = [f"strategy {traced.strategy}, tokenizer {traced.tokenizer.name}", seams, verdict]
-    return f"{source.name}: " + "; ".join(parts)
+    return f"{visible(source.name)}: " + "; ".join(parts)

@@ -1,11 +1,9 @@
-"""Write files that are complete or not there, and end on Ctrl-C at once without half of one."""
+"""Write files that are complete or not there, and the ids of texts into them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,31 +12,9 @@ from typing import IO, Any
 import numpy as np
 
 from tokpar.arrays import IdArray
+from tokpar.cli.interrupts import raising_on_interrupt
 
 BLOCK_IDS = 1 << 16
-
-
-def end_on_interrupt() -> None:
-    """Let Ctrl-C end this process at once, in a native call too, where Python would wait for its
-    end to raise KeyboardInterrupt. Another handler, or none, stays as it is."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@contextmanager
-def raising_on_interrupt() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt in the block, which then cleans up."""
-    ends = threading.current_thread() is threading.main_thread()
-    ends = ends and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
-    if ends:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if ends:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import argparse
 import ast
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from tokpar.cli.texts import FIELDS
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 OR_STDIN = 'UTF-8 text, .jsonl, .gz, .zst; "-" is standard input, the default'
 ONE_TEXT = 'UTF-8 text, a row of a .jsonl, .gz, .zst; "-" is standard input'
+_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, besides those that JSON never has as they are."""
 _OFF = {
     "no_special_tokens": "add_special_tokens",
     "no_truncation": "truncation",
@@ -53,8 +56,8 @@ def declare_tokenizer(parser: argparse.ArgumentParser, named: bool = True) -> No
     add("--no-truncation", action="store_true", help="encode all of a text, whatever the file says")
     add("--no-padding", action="store_true", help="add no padding tokens, whatever the file says")
     add("--no-lowercase", action="store_true", help="of a BERT vocab.txt that is cased")
-    allowed = "tiktoken: a special token that may stand in the text; repeatable"
-    add("--allowed-special", action="append", metavar="TOKEN|all", help=allowed)
+    allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
+    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
     declare_ranks(group)
 
 
@@ -69,8 +72,8 @@ def declare_ranks(parser: argparse._ActionsContainer) -> None:
 
 def declare_strategy(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("strategy").add_argument
-    shape = "NAME|SPLITTER+MERGER"
-    add("--strategy", default="auto", metavar=shape, help="see `tokpar strategies`")
+    shape = "a name (see `tokpar strategies`), or SPLITTER+MERGER"
+    add("--strategy", default="auto", metavar="NAME", help=shape)
     add("--chunk-chars", type=int, metavar="N", help="least size of a chunk in code points")
     option = "an option of the strategy, or of its splitter or merger; repeatable"
     add("--option", action="append", metavar="NAME=VALUE", help=option)
@@ -157,4 +160,10 @@ def _value(text: str) -> Any:
 
 def print_json(value: Any) -> None:
     """`value` as one line of JSON on standard output."""
-    print(json.dumps(value, ensure_ascii=False))
+    print(json_line(value))
+
+
+def json_line(value: Any) -> str:
+    """`value` as one line of JSON that holds no control of a terminal."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", shown)

@@ -110,7 +110,7 @@ def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object])
 def _of_gaps(name: str, gaps: Mapping[str, Any]) -> str:
     why = f" ({gaps['why']})" if gaps["why"] else ""
     apart = f"{gaps['mean_gap']:,} code points apart, at most {gaps['greatest_gap']:,}"
-    return f"{name}: could be cut at {plural(gaps['cuts'], 'place')}; {apart}{why}"
+    return f"{visible(name)}: could be cut at {plural(gaps['cuts'], 'place')}; {apart}{why}"
 
 
 def _why(text: str, place: int, tokenizer: TokenizerAdapter) -> str:
@@ -155,7 +155,9 @@ def _cut(text: str, left: Chunk, right: Chunk) -> dict[str, Any]:
 
 
 def _print(source: Source, split: Split, cuts: Cuts, most: int | None) -> None:
-    print_line(f"{source.name}: {plural(len(source.text), 'code point')}; {_summary(split, cuts)}")
+    print_line(
+        f"{visible(source.name)}: {plural(len(source.text), 'code point')}; {_summary(split, cuts)}"
+    )
     pairs = list(pairwise(split.chunks))
     if pairs:
         print_table(HEADER, (_row(source.text, *pair) for pair in pairs), most)

@@ -7,7 +7,7 @@ import argparse
 from dataclasses import asdict
 
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import print_table
+from tokpar.cli.screen import print_line, print_table
 
 HEADER = ("name", "owner", "version", "state")
 
@@ -27,5 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     print_table(HEADER, rows)
     for record in records:
         if record.provides:
-            print(f"\n{record.name} provides", *record.provides, sep="\n  ")
+            print(f"\n{record.name} provides")
+            for provided in record.provides:
+                print_line(f"  {provided}")
     return 0

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import TextIO
 
 LEAST_WIDTH, MOST_WIDTH = 50, 120
 GAP = 2
 LEAST_COLUMN = 8
+_CHARACTER = re.compile(r"\x1b\[[\d;]*m|.", re.DOTALL)
+"""A character, or a change of colour."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -44,39 +48,58 @@ def width() -> int:
     return min(MOST_WIDTH, max(LEAST_WIDTH, shutil.get_terminal_size().columns))
 
 
-def is_screen() -> bool:
-    """True if somebody looks at standard output: a terminal, or one whose width COLUMNS gives."""
-    return sys.stdout.isatty() or "COLUMNS" in os.environ
+def is_screen(stream: TextIO) -> bool:
+    """True if somebody looks at a stream: a terminal, or one whose width COLUMNS gives."""
+    return stream.isatty() or "COLUMNS" in os.environ
 
 
 def filled(text: str, indent: str = "  ") -> str:
-    """`text` in lines that fit the terminal, all but the first one indented."""
-    return textwrap.fill(
-        text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    """`text` in lines that fit the terminal, all but the first one indented more than that."""
+    first = folded(text, width())[0]
+    rest = text[len(first) :].lstrip(" ")
+    if not rest:
+        return text
+    indent += text[: len(text) - len(text.lstrip(" "))]
+    return "\n".join([first, *(indent + line for line in folded(rest, width() - len(indent)))])
 
 
-def print_line(text: str) -> None:
-    """Print a line; on a screen that is too narrow it goes on below, indented."""
-    print(filled(text) if is_screen() else text)
+def print_line(text: str, stream: TextIO | None = None) -> None:
+    """Print a line on standard output, or `stream`; on a screen that is too narrow it goes on
+    below, indented."""
+    stream = stream or sys.stdout
+    print(filled(text) if is_screen(stream) else text, file=stream)
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a line of text takes; wide characters take two."""
-    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+    """How many columns of a terminal a line of text takes: wide characters two, colours none."""
+    return sum(map(_columns_of, _CHARACTER.findall(text)))
+
+
+def _columns_of(character: str) -> int:
+    if len(character) > 1:
+        return 0
+    return 1 + (unicodedata.east_asian_width(character) in "WF")
 
 
 def folded(text: str, most: int) -> list[str]:
     """`text` in lines of at most `most` columns, ended behind a space where there is one."""
     lines = []
     while columns(text) > most:
-        stop = taken = 0
-        while (taken := taken + columns(text[stop])) <= most:
-            stop += 1
-        stop = text.rfind(" ", 0, stop + 1) + 1 or max(1, stop)
-        lines.append(text[:stop].rstrip())
+        stop = _end(text, most)
+        stop = text.rfind(" ", 0, stop + 1) + 1 or stop
+        lines.append(text[:stop].rstrip(" "))
         text = text[stop:]
     return [*lines, text]
+
+
+def _end(text: str, most: int) -> int:
+    """How much of `text` fits, one character at least."""
+    taken = 0
+    for part in _CHARACTER.finditer(text):
+        taken += _columns_of(part[0])
+        if taken > most:
+            return max(1, part.start())
+    return len(text)
 
 
 def print_table(
@@ -87,7 +110,7 @@ def print_table(
     every = list(rows)
     cells = [list(header), *([str(cell) for cell in row] for row in every[:most])]
     widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
-    if is_screen():
+    if is_screen(sys.stdout):
         widths = _fitting(widths)
     numeric = [
         len(cells) > 1 and all(cell.replace(",", "").isdigit() for cell in column[1:])

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 
 from tokpar.cli.options import print_json
-from tokpar.cli.screen import print_table
+from tokpar.cli.screen import print_line, print_table
 
 HEADER = ("name", "lossless", "owner", "options")
 
@@ -26,5 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     print_table(HEADER, rows)
     for record in records:
-        print(f"\n{record.name}: {record.source}\n  conditions: {record.conditions}")
+        print()
+        print_line(f"{record.name}: {record.source}")
+        print_line(f"  conditions: {record.conditions}")
     return 0

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from tokpar.arrays import byte_length
 from tokpar.cli.cuts import Cuts, rule_counts
-from tokpar.cli.screen import plural
+from tokpar.cli.screen import plural, visible
+from tokpar.results import DIVIDED
 
 if TYPE_CHECKING:
     from tokpar.cli.texts import Source
@@ -47,11 +48,22 @@ class Total:
         self.code_points += len(source.text)
         self.bytes += byte_length(source.text)
         self.chunks += encoding.report.chunks
-        self.why = encoding.report.why
+        report = encoding.report
+        self.why = "it is one segment" if report.plan == DIVIDED else report.why
+        self.why = self.why or f"strategy {report.strategy}"
         self.seconds += sum(encoding.report.seconds.values())
         self.rules.update(rule_counts(encoding.seams, source.text))
         self.lossless &= encoding.lossless
         self.at_spaces |= encoding.seams.everywhere is not None
+
+    def join(self, other: Total) -> None:
+        """All texts of another input."""
+        for name in ("texts", "ids", "code_points", "bytes", "seconds", "chunks"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.rules.update(other.rules)
+        self.lossless &= other.lossless
+        self.at_spaces |= other.at_spaces
+        self.why = other.why
 
     @property
     def summary(self) -> str:
@@ -63,11 +75,13 @@ class Total:
         elif self.texts == 1:
             parts.append(f"not cut: {self.why}")
         parts.append("lossless" if self.lossless else "NOT lossless")
-        return f"{self.name}: " + "; ".join(parts)
+        return f"{visible(self.name)}: " + "; ".join(parts)
 
     def _amount(self) -> str:
         texts = "" if self.texts == 1 else f"{plural(self.texts, 'text')}, "
-        size = f"{plural(self.code_points, 'code point')}, {self.bytes / 1e6:,.3g} MB"
+        few = plural(self.bytes, "byte")
+        size = few if self.bytes < 10_000 else f"{self.bytes / 1e6:,.3g} MB"
+        size = f"{plural(self.code_points, 'code point')}, {size}"
         return f"{plural(self.ids, 'id')} of {texts}{size}"
 
     def _speed(self) -> str:

@@ -59,7 +59,7 @@ class NativeExecutor(Pooled):
 
 
 class CachedExecutor:
-    """Texts that may be cut at every space go through the memory of a tokenizer that remembers what
+    """Texts that may be cut at every space go through the cache of a tokenizer that remembers what
     lies between; all others, and those for which that does not pay, through its batch call, or
     through threads where it has none. A context manager that closes."""
 

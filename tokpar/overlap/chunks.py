@@ -1,5 +1,5 @@
 """Chunks of a text: between cuts and over edges that both sides reach across; which of them meet at
-a certified cut, and which a memory may divide further."""
+a certified cut, and which a cache may divide further."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -142,12 +142,12 @@ def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join
 
 
 def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
-    """The split for whom a memory may divide further: chunks that stand apart, in which every space
+    """The split for whom a cache may divide further: chunks that stand apart, in which every space
     behind anything but white space is a certified cut, are marked."""
     finder = dividing_finder(tokenizer)
     if (
         finder is None or facts_of(tokenizer).has_own_cache
-    ):  # whose memory has texts whole, or not at all
+    ):  # whose cache has texts whole, or not at all
         return split
     chunks, everywhere = split.chunks, finder.spaces_safe(text, 0, len(text))
     marked = [
@@ -161,7 +161,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
 
 
 def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
-    """The finder of a tokenizer that has a memory, and cuts before spaces; else None."""
+    """The finder of a tokenizer that has a cache, and cuts before spaces; else None."""
     if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
         return None
     finder = finder_for(facts_of(tokenizer))
@@ -170,6 +170,6 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
 
 def licence_of_rows(tokenizer: TokenizerAdapter) -> Seam | None:
     """What licenses cuts before all spaces behind anything but white space, in whole texts in which
-    no added token forbids one, if the tokenizer has a memory, which looks for those; else None."""
+    no added token forbids one, if the tokenizer has a cache, which looks for those; else None."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces

@@ -37,7 +37,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--no-special", action="store_true", help="no special token at all")
     add("--min-frequency", type=int, default=2, metavar="N", help="of a pair (default: 2)")
     add("--max-token-length", type=int, metavar="N", help="tokens are shorter, in bytes")
-    add("--ties", choices=TIES, default=TIES[0], help="of pairs that are equally frequent")
+    ties = f"of pairs that are equally frequent: {' or '.join(TIES)}"
+    add("--ties", choices=TIES, default=TIES[0], metavar="ORDER", help=ties)
     pattern = f"what pre-tokens are: {', '.join(PATTERNS)} or a regex (default: {PATTERNS[0]})"
     add("--pattern", default=PATTERNS[0], metavar="NAME|REGEX", help=pattern)
     add("--workers", type=int, metavar="N", help="processes (default: the cores available)")

@@ -1,0 +1,106 @@
+"""Ctrl-C ends a command at once, also in a native call, and leaves no half of a file behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tokpar.cli.interrupts import end_on_interrupt, raising_on_interrupt
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing there")
+SECONDS = 3.0
+"""Much less than the calls below would take, more than a busy machine needs to end a process."""
+LONG = "The quick brown fox, 12345678 times. Naïve 中文 too. " * 1_000_000
+ENDED = (-signal.SIGINT, 130)
+"""A shell says 130 for both."""
+
+
+@pytest.fixture
+def long_file(tmp_path: Path) -> Path:
+    path = tmp_path / "long.txt"
+    path.write_bytes(LONG.encode())
+    return path
+
+
+def seconds_to_end(*arguments: object, after: float = 2.0) -> float:
+    """How long a command runs that is interrupted some seconds after its start."""
+    command = [sys.executable, "-m", "tokpar", *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        time.sleep(after)
+        assert running.poll() is None, "it ended by itself"
+        start = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        said = running.communicate(timeout=60)[1]
+        assert running.returncode in ENDED
+        assert said == ""
+        return time.monotonic() - start
+
+
+def test_ctrl_c_ends_a_native_call_that_would_take_minutes(long_file: Path) -> None:
+    out = long_file.with_name("ids.npy")
+    serial = ("encode", long_file, "--strategy", "serial", "--quiet", "--out", out)
+    assert seconds_to_end(*serial) < SECONDS
+    assert os.listdir(long_file.parent) == [long_file.name]
+
+
+def test_ctrl_c_ends_a_command_that_waits_for_its_input() -> None:
+    command = [sys.executable, "-m", "tokpar", "stream"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b"one two three")
+        running.stdin.flush()
+        assert running.stdout.readline()  # the command has begun
+        start = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) in ENDED
+        assert time.monotonic() - start < SECONDS
+        assert running.stderr is not None
+        assert running.stderr.read() == b""
+
+
+def in_main_thread(code: str) -> str:
+    """What a process prints that begins as Python does."""
+    header = "import signal\nfrom tokpar.cli.interrupts import *\n"
+    done = subprocess.run(
+        [sys.executable, "-c", header + code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_handler_of_somebody_else_stays() -> None:
+    code = "signal.signal(signal.SIGINT, signal.SIG_IGN); end_on_interrupt();"
+    assert in_main_thread(code + "print(signal.getsignal(signal.SIGINT).name)") == "SIG_IGN"
+
+
+def test_while_a_file_is_written_an_interrupt_is_an_exception() -> None:
+    code = """
+end_on_interrupt()
+assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+try:
+    with raising_on_interrupt():
+        signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("raised", signal.getsignal(signal.SIGINT).name)
+"""
+    assert in_main_thread(code) == "raised SIG_DFL"
+
+
+def test_threads_other_than_the_main_one_change_no_handler() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    before = signal.getsignal(signal.SIGINT)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(end_on_interrupt).result()
+        pool.submit(lambda: raising_on_interrupt().__enter__()).result()
+    assert signal.getsignal(signal.SIGINT) is before
