@@ -599,7 +599,7 @@ def test_spaces_are_absorbed_by_a_dummy_prefix_alone() -> None:
     seams = Seams(Columns(), Everywhere(ABSORBED, np.array([(0, 7)])))
     for facts in (
         cl100k().facts,
-        dataclasses.replace(dummy_tokenizer().facts, joined=frozenset("a")),
+        dataclasses.replace(dummy_tokenizer().facts, chars_before_mark=frozenset("a")),
     ):
         assert list(seam_findings(seams, "a bc de", facts))
 

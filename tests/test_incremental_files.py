@@ -199,7 +199,11 @@ def test_nothing_is_divided_inside_pre_tokens_where_a_byte_may_be_dropped() -> N
     for engine in ("pure", "incremental"):
         facts = loaded(config, engine).facts
         assert not facts.tiles
-        assert facts.pretoken_cuts_refused == facts_with_tokens(config).undivided is not None
+        assert (
+            facts.pretoken_cuts_refused
+            == facts_with_tokens(config).pretoken_cuts_refused
+            is not None
+        )
 
 
 @pytest.mark.parametrize(

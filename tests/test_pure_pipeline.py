@@ -559,7 +559,15 @@ def test_named_tokenizers_are_split_without_loss(name: str, text: str) -> None:
 def test_facts_are_those_of_hf_but_for_the_engine(name: str) -> None:
     ours, theirs = pure(name).facts, tokpar.load(native(name)).facts  # type: ignore[attr-defined]
     assert ours.engine == "regex"
-    for field in ("model", "scheme", "family", "unprovable", "longest_token", "tiles", "undivided"):
+    for field in (
+        "model",
+        "scheme",
+        "family",
+        "unprovable",
+        "longest_token",
+        "tiles",
+        "pretoken_cuts_refused",
+    ):
         assert getattr(ours, field) == getattr(theirs, field), field
     assert set(ours.added_tokens) == set(theirs.added_tokens)
     assert ours.normalizers == theirs.normalizers

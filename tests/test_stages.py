@@ -169,7 +169,7 @@ def test_real_shapes_are_cut_before_spaces_and_stay_exact(name: str) -> None:
 def test_gemma_is_cut_where_no_token_joins_two_characters() -> None:
     """ "." and the line end are no tokens: beside them only spaces are cut."""
     tokenizer = SHAPES["gemma"]
-    assert own_facts(tokenizer).joined == {">"}
+    assert own_facts(tokenizer).chars_before_mark == {">"}
     text = "a> b a  b▁ a.\n b"
     assert cuts(tokenizer, text) == [1, 3, 4, 6, 8, 9, 14, 15]
     assert require_exact(tokenizer, text) == 8
