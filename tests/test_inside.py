@@ -148,7 +148,7 @@ def test_a_run_is_not_tokenized() -> None:
 
 
 def test_a_run_longer_than_the_regex_of_the_engine_can_take() -> None:
-    """tiktoken's own call gives up on this text (THEORY 7.6); its parts are encoded."""
+    """tiktoken's own call gives up on this text; its parts are encoded."""
     text, tokenizer = " " * 1_100_000 + "x", part("o200k_part")
     adapter = tokpar.load(tokenizer)
     with pytest.raises(tokpar.EngineError):

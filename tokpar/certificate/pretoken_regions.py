@@ -1,4 +1,4 @@
-"""Stretches between two certain cuts, and their pre-tokens (THEORY 7.2, 7.5), found by the library
+"""Stretches between two certain cuts, and their pre-tokens (theorem 7.2), found by the library
 `regex` in any part of a text, on characters that all engines read alike (correction 0'.1) and that
 normalizers leave alone (theorem 45)."""
 

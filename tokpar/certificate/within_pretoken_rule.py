@@ -1,5 +1,5 @@
 """Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11): each place
-is a token boundary. With split-closed parts (THEORY 7.2) the ids are those of the whole, by Lemma
+is a token boundary. With split-closed parts (theorem 7.2) the ids are those of the whole, by Lemma
 4."""
 
 from __future__ import annotations
