@@ -6,6 +6,9 @@ import posixpath
 import re
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import get_args
+
+from tokpar.types import Rule
 
 ROOT = Path(__file__).parent.parent
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -67,3 +70,25 @@ def test_a_way_of_links_leads_from_the_first_page_to_each_other() -> None:
 def test_no_page_has_a_comment() -> None:
     for page, text in sources().items():
         assert re.findall(r"^ *<!--.*", text, re.MULTILINE) == [], page
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub and mkdocs give a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def test_each_link_of_the_readme_leads_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"\]\(([^)\s:#]+)(?:#([^)\s]*))?\)", text)
+    assert len(found) > 20
+    for path, anchor in found:
+        target = ROOT / path
+        assert target.exists(), path
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in map(slug, headings), f"{path}#{anchor}"
+
+
+def test_the_glossary_has_each_rule() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| (K\d+) \|", text, re.MULTILINE)) == {*get_args(Rule), "K7"}

@@ -263,6 +263,11 @@ def test_chosen_methods_come_with_the_own_call_and_unknown_ones_are_listed() -> 
     assert chosen(methods, None) == methods
     with pytest.raises(UnknownNameError, match="unknown method 'nope'; known: auto, blocks, "):
         chosen(methods, ["auto", "nope"])
+    combined = chosen(methods, ["lopt", "cut+certified"])
+    assert [method.name for method in combined] == ["serial", "lopt", "cut+certified"]
+    assert combined[-1].with_options(chunk_chars=9) == combined[-1]
+    with pytest.raises(UnknownNameError, match="nope"):
+        chosen(methods, ["cut+nope"])
 
 
 def test_an_option_reaches_only_a_strategy_that_has_it() -> None:

@@ -37,11 +37,15 @@ class ComparedMethod:
 
     def with_options(self, **options: Any) -> ComparedMethod:
         """The same with other values of those options that its strategy has."""
+        if JOINED in self.strategy:  # two parts, which have the defaults of each
+            return self
         known = inspect.signature(registry().strategy(self.strategy).build).parameters
         fitting = {name: value for name, value in options.items() if name in known}
         return replace(self, options={**self.options, **fitting})
 
 
+JOINED = "+"
+"""Between a splitter and a merger, in the place of a strategy: "halves+glue"."""
 SERIAL = ComparedMethod("serial", "serial")
 """The tokenizer's own call on the whole text, which all others are compared with."""
 
@@ -85,13 +89,18 @@ def retried(chunk_chars: int, overlap_chars: int) -> list[ComparedMethod]:
 
 
 def chosen(methods: Sequence[ComparedMethod], names: Sequence[str] | None) -> list[ComparedMethod]:
-    """Those of these names, in order, and always `serial`; all for None. UnknownNameError."""
+    """The methods of these names, in order, and always `serial`; all of them for None. "A+B" is a
+    splitter and a merger, registered under these names. Raises UnknownNameError."""
     known = [method.name for method in methods]
+    combined = [name for name in names or () if JOINED in name]
     for name in names or ():
-        if name not in known:
+        if name in combined:
+            tokpar.Encoder(strategy=name)
+        elif name not in known:
             raise UnknownNameError("method", name, known)
     wanted = known if names is None else [SERIAL.name, *names]
-    return [method for method in methods if method.name in wanted]
+    own = [method for method in methods if method.name in wanted]
+    return own + [ComparedMethod(name, name) for name in combined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +185,6 @@ def _loaded(source: str, path: str, engine: str, notes: list[str]) -> list[Subje
             raise
         notes.append(f"{source} in engine {engine}: {error}")
         return []
-    label = wanted or type(adapter).__module__.rpartition(".")[2]
+    label = wanted or adapter.name.partition(":")[0]
     name = DEFAULT if source == DEFAULT else Path(source).stem
     return [Subject(name, label, source, adapter)]
