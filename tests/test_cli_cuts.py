@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import AddedToken, Tokenizer
 
 import tokpar
 from tests.cli_runs import run
@@ -148,3 +149,16 @@ def test_a_short_text_of_a_known_tokenizer_is_short() -> None:
     assert tokpar.encode("one two").report.why == "the text is too short for splitting to pay"
     batch = tokpar.encode_batch(["one", "two"])
     assert batch[1].report.why != NO_FACTS
+
+
+def test_an_added_token_that_holds_a_space_leaves_one_number(tmp_path: Path) -> None:
+    """The cache does not take such a text whole; its chunks are cut elsewhere."""
+    own = Tokenizer.from_file(str(Path(tokpar.__file__).parent / "data" / "default.json"))
+    own.add_special_tokens([AddedToken("naïve 中文 ", normalized=False)])
+    own.save(str(tmp_path / "tokenizer.json"))
+    path = tmp_path / "text.md"
+    path.write_bytes(MARKDOWN.replace("naïve 中文", "", 150).encode())
+    arguments = (path, "--tokenizer", tmp_path / "tokenizer.json")
+    found = said(run("encode", *arguments, "--no-ids").err)
+    assert found == said(run("plan", *arguments).out) == said(run("explain", *arguments).out)
+    assert f"ok: {found[0]:,} seams" in run("check", *arguments).out

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 import tokpar
 from tests.cli_runs import run
@@ -141,9 +142,12 @@ def test_rows_fit_no_npy(tmp_path: Path) -> None:
 
 def test_rows_have_the_ids_they_have_alone_also_where_the_tokenizer_pads(tmp_path: Path) -> None:
     """Padding to the longest of a batch would be another length than that of a row alone."""
+    own = Tokenizer.from_file(str(BERT))
+    own.enable_padding()
+    own.save(str(tmp_path / "tokenizer.json"))
     rows = rows_file(tmp_path / "rows.jsonl")
-    outcome = run("encode", rows, "--tokenizer", BERT, "--quiet")
-    tokenizer = tokpar.load(BERT)
+    outcome = run("encode", rows, "--tokenizer", tmp_path / "tokenizer.json", "--quiet")
+    tokenizer = tokpar.load(tmp_path / "tokenizer.json")
     expected = [tokpar.encode(text, tokenizer).ids.tolist() for text in ROWS]
     assert [[int(word) for word in line.split()] for line in outcome.out.splitlines()] == expected
 
