@@ -157,3 +157,25 @@ def test_stream_takes_rows_one_after_the_other(tmp_path: Path) -> None:
     groups = outcome.out.removesuffix("\n").split("\n\n")
     ids = [[int(word) for word in group.split()] for group in groups]
     assert ids == [ids_of(text) for text in ROWS if text]
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+def test_a_command_of_one_text_takes_a_row(tmp_path: Path, command: str) -> None:
+    path = rows_of(tmp_path / "a.jsonl")
+    outcome = run(command, path, "--row", "1")
+    assert outcome.code == 0
+    one = tmp_path / "one.txt"
+    one.write_bytes(ROWS[0].encode())
+    assert outcome.out.replace(f"{path}:1", str(one)) == run(command, one).out
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "explain"])
+def test_a_command_of_one_text_asks_for_the_row(tmp_path: Path, command: str) -> None:
+    path = rows_of(tmp_path / "a.jsonl")
+    assert run(command, path).error == f"{path} has more than one text: choose one with --row N"
+    assert run(command, path, "--row", "2").error == f"--row 2: {path} has no text in that row"
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n")
+    assert run(command, empty).error == f"{empty}: expected a text, got no row"
+    empty.write_text('{"text": "only"}', encoding="utf-8")
+    assert run(command, empty).code == 0

@@ -1,6 +1,7 @@
 """List the strategies: what each one promises, on what conditions, and its options."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from tokpar.cli.options import print_json
@@ -20,13 +21,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(record) for record in records])
         return 0
-    rows = [
-        (r.name, "yes" if r.lossless else "no", r.owner, ", ".join(r.options) or "-")
-        for r in records
-    ]
+    rows = [(r.name, "yes" if r.lossless else "no", r.owner, *_names(r.options)) for r in records]
     print_table(HEADER, rows)
     for record in records:
         print()
         print_line(f"{record.name}: {record.source}")
         print_line(f"  conditions: {record.conditions}")
+        for option in record.options:
+            print_line(f"  option {option}")
     return 0
+
+
+def _names(options: Sequence[str]) -> tuple[str]:
+    """Of options with their types and defaults the names, in one cell."""
+    return (", ".join(option.partition(":")[0] for option in options) or "-",)

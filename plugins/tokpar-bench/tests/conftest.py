@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from tokenizers import Tokenizer
 import tokpar
 from tokpar.cli import main
 
+os.environ.pop("COLUMNS", None)  # of pytest-xdist: output that is captured has no width
 # a busy machine is no finding
 settings.register_profile("any machine", deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("any machine")
