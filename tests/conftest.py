@@ -10,6 +10,7 @@ TOKPAR_CORPORA        directory with *.jsonl files whose rows have a "text"
 from __future__ import annotations
 
 import gc
+import importlib.util
 import json
 import os
 import random
@@ -117,6 +118,13 @@ def kept_by_files_before() -> None:
 
 
 needs_kernel = pytest.mark.skipif(compiled.SEGMENTS is None, reason="the kernel is not compiled")
+BELOW_ONE = "needs the package tokenizers below 1.0"
+needs_below_one = pytest.mark.skipif(
+    importlib.util.find_spec("tokenizers") is None
+    or importlib.util.find_spec("tokenizers.models") is None,
+    reason=BELOW_ONE,
+)
+"""For properties: one that skips while it draws prints a "Failing explicit example"."""
 
 # a shell that starts the tests in the background ignores Ctrl-C for them and all their children
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -143,7 +151,7 @@ def pytest_make_collect_report(
 
 def below_one() -> Any:
     """The package tokenizers, or the test is skipped if there is none, or 1.x."""
-    pytest.importorskip("tokenizers.models", reason="needs the package tokenizers below 1.0")
+    pytest.importorskip("tokenizers.models", reason=BELOW_ONE)
     return pytest.importorskip("tokenizers")
 
 

@@ -13,7 +13,7 @@ import tiktoken
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.conftest import below_one
+from tests.conftest import below_one, needs_below_one
 from tests.plain_bpe import merge_by_scanning, pair_rule, rank_rule
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.bpe import RankBPE, ScoreBPE
@@ -158,6 +158,7 @@ def plain(vocab: list[str], merges: list[list[str]], **settings: Any) -> Config:
 FALLBACK = plain(["<unk>", "a", "<0xC3>", "<0xA9>"], [], unk_token="<unk>", byte_fallback=True)
 
 
+@needs_below_one
 @pytest.mark.ids
 @given(pair_models(), pieces)
 @example(plain(["a", "b", "ab"], [["a", "b"]]), "axb")
@@ -167,11 +168,13 @@ def test_characters_by_pairs_give_the_ids_of_hf(config: Config, piece: str) -> N
     check(config, piece)
 
 
+@needs_below_one
 @given(pair_models(proper=True), pieces)
 def test_proper_tables_of_characters_give_the_ids_of_hf(config: Config, piece: str) -> None:
     check(config, piece)
 
 
+@needs_below_one
 @pytest.mark.ids
 @given(pair_models(byte_level=True), pieces | st.text(max_size=8))
 @example(plain([*ALPHABET], []), "é中")
@@ -314,6 +317,7 @@ wordpieces = st.builds(
 )
 
 
+@needs_below_one
 @pytest.mark.ids
 @given(wordpieces, st.text("abé#", max_size=14) | st.text("ab", min_size=95, max_size=105))
 @example(
@@ -330,6 +334,7 @@ def test_wordpiece_gives_the_ids_of_hf(config: Config, word: str) -> None:
     check(config, word)
 
 
+@needs_below_one
 @given(st.lists(words, unique=True), words | st.just(""), st.sampled_from(("a", "<unk>")))
 def test_wordlevel_gives_the_ids_of_hf(tokens: list[str], word: str, unknown: str) -> None:
     vocab = {token: i for i, token in enumerate(tokens)}
