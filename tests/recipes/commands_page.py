@@ -20,7 +20,7 @@ HEAD = """# Commands and variables
 
 Everything that `tokpar` takes in a shell, as its `--help` says it. Texts are files, `-` for
 standard input, or `--text`. Exit codes: 0 done; 1 not lossless, a check failed, or one of several
-files cannot be used; 2 the arguments or files cannot be used. The
+files cannot be used; 2 the arguments or files cannot be used; 130 interrupted by Ctrl-C. The
 [guide](guide.md#the-command-line) has examples.
 """
 ELSEWHERE = """
