@@ -15,7 +15,7 @@ from tokpar.seams import Everywhere, Seams
 
 if TYPE_CHECKING:
     from tokpar.combining import Chosen
-    from tokpar.interfaces import TokenizerAdapter
+    from tokpar.interfaces import Splitter, TokenizerAdapter
     from tokpar.types import Chunk, Split
 
 UNCERTIFIED, WHEN_MERGED = "uncertified", "when merged"
@@ -56,37 +56,45 @@ def foreseen(text: str, tokenizer: TokenizerAdapter, strategy: Chosen) -> tuple[
     """The chunks of a text, and where `encode` cuts it, with the executor that suits the tokenizer
     and a cache that has room. Nothing is tokenized."""
     from tokpar.encoder import why_never_cut
-    from tokpar.interfaces import DividesRows
-    from tokpar.overlap.chunks import dividing_finder
     from tokpar.sizes import TOO_SHORT, fit_for
     from tokpar.types import Split
 
-    fit, splitter = fit_for(tokenizer), strategy.splitter
+    fit = fit_for(tokenizer)
     never = why_never_cut(tokenizer)
     if strategy.tunable and (never is not None or len(text) < fit.smallest_split):
         return Split.whole(text, never or TOO_SHORT), Cuts({}, 1)
-    split = splitter.split(text, tokenizer, 0)
+    split = strategy.splitter.split(text, tokenizer, 0)
     by_rule = Counter(rule_of(*pair) for pair in pairwise(split.chunks))
-    cuts = Cuts(by_rule, len(split.chunks))
-    if fit.executor != "memo" or not isinstance(splitter, DividesRows):
-        return split, cuts
-    finder = dividing_finder(tokenizer)
-    licence, regions = (
-        split.licence,
-        [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible],
-    )
-    # the cache gets the text before it is cut, and takes it where no added token forbids a cut
-    if (
-        strategy.tunable
-        and finder is not None
-        and finder.added.at_spaces.absent(text, 0, len(text))
-    ):
-        by_rule, licence, regions = Counter(), finder.at_spaces, [(0, len(text))]
-    if licence is None or not regions:
-        return split, cuts
-    everywhere = Everywhere(licence, np.array(regions, dtype=np.int64))
-    by_rule[licence.rule or UNCERTIFIED] += everywhere.count(text)
+    whole = strategy.tunable and _cached_whole(text, tokenizer, strategy.splitter)
+    everywhere = whole or _in_chunks(split) if fit.executor == "memo" else None
+    if everywhere is None:
+        return split, Cuts(by_rule, len(split.chunks))
+    if whole:
+        by_rule.clear()
+    by_rule[everywhere.licence.rule or UNCERTIFIED] += everywhere.count(text)
     return split, Cuts(+by_rule, len(split.chunks), at_spaces=True)
+
+
+def _cached_whole(text: str, tokenizer: TokenizerAdapter, splitter: Splitter) -> Everywhere | None:
+    """Where the cache cuts a text that it gets before the splitter does; None if it does not, or
+    leaves the text to the splitter because an added token forbids a cut."""
+    from tokpar.interfaces import DividesRows
+    from tokpar.overlap.chunks import dividing_finder
+
+    finder = dividing_finder(tokenizer)
+    if not isinstance(splitter, DividesRows) or finder is None or finder.at_spaces is None:
+        return None
+    if not finder.added.at_spaces.absent(text, 0, len(text)):
+        return None
+    return Everywhere(finder.at_spaces, np.array([(0, len(text))], dtype=np.int64))
+
+
+def _in_chunks(split: Split) -> Everywhere | None:
+    """Where the cache cuts the chunks that may be divided."""
+    regions = [(chunk.start, chunk.stop) for chunk in split.chunks if chunk.divisible]
+    if split.licence is None or not regions:
+        return None
+    return Everywhere(split.licence, np.array(regions, dtype=np.int64))
 
 
 def rule_of(left: Chunk, right: Chunk) -> str:

@@ -53,40 +53,41 @@ def run(arguments: argparse.Namespace) -> int:
     strategy = chosen(arguments.strategy, own, allow_approximate=True)
     tokenizer = options.tokenizer_of(arguments)
     source = one_source(arguments, arguments.file)
+    described: dict[str, Any]
     if arguments.why is not None:
         said = _why(source.text, arguments.why, tokenizer)
-        if arguments.json:
-            print_json({"file": source.name, "position": arguments.why, "why": said})
-        else:
-            print_line(said)
-        return 0
-    if arguments.gaps:
+        described = {"position": arguments.why, "why": said}
+    elif arguments.gaps:
         with bar_of(arguments, len(source.text)) as told:
-            gaps = _gaps(source.text, tokenizer, told)
-        if arguments.json:
-            print_json({"file": source.name, **gaps})
-        else:
-            print_line(_of_gaps(source.name, gaps))
-        return 0
-    with working(arguments, "planning"):
-        split, cuts = foreseen(source.text, tokenizer, strategy)
-    if arguments.json:
-        plan = {
-            "file": source.name,
-            "strategy": strategy.name,
-            "code_points": len(source.text),
-            "chunks": len(split.chunks),
-            "plan": split.plan,
-            "why": split.why,
-            "serial_regions": [list(region) for region in split.serial_regions],
-            "places": cuts.count,
-            "places_by_rule": dict(cuts.by_rule),
-            "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
-        }
-        print_json(plan)
+            described = _gaps(source.text, tokenizer, told)
+        said = _of_gaps(source.name, described)
     else:
-        _print(source, split, cuts, None if arguments.all else SHOWN)
+        with working(arguments, "planning"):
+            split, cuts = foreseen(source.text, tokenizer, strategy)
+        if not arguments.json:
+            _print(source, split, cuts, None if arguments.all else SHOWN)
+            return 0
+        described = _plan(source, strategy.name, split, cuts)
+    if arguments.json:
+        print_json({"file": source.name, **described})
+    else:
+        print_line(said)
     return 0
+
+
+def _plan(source: Source, strategy: str, split: Split, cuts: Cuts) -> dict[str, Any]:
+    """All there is to say of a plan."""
+    return {
+        "strategy": strategy,
+        "code_points": len(source.text),
+        "chunks": len(split.chunks),
+        "plan": split.plan,
+        "why": split.why,
+        "serial_regions": [list(region) for region in split.serial_regions],
+        "places": cuts.count,
+        "places_by_rule": dict(cuts.by_rule),
+        "cuts": [_cut(source.text, *pair) for pair in pairwise(split.chunks)],
+    }
 
 
 def _gaps(text: str, tokenizer: TokenizerAdapter, told: Callable[[int], object]) -> dict[str, Any]:
