@@ -1,7 +1,7 @@
-"""What a part must be able to do: four interfaces of one method each, and an adapter's abilities.
+"""The four interfaces of one method each, and the optional abilities of adapters and parts.
 
-An object fits by having the method; nothing needs to be subclassed. Abilities are looked for once,
-when a tokenizer is loaded."""
+An object fits an interface if the object has the method. Nothing needs to be subclassed.
+Abilities are looked up once, when a tokenizer is loaded."""
 
 from __future__ import annotations
 
@@ -18,52 +18,62 @@ from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Split
 
 
 class TokenizerAdapter(Protocol):
-    """A tokenizer, from text to ids."""
+    """A tokenizer: turns a text into ids."""
 
     @property
     def name(self) -> str: ...
 
     def encode(self, text: str) -> IdArray:
-        """Serial ids of `text`, before special tokens, truncation and padding; uint32, (n,)."""
+        """Returns the serial ids of `text` before special tokens, truncation and padding.
+
+        uint32, (n,)."""
 
 
 class Splitter(Protocol):
-    """Where to cut a text."""
+    """Decides where to cut a text."""
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
-        """Chunks in order, their cores tiling the text, and why they are what they are. `attempt`
-        counts 0, 1, ...; some attempt must give one chunk, or the text would never be encoded."""
+        """Returns the chunks in order, and why the text is cut this way.
+
+        The cores of the chunks tile the text. `attempt` counts 0, 1, ...: a text whose pieces could
+        not be joined is split again. Some attempt must return one chunk, or the text would never be
+        encoded."""
 
 
 class Executor(Protocol):
-    """Who runs the tokenizer on slices of texts, and where."""
+    """Runs the tokenizer on slices of texts: in this thread, in other threads, in processes."""
 
     @property
     def name(self) -> str: ...
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text, in order. The first error is raised as an EngineError that names the
-        row, pools intact."""
+        """Returns one row per text, in order.
+
+        The first error is raised as an EngineError that names the row. Thread and process pools
+        stay usable after an error."""
 
 
 class Merger(Protocol):
-    """Where neighbouring pieces meet."""
+    """Decides where neighbouring pieces meet."""
 
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
     ) -> Joins:
-        """One join for each neighbouring pair of chunks; None where nothing licenses a seam."""
+        """Returns one join for each pair of neighbours; None where no rule licenses a seam."""
 
 
 @cache
 def _members(protocol: type) -> list[tuple[str, bool]]:
-    """Their names, and which are methods: these are missing, too, where they are None."""
+    """Returns the names of the members of a protocol, and whether each member is a method.
+
+    A method that is None counts as missing."""
     return [(name, callable(x)) for name, x in vars(protocol).items() if not name.startswith("_")]
 
 
 class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protocols has no public name
-    """Lets `isinstance` look for members in the object's class first: it costs a microsecond each
-    time, where that of `typing` before Python 3.12 takes ten."""
+    """Lets `isinstance` look for the members of a protocol in the object's class first.
+
+    This lookup costs one microsecond. The lookup of `typing` before Python 3.12 costs ten."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         kind = type(instance)
@@ -76,7 +86,7 @@ class Ability(type(Protocol)):  # type: ignore[misc]  # the metaclass of protoco
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A registered way to split and merge; `build`'s keyword parameters are its options.
+    """A registered way to split and merge. The keyword parameters of `build` are its options.
 
     `approximate_if`: (option, value) pairs that make an otherwise lossless strategy approximate."""
 
@@ -90,10 +100,11 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSource:
-    """A registered way to get an adapter: `load(source, **settings)`, None if not its kind.
+    """A registered way to get an adapter.
 
-    Sources that are not `automatic` are asked only when named: ``tokpar.load(path, engine=name)``.
-    """
+    `load(source, **settings)` returns an adapter, or None for a kind of source that it does not
+    load. A source that is not `automatic` is asked only by its name:
+    ``tokpar.load(path, engine=name)``."""
 
     name: str
     load: Callable[..., TokenizerAdapter | None]
@@ -110,7 +121,7 @@ class MatchesSpans(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class DividesRows(Protocol, metaclass=Ability):
-    """A splitter under which texts too short to be asked about may be divided where licensed."""
+    """A splitter that lets an executor divide texts that are too short to be split."""
 
     @property
     def divides_rows(self) -> bool: ...
@@ -118,38 +129,43 @@ class DividesRows(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class Mends(Protocol, metaclass=Ability):
-    """A merger with a better idea than making one chunk of two that could not be joined."""
+    """A merger that repairs failed seams itself. Without this ability, the two chunks at a failed
+    seam become one chunk."""
 
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        """Other chunks, without the seams in `failed` (i stands for the one between chunks i - 1
-        and i); pieces of chunks that stay as they are will not be encoded again. None: start over
-        with the splitter's next attempt."""
+        """Returns other chunks, without the seams in `failed`.
+
+        Seam i is the seam between chunks i - 1 and i. Chunks that do not change are not encoded
+        again. None: start over with the splitter's next attempt."""
 
 
 @runtime_checkable
 class Divides(Protocol, metaclass=Ability):
-    """An executor that may divide texts further, where the planner has licensed it."""
+    """An executor that may divide texts further where the planner licenses cuts."""
 
     @property
     def undivided(self) -> str:
-        """The name of the executor that encodes what is not divided."""
+        """The name of the executor that encodes the texts that are not divided."""
 
     def divide(
         self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
     ) -> Divided:
-        """One row per text, and whether the text was cut before every space behind anything but
-        white space; only those that are `divisible` may be. Raises as `map` does."""
+        """Returns one row per text, and whether each text was divided.
+
+        A divided text is cut before every space that follows a character other than white space.
+        Only `divisible` texts may be divided. Raises the same errors as `map`."""
 
 
 @runtime_checkable
 class Recalls(Protocol, metaclass=Ability):
-    """An executor that may have the ids of texts from a cache, without encoding others."""
+    """An executor that may answer texts from a cache, without encoding the other texts."""
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
-        """The rows of texts all of which may be divided, and which of them were; an empty row for
-        one that was not."""
+        """Returns the rows of `texts`, and which texts the cache answered.
+
+        All `texts` may be divided. A text that the cache did not answer has an empty row."""
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
@@ -159,7 +175,7 @@ Divided = tuple[Rows, Flags]
 
 @runtime_checkable
 class HasFacts(Protocol, metaclass=Ability):
-    """Tells what proofs need to know; without it a tokenizer is never split."""
+    """An adapter that has the facts that proofs need. Texts are never cut without facts."""
 
     @property
     def facts(self) -> Facts: ...
@@ -167,101 +183,111 @@ class HasFacts(Protocol, metaclass=Ability):
 
 @runtime_checkable
 class EncodesMany(Protocol, metaclass=Ability):
-    """A native batch call that releases the GIL."""
+    """An adapter with a native batch call that releases the GIL."""
 
     def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        """One row per text, in order, each as `encode` of that text alone."""
+        """Returns one row per text, in order. Each row equals `encode` of its text."""
 
 
 @runtime_checkable
 class HasSegmentCache(Protocol, metaclass=Ability):
-    """Has a cache for what lies between certified cuts, because encoding is slower than that."""
+    """An adapter with a cache of segments, because a lookup is faster than its engine."""
 
     @property
     def has_segment_cache(self) -> bool:
-        """It can be used: nothing else stands between such segments."""
+        """True if the cache can be used: no other ids stand between the ids of two segments."""
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What the cache has seen so far, by name: `Report.cache`."""
+        """The counters of the cache so far, by name: `Report.cache`."""
 
     def remembered(self, texts: Sequence[str], workers: int) -> Divided:
-        """The ids of texts each of which may be cut before every space behind anything but white
-        space if no added token in it forbids that, and which of them were; an empty row for one
-        that has one, or for which that does not pay."""
+        """Returns the ids of `texts` from the cache, and which texts the cache answered.
+
+        Every text may be cut before each space that follows a character other than white space,
+        unless an added token in the text forbids a cut. A text with such an added token, or a text
+        for which the cache does not pay, has an empty row."""
 
     def known(self, text: str) -> IdArray | None:
-        """The same ids of a short text, sooner than `encode` would give them; None where the cache
-        does not know all of it, or the caller has changed the tokenizer."""
+        """Returns the ids of a short text from the cache, faster than `encode` returns them.
+
+        None if the cache does not know every segment of the text, or if the caller has changed the
+        tokenizer."""
 
 
 @runtime_checkable
 class Contends(Protocol, metaclass=Ability):
-    """Its threads wait for each other in some texts, and gain nothing there."""
+    """An adapter whose threads wait for each other in some texts, and gain nothing there."""
 
     def alone(self, texts: Sequence[str]) -> bool:
-        """One thread encodes these texts as soon as several do. Asked for each call: for so many
-        texts it may be worth to give each thread something of its own."""
+        """True if these texts should run on one thread, because several threads are not faster.
+
+        Asked again for each call: with enough text, the adapter may give each thread an engine of
+        its own."""
 
 
 @runtime_checkable
 class EncodesWhole(Protocol, metaclass=Ability):
-    """The engine's own serial call on the caller's own object, special tokens and all."""
+    """An adapter with the engine's own serial call, special tokens included."""
 
     def encode_whole(self, text: str) -> IdArray: ...
 
 
 @runtime_checkable
 class Locates(Protocol, metaclass=Ability):
-    """Tells where tokens lie."""
+    """An adapter that locates tokens in the text."""
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans, int64 (n, 2), of the ids that `encode(text)` gave."""
+        """Returns the UTF-8 byte spans, int64 (n, 2), of `ids`, the ids of `encode(text)`."""
 
 
 @runtime_checkable
 class PostProcesses(Protocol, metaclass=Ability):
-    """Adds what is applied once to the whole: special tokens, truncation, padding."""
+    """An adapter that post-processes the ids of a text: special tokens, truncation, padding."""
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids before and after every text; None where finishing may also cut, pad or look at it."""
+        """The ids inserted before and after every text. None if post-processing may also truncate,
+        pad, or depend on the text."""
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Final ids, as those of one batch: padded to its longest where the settings say so.
-        Selects, inserts and pads only: the values of ids are never looked at. LookupError where
-        that is not possible for ids other than those of `texts`."""
+        """Returns the final ids of one batch, padded to the longest text if the settings say so.
+
+        Post-processing selects, inserts and pads ids. It never reads their values, so callers may
+        pass numbers in place of ids. Raises LookupError if the adapter can post-process only the
+        true ids of `texts`."""
 
 
 @runtime_checkable
 class ChecksText(Protocol, metaclass=Ability):
-    """Refuses texts that the engine's own call refuses, with the same error, before splitting.
+    """An adapter that refuses texts before they are split, with the error of the engine's own call.
 
-    What is refused must be a single character, or one of the contents in `Facts.forbidden`: a
-    stream is checked chunk by chunk. A text that is not cut is only checked for the latter, since
-    `encode` refuses the rest."""
+    The adapter may refuse a text for a single character, or for a string in `Facts.forbidden`.
+    Nothing else: a stream is checked chunk by chunk. A text that is not cut is checked for
+    `Facts.forbidden` only, because `encode` refuses the characters."""
 
     def check_text(self, text: str) -> None: ...
 
 
 @runtime_checkable
 class Decodes(Protocol, metaclass=Ability):
-    """The way back."""
+    """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
 
 
 @runtime_checkable
 class HasSpec(Protocol, metaclass=Ability):
-    """Can be built again in another process."""
+    """An adapter that can be built again in another process."""
 
     def spec(self) -> tuple[Callable[..., TokenizerAdapter], Mapping[str, Any]]:
-        """A picklable module-level function and its keyword arguments; calling it gives an adapter
-        with the same `encode`."""
+        """Returns a picklable module-level function and its keyword arguments.
+
+        Calling the function with the arguments returns an adapter with the same `encode`."""
 
 
 def facts_of(tokenizer: TokenizerAdapter) -> Facts:
-    """The adapter's facts, or facts that allow nothing when it tells none."""
-    facts: Facts | None = getattr(tokenizer, "facts", None)  # asked again and again
+    """Returns the facts of the adapter. An adapter without facts gets facts that allow no cut."""
+    facts: Facts | None = getattr(tokenizer, "facts", None)  # called often, so not by isinstance
     said = "the tokenizer tells no facts about itself"
     return facts or Facts(engine="unknown", model="unknown", unprovable=said)

@@ -1,4 +1,4 @@
-"""Texts that are encoded together: from a cache, or by one call of the executor for them all."""
+"""Encodes several texts together: from a cache, or by one call of the executor for all texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +15,12 @@ from tokpar.types import Chunk, Rows, Seam, Split
 
 @dataclass
 class Job:
-    """Texts that are encoded together. `splits`: of those that are long enough, by their numbers;
-    `works`: of those that are cut; `divided`: others that were divided; `rows`: those encoded by
-    themselves, before finishing; `asked`: a cache that is asked once for a call has been."""
+    """The texts of one call, and what is known of each text so far.
+
+    `splits`: the splitter's answer for each long text, by the number of the text. `works`: the
+    chunks and pieces of each cut text. `divided`: which texts an executor divided without the
+    splitter. `rows`: the encodings of texts that were encoded by themselves, before
+    post-processing. `cache_consulted`: the cache was already consulted for this call."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -28,12 +31,14 @@ class Job:
     works: dict[int, Work] = field(default_factory=dict)
     divided: Divided | None = None
     rows: dict[int, Encoding] = field(default_factory=dict)
-    asked: bool = False
+    cache_consulted: bool = False
 
 
 def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
-    """The rows of all texts, where the cache has them all; else those of the long texts that are
-    left to be cut. The other long ones are as good as encoded by themselves."""
+    """Returns the rows of all texts, or the numbers of the long texts that may be cut.
+
+    The rows, if the cache answers every text. Else the long texts that the cache answered are put
+    into `job.rows`, and the numbers of the other long texts are returned."""
     executor, tokenizer = job.method.executor, job.tokenizer
     whole = job.method.whole and job.method.divides_rows and job.watch is None
     if not (whole and long and isinstance(executor, Recalls)):
@@ -44,7 +49,7 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
     licence = licence_of_rows(tokenizer)
     if licence is None:
         return list(long)
-    job.asked = facts_of(tokenizer).has_own_cache
+    job.cache_consulted = facts_of(tokenizer).has_own_cache
     rows, flags = executor.recall(job.texts, tokenizer)
     job.clock.lap("tokenize")
     seams_of = seams_of_wholes(tokenizer, licence)
@@ -60,14 +65,16 @@ def recalled(job: Job, long: Sequence[int]) -> Rows | list[int]:
 
 
 def encoded(job: Job) -> list[Rows]:
-    """One call of the executor for all chunks and all texts that are not cut, in the order of the
-    texts; the rows of the latter before, between and behind those that are cut. Where pieces need
-    spans, works encode their own chunks."""
+    """Encode all chunks, and all texts that are not cut, by one call of the executor.
+
+    Returns the rows of the texts that are not cut: one part before, between and after the texts
+    that are cut or already encoded. Each `Work` takes the rows of its own chunks. If the merger
+    needs spans, each `Work` encodes its chunks by itself later."""
     opened: dict[int, list[Chunk]] = {row: [] for row in sorted([*job.works, *job.rows])}
     if job.works and not job.method.spans(job.tokenizer):
         opened |= {row: w.open_chunks(w.split.chunks) for row, w in job.works.items()}
     may, licence = _divisible(job)
-    slices, divisible = job.texts, may  # not copied: many small texts are a long list
+    slices, divisible = job.texts, may  # not copied: a list of many small texts is long
     if opened:
         slices, divisible = _with_chunks(job, opened, may)
     rows, divided = run(job.method.executor, slices, divisible, job.tokenizer)
@@ -89,10 +96,12 @@ def encoded(job: Job) -> list[Rows]:
 
 
 def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
-    """Which texts may be divided as they are, of those that the splitter was not asked about, and
-    what licenses that."""
+    """Returns which texts the executor may divide, and the seam that licenses their cuts.
+
+    Only texts that the splitter was not asked about may be divided here. None if no cut is
+    licensed."""
     none = np.zeros(len(job.texts), dtype=np.bool_)
-    if job.asked or not job.method.divides_rows:
+    if job.cache_consulted or not job.method.divides_rows:
         return none, None
     from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without these
     from tokpar.overlap.chunks import licence_of_rows
@@ -108,8 +117,9 @@ def _divisible(job: Job) -> tuple[NDArray[np.bool_], Seam | None]:
 def _with_chunks(
     job: Job, opened: Mapping[int, Sequence[Chunk]], may: NDArray[np.bool_]
 ) -> tuple[list[str], NDArray[np.bool_]]:
-    """The texts, chunks in the place of those that are cut, and which of these and those may be
-    divided."""
+    """Returns the texts, each cut text replaced by its chunks, and which of them may be divided.
+
+    `opened`: the chunks of each cut text; an empty list removes the text."""
     slices: list[str] = []
     flags: list[NDArray[np.bool_]] = []
     done = 0

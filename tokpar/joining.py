@@ -1,5 +1,7 @@
-"""One text that was cut: its pieces joined, and what cannot be joined mended, or the text given up.
-A tokenizer that fails on a slice has failed on the text only if that ends at certified cuts."""
+"""Joins the pieces of one cut text, repairs seams that no rule licenses, or gives the text up.
+
+A tokenizer that fails on a slice fails on the whole text only if the slice ends at certified cuts.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,16 +31,17 @@ from tokpar.seams import NO_SEAMS, Columns, Everywhere, Licence, Seams, sides_of
 from tokpar.sizes import TOO_SHORT
 from tokpar.types import Chunk, Join, Piece, Report, Rows, Seam, Split, fused, stands_apart, tiles
 
-# Rounds of local repair before the whole text is encoded serially: each at least halves the seams
-# that are still open, so more rounds than this would only repeat work.
+# Rounds of local repair before the whole text is encoded serially. Each round at least halves the
+# number of open seams, so more rounds would only repeat work.
 MOST_REPAIR_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How texts are encoded: where they are cut, who encodes the chunks, where pieces meet.
-    `whole`: texts may be given to a cache as they are before they are cut. `uncut`: why texts are
-    not cut that the splitter is not asked about."""
+    """How texts are encoded: the splitter cuts, the executor encodes, the merger joins.
+
+    `whole`: a cache may be asked for whole texts before the splitter cuts the texts. `uncut`: the
+    reason in reports for texts that the splitter is not asked about."""
 
     splitter: Splitter
     executor: Executor
@@ -48,7 +51,8 @@ class Method:
     uncut: str = TOO_SHORT
 
     def split(self, text: str, tokenizer: TokenizerAdapter) -> Split:
-        """The splitter's first answer; one chunk if the merger cannot have what it goes by."""
+        """Returns the splitter's first answer, or one chunk if the merger needs spans that the
+        tokenizer cannot give."""
         spans = self.spans(tokenizer)
         if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
             return Split.whole(text, f"{tokenizer.name} cannot tell where its tokens lie")
@@ -56,13 +60,14 @@ class Method:
 
     @property
     def divides_rows(self) -> bool:
-        """Texts that the splitter is not asked about may be divided where that is licensed."""
+        """True if the executor may divide texts that the splitter is not asked about."""
         splitter = self.splitter
         may = isinstance(splitter, DividesRows) and splitter.divides_rows
         return may and isinstance(self.executor, Divides)
 
     def spans(self, tokenizer: TokenizerAdapter) -> bool:
-        """Pieces need spans; those of tokens that tile the text follow from their lengths."""
+        """True if the executor must return spans. Tokens that tile the text need none: their spans
+        follow from their lengths."""
         merger = self.merger
         matches = isinstance(merger, MatchesSpans) and merger.matches_spans
         return matches and not facts_of(tokenizer).tiles
@@ -70,7 +75,7 @@ class Method:
 
 @dataclass
 class Clock:
-    """Wall seconds per stage; everything between two laps belongs to the stage of the second."""
+    """Wall-clock seconds of each stage. `lap` adds the time since the last lap to its stage."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=time.perf_counter)
@@ -83,8 +88,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """A text before finishing; its chunks, what the tokenizer gave for each, and which ids of each
-    the text has: those from `first` to `last`; both int64, (chunks,)."""
+    """The encoding of one text before post-processing, with its chunks and pieces.
+
+    The text has the ids [first[k], last[k]) of piece k. `first`, `last`: int64, (chunks,)."""
 
     encoding: Encoding
     chunks: Sequence[Chunk]
@@ -93,12 +99,12 @@ class Joined:
     last: IntArray
 
 
-Watch = Callable[[Joined], None]  # told what became of a text that was cut
+Watch = Callable[[Joined], None]  # called with each cut text after its pieces are joined
 
 
 @dataclass
 class Work:
-    """The chunks and pieces of one text while they are joined and mended."""
+    """The chunks and pieces of one text while they are joined and repaired."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -113,7 +119,7 @@ class Work:
     why: str = ""
 
     def open_chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Those that are still to be encoded. Runs get their ids from theorem 11."""
+        """Returns the chunks that are not encoded yet. Runs get their ids from theorem 11."""
         for chunk in chunks:
             if chunk.run is not None:
                 token, times = chunk.run
@@ -121,7 +127,7 @@ class Work:
         return [chunk for chunk in chunks if _slice(chunk) not in self.pieces]
 
     def take(self, chunks: Sequence[Chunk], rows: Rows, divided: Flags) -> None:
-        """The ids of chunks that were open, and which of them were divided further."""
+        """Store the ids of `chunks`, and which chunks the executor divided further."""
         for k, chunk in enumerate(chunks):
             self.pieces[_slice(chunk)] = rows.piece(k)
             if divided[k]:
@@ -129,8 +135,10 @@ class Work:
         self.tokenized += sum(chunk.stop - chunk.start + chunk.absorbed for chunk in chunks)
 
     def join(self) -> Joined | None:
-        """Encode what is open and merge, mending what cannot be certified, or starting over where
-        the merger asks for that; None if it did not end well, and `why`."""
+        """Encode the open chunks and join all pieces. None if they cannot be joined; see `why`.
+
+        Seams that no rule licenses are repaired. If the merger returns no repair, the splitter's
+        next attempt starts over."""
         chunks = self.split.chunks
         rounds = 0
         while rounds < MOST_REPAIR_ROUNDS and self._encode(chunks):
@@ -145,27 +153,30 @@ class Work:
             failed = [i for i, join in enumerate(joins, start=1) if join is None]
             self.why = f"no rule licenses {len(failed)} of {len(joins)} seams"
             merger = self.method.merger
-            mended: Sequence[Chunk] | None = fused(chunks, failed)
+            repaired: Sequence[Chunk] | None = fused(chunks, failed)
             if isinstance(merger, Mends):
-                mended = merger.mended(self.text, chunks, failed, self.tokenizer)
-            if mended is None:
+                repaired = merger.mended(self.text, chunks, failed, self.tokenizer)
+            if repaired is None:
                 self.retries += 1
                 again = self.method.splitter.split(self.text, self.tokenizer, self.retries)
-                self.split, mended = replace(again, licence=None), again.chunks
+                self.split, repaired = replace(again, licence=None), again.chunks
                 self.pieces, self.divided = {}, set()
                 self.clock.lap("split")
             else:
                 rounds += 1
                 self.repairs += len(failed)
-            assert tiles(mended, len(self.text)), "mended cores must tile the text"
-            chunks = mended
+            assert tiles(repaired, len(self.text)), "repaired cores must tile the text"
+            chunks = repaired
             if len(chunks) == 1:
                 break
         return None
 
     def _encode(self, chunks: Sequence[Chunk]) -> bool:
-        """Encode what is open; False if the tokenizer cannot locate, or fails on a slice but may
-        not on the whole text. EngineError where no slice can differ from the whole."""
+        """Encode the open chunks. False if the text must be encoded whole; see `why`.
+
+        The text must be encoded whole if the tokenizer cannot locate its tokens, or fails on a
+        slice but may accept the whole text. Raises EngineError where every slice ends at certified
+        cuts, because then the whole text fails too."""
         fresh = self.open_chunks(chunks)
         texts = [self.text[chunk.start : chunk.stop] for chunk in fresh]
         divisible = [chunk.divisible for chunk in fresh]
@@ -178,8 +189,8 @@ class Work:
             self.why = f"{self.tokenizer.name} cannot tell where its tokens lie: {error}"
             return False
         except EngineError as error:
-            apart = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
-            if isinstance(error, (MismatchError, WorkerError)) or (apart and not spans):
+            certified = all(stands_apart(chunks, i, len(self.text)) for i in range(len(chunks)))
+            if isinstance(error, (MismatchError, WorkerError)) or (certified and not spans):
                 raise placed(error, fresh) from error.__cause__ or error
             self.why = str(placed(error, fresh))
             return False
@@ -223,7 +234,7 @@ class Work:
         )
 
     def _seams(self, chunks: Sequence[Chunk], planned: Columns, before: IntArray) -> Seams:
-        """With every certified space of the chunks that were divided there."""
+        """Returns the planned seams, and one seam at each certified space of divided chunks."""
         divided = [
             i
             for i, chunk in enumerate(chunks)
@@ -242,15 +253,16 @@ class Work:
 
 
 TOGETHER = 1 << 16
-"""Segments that are objects of Python at a time, where their ids are counted."""
+"""The most segments that are Python strings at the same time while their ids are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recount:
-    """Finds cuts that stand for themselves, and the ids before each: what lies between two of them
-    has, alone, the ids that it has there (theorem 14), so distinct segments are encoded once.
+    """Finds the cuts in divided regions, and how many ids lie before each cut.
 
-    `counts`: ids of the text before and behind each region, int64, (regions, 2)."""
+    A segment between two cuts has the same ids in the text and on its own (theorem 14), so each
+    distinct segment is encoded once. `counts`: how many ids of the text lie before the start and
+    before the end of each region, int64, (regions, 2)."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -258,15 +270,17 @@ class Recount:
     counts: IntArray
 
     def count(self) -> int:
-        """How many there are."""
+        """Returns the number of cuts."""
         return self.everywhere.count(self.text)
 
     def positions(self) -> IntArray:
-        """Code points, ascending."""
+        """Returns the positions of the cuts, code points, ascending."""
         return self.everywhere.positions(self.text)
 
     def tokens(self) -> IntArray:
-        """Raises EngineError if the tokenizer gives other numbers of ids than it did."""
+        """Returns how many ids lie before each cut.
+
+        Raises EngineError if a region now has another number of ids than in `counts`."""
         before, lengths = [NO_INTS], dict[str, int]()
         sides = sides_of(self.everywhere.licence)
         absorbed = int(dict(self.everywhere.licence.witness).get("absorbed", 0))
@@ -275,7 +289,8 @@ class Recount:
             edges = np.concatenate(
                 ([start], spaces_behind_text(self.text, start, stop, sides), [stop])
             )
-            # the first of a region, which is a whole text where spaces are absorbed, loses none
+            # The first segment of a region keeps its first space: where spaces are absorbed, a
+            # region is a whole text.
             starts = edges[:-1] + absorbed
             starts[0] = start
             sizes = np.empty(len(starts), dtype=np.int64)
@@ -295,7 +310,7 @@ class Recount:
         return np.concatenate(before)
 
     def _lengths(self, texts: Sequence[str], known: dict[str, int]) -> list[int]:
-        """How many ids each text has; `known`: of texts that were asked for before."""
+        """Returns how many ids each text has. `known` keeps the counts of earlier texts."""
         new = list({text for text in texts if text not in known})
         if isinstance(self.tokenizer, EncodesMany) and new:
             counts = np.diff(self.tokenizer.encode_many(new, False).offsets).tolist()
@@ -306,14 +321,14 @@ class Recount:
 
 
 def proofs_named(tokenizer: TokenizerAdapter, licences: Sequence[Licence]) -> dict[str, str]:
-    """The proofs that the witnesses name."""
+    """Returns the window proofs that the witnesses of K10 licences name, by sha256."""
     known = facts_of(tokenizer).proofs
     named = {str(dict(witness).get("windows")) for rule, _, witness in licences if rule == "K10"}
     return {digest: known[digest] for digest in sorted(named & known.keys())}
 
 
 def seams_of_wholes(tokenizer: TokenizerAdapter, licence: Seam) -> Callable[[str, int], Seams]:
-    """A function from a text that was divided as it is, and its number of ids, to its seams."""
+    """Returns a function that makes the seams of a divided text from the text and its id count."""
     proofs = proofs_named(tokenizer, [(licence.rule, "", licence.witness)])
 
     def seams(text: str, count: int) -> Seams:
@@ -332,7 +347,7 @@ def run(
     tokenizer: TokenizerAdapter,
     spans: bool = False,
 ) -> Divided:
-    """The rows of texts, and which of them were divided at every place that is licensed."""
+    """Returns the rows of `texts`, and which texts the executor divided at every licensed place."""
     if not texts:
         return Rows.of([]), []
     if not spans and np.any(divisible) and isinstance(executor, Divides):
@@ -348,7 +363,10 @@ def run(
 def sound_joins(
     joins: Sequence[Join | None], chunks: Sequence[Chunk], pieces: Sequence[Piece]
 ) -> list[Join | None]:
-    """The joins, without those that take less than nothing, or ids where nothing overlaps."""
+    """Returns `joins` with None for each join that cannot be right.
+
+    A join is wrong if it keeps a negative number of ids, or drops ids where the chunks do not
+    overlap."""
     first = 0
     kept: list[Join | None] = []
     for k, join in enumerate(joins):
@@ -361,7 +379,7 @@ def sound_joins(
 
 
 def placed(error: EngineError, chunks: Sequence[Chunk]) -> EngineError:
-    """An executor's error about one of these chunks, told by its place in the text."""
+    """Returns the executor's error about one chunk with positions of the whole text."""
     chunk = chunks[min(error.row, len(chunks) - 1)]
     start, stop = chunk.start + error.start, chunk.start + error.stop
     where = f"(in the chunk [{chunk.start}, {chunk.stop}))"

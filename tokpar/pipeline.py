@@ -1,6 +1,6 @@
-"""From texts to ids: split -> encode -> join -> finish. One text is a batch of one.
+"""Turns texts into ids: split -> encode -> join -> post-process. One text is a batch of one.
 
-Works on plain objects; nothing here knows about plugins, names or defaults."""
+The functions here take objects only. They know no plugins, no names and no defaults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,43 +26,44 @@ def encode_batch(
     postprocess: bool = True,
     watch: Watch | None = None,
 ) -> Batch:
-    """The ids of texts, each equal to the tokenizer's own serial call.
+    """Returns the ids of `texts`. The ids of each text equal the tokenizer's own serial call.
 
-    `long`: the numbers of the texts that may be cut, None for all. `postprocess=False` leaves out
-    special tokens, truncation and padding. `watch` is told how a text that was cut was joined.
-    Raises what the tokenizer's own call raises for the first text that it refuses, EngineError when
-    it fails on a chunk; of several texts with the number of the text."""
+    `long`: the numbers of the texts that may be cut; None for all texts. `postprocess=False` leaves
+    out special tokens, truncation and padding. `watch` is called once for each text whose chunks
+    were joined. Raises the tokenizer's own error for the first text that the tokenizer refuses, and
+    EngineError when the tokenizer fails on a chunk. With several texts, the error names the number
+    of the text."""
     job = Job(texts, tokenizer, method, watch)
     long = range(len(texts)) if long is None else long
     _check(job, long)
     may_cut = recalled(job, long)
     if isinstance(may_cut, Rows):
-        return _finished(job, may_cut, postprocess)
+        return _build_batch(job, may_cut, postprocess)
     _split(job, may_cut)
     if len(texts) == 1:
-        joined = _joined(job, 0)
-        if joined is None:
-            whole = _whole(job, 0, postprocess)
+        encoding = _join(job, 0)
+        if encoding is None:
+            whole = _encode_whole(job, 0, postprocess)
             rows = Rows.of([whole.ids])
             return Batch(rows, whole.report, [whole].__getitem__, partial(_spans_of_one, whole))
-        job.rows[0] = joined
-        return _finished(job, Rows.of([joined.ids]), postprocess)
+        job.rows[0] = encoding
+        return _build_batch(job, Rows.of([encoding.ids]), postprocess)
     try:
         parts = encoded(job)
         for row in job.works:
-            job.rows[row] = _by_itself(job, row)
+            job.rows[row] = _encode_alone(job, row)
     except (MismatchError, WorkerError):
         raise
-    except EngineError:  # encoding them one by one tells which one it is, and where
+    except EngineError:  # encode the texts one by one, to learn which text fails, and where
         parts, job.divided = [Rows.of([])] * (len(texts) + 1), None
-        _split(job, may_cut)  # works that are as if nothing had been tried
+        _split(job, may_cut)  # new `Work` objects, without any pieces
         for row in range(len(texts)):
-            job.rows[row] = job.rows[row] if row in job.rows else _by_itself(job, row)
-    return _finished(job, _in_order(job, parts), postprocess)
+            job.rows[row] = job.rows[row] if row in job.rows else _encode_alone(job, row)
+    return _build_batch(job, _in_order(job, parts), postprocess)
 
 
 def _check(job: Job, long: Sequence[int]) -> None:
-    """Raises what the tokenizer's own call would."""
+    """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
     checked = range(len(job.texts)) if facts_of(job.tokenizer).forbidden else long
     if checked and isinstance(job.tokenizer, ChecksText):
         row = 0
@@ -70,12 +71,12 @@ def _check(job: Job, long: Sequence[int]) -> None:
             for row in checked:
                 job.tokenizer.check_text(job.texts[row])
         except Exception as error:
-            _number(error, row, job.texts)
+            _name_text(error, row, job.texts)
             raise
 
 
 def _split(job: Job, long: Sequence[int]) -> None:
-    """Ask the splitter about the texts that are long enough."""
+    """Ask the splitter for the chunks of each long text, and make a `Work` for each cut text."""
     for row in long:
         text = job.texts[row]
         split = job.splits[row] = job.method.split(text, job.tokenizer)
@@ -86,24 +87,27 @@ def _split(job: Job, long: Sequence[int]) -> None:
         job.clock.lap("split")
 
 
-def _by_itself(job: Job, row: int) -> Encoding:
+def _encode_alone(job: Job, row: int) -> Encoding:
+    """Returns the encoding of one text before post-processing: joined, or from one serial call."""
     try:
-        joined = _joined(job, row)
-        return _whole(job, row, postprocess=False) if joined is None else joined
+        encoding = _join(job, row)
+        return _encode_whole(job, row, postprocess=False) if encoding is None else encoding
     except Exception as error:
-        _number(error, row, job.texts)
+        _name_text(error, row, job.texts)
         raise
 
 
-def _joined(job: Job, row: int) -> Encoding | None:
-    """A text before finishing; None if it is not cut, or its chunks cannot be joined."""
+def _join(job: Job, row: int) -> Encoding | None:
+    """Returns the encoding of a cut text before post-processing.
+
+    None if the text is not cut, or if its chunks cannot be joined."""
     joined = job.works[row].join() if row in job.works else None
     if joined is not None and job.watch is not None:
         job.watch(joined)
     return None if joined is None else joined.encoding
 
 
-def _whole(job: Job, row: int, postprocess: bool) -> Encoding:
+def _encode_whole(job: Job, row: int, postprocess: bool) -> Encoding:
     why = job.splits[row].why if row in job.splits else job.method.uncut
     report = serial_report(job.method.name, why, job.tokenizer)
     encoding = in_one_call(job.texts[row], job.tokenizer, report, postprocess)
@@ -116,8 +120,8 @@ def _whole(job: Job, row: int, postprocess: bool) -> Encoding:
     return replace(encoding, report=replace(report, **known))
 
 
-def _number(error: Exception, row: int, texts: Sequence[str]) -> None:
-    """Let an error say in its message which of several texts it is about."""
+def _name_text(error: Exception, row: int, texts: Sequence[str]) -> None:
+    """Add the number of the text to the message of `error`, if there are several texts."""
     if len(texts) == 1:
         return
     if isinstance(error, UnicodeError) and hasattr(error, "reason"):
@@ -129,17 +133,21 @@ def _number(error: Exception, row: int, texts: Sequence[str]) -> None:
 
 
 def _in_order(job: Job, parts: Sequence[Rows]) -> Rows:
-    """The ids of all texts before finishing: those in `job.rows`, and `parts` between them."""
+    """Returns the ids of all texts, in order, before post-processing.
+
+    `job.rows` has the texts that were encoded by themselves. `parts` has the other texts: those
+    before, between and after them."""
     rows = [parts[0]]
     for row, part in zip(sorted(job.rows), parts[1:], strict=True):
         rows += [Rows.of([job.rows[row].ids]), part]
     return Rows.joined(rows)
 
 
-def _finished(job: Job, own: Rows, postprocess: bool) -> Batch:
+def _build_batch(job: Job, own: Rows, postprocess: bool) -> Batch:
+    """Post-process the ids of all texts, and build the `Batch` with the report of all texts."""
     tokenizer = job.tokenizer
-    finisher = tokenizer if postprocess and isinstance(tokenizer, PostProcesses) else None
-    final = own if finisher is None else finisher.postprocess(own, job.texts)
+    processor = tokenizer if postprocess and isinstance(tokenizer, PostProcesses) else None
+    final = own if processor is None else processor.postprocess(own, job.texts)
     job.clock.lap("convert")
     reports = [row.report for row in job.rows.values()]
     divided = sum(each.plan == DIVIDED for each in reports)
@@ -160,8 +168,8 @@ def _finished(job: Job, own: Rows, postprocess: bool) -> Batch:
     whys = {row: split.why for row, split in job.splits.items()}
     uncut = job.method.uncut
     results = Results(job.texts, tokenizer, own, final, job.rows, whys, report, job.divided, uncut)
-    told = results.told(0) if len(job.texts) == 1 else report
-    return Batch(final, told, results.encoding, results.spans)
+    shown = results.report_of(0) if len(job.texts) == 1 else report
+    return Batch(final, shown, results.encoding, results.spans)
 
 
 def _spans_of_one(encoding: Encoding, code_points: bool) -> SpanArray:

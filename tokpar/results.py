@@ -1,4 +1,4 @@
-"""What became of each text, and how a `Batch` and its encodings are made of it."""
+"""Build the `Batch` and its `Encoding` rows from the pipeline's results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +23,10 @@ NO_REGION_LEFT = "no region is left"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divided:
-    """Texts that were divided at every space as they are: `flags`, one for each text; `seams` gives
-    those of a text by its number of ids."""
+    """Which texts were divided at every certified space, without the splitter.
+
+    `flags`: one bool for each text. `seams`: returns the seams of a text, given the text and its
+    number of ids."""
 
     flags: NDArray[np.bool_]
     seams: Callable[[str, int], Seams]
@@ -32,9 +34,12 @@ class Divided:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Texts, their ids before (`own`) and after finishing, and how they were made: `rows` has those
-    encoded by themselves, unfinished, `whys` why others were not cut, `uncut` why all the rest were
-    not. `report`: of all."""
+    """The texts of one call with their ids, and how the ids were made.
+
+    `own`: the ids before post-processing; `final`: the ids after post-processing. `rows`: the
+    encodings of texts that were encoded by themselves, before post-processing. `whys`: why the
+    splitter did not cut a text, by the number of the text. `uncut`: the reason for every text that
+    the splitter was not asked about. `report`: the report of all texts together."""
 
     texts: Sequence[str]
     tokenizer: TokenizerAdapter
@@ -47,7 +52,7 @@ class Results:
     uncut: str = TOO_SHORT
 
     def encoding(self, k: int) -> Encoding:
-        """The encoding of text `k`; nothing of it is made before."""
+        """Returns the encoding of text `k`. The encoding is built by this call, not earlier."""
         text, own = self.texts[k], self.own[k]
         final = own if self.final is self.own else self.final[k]
         if self._is_divided(k):
@@ -56,14 +61,14 @@ class Results:
         else:
             seams = NO_SEAMS if k not in self.rows else self.rows[k].seams
         origin = Origin(text, self.tokenizer, own, partial(self._layout, k))
-        return Encoding(frozen_ids(final), seams, self.told(k), origin)
+        return Encoding(frozen_ids(final), seams, self.report_of(k), origin)
 
     def _is_divided(self, k: int) -> bool:
-        """Text `k` was divided at every space."""
+        """True if text `k` was divided at every certified space."""
         return self.divided is not None and bool(self.divided.flags[k])
 
-    def told(self, k: int) -> Report:
-        """The report of text `k`; of the seconds its share, by length."""
+    def report_of(self, k: int) -> Report:
+        """Returns the report of text `k`. The text gets a share of the seconds by its length."""
         length, row = len(self.texts[k]), self.rows.get(k)
         if row is not None:
             seconds = self._seconds(length)
@@ -94,17 +99,19 @@ class Results:
 
     @cached_property
     def _reports(self) -> dict[tuple[int, str, str], Report]:
-        """Texts of one length that were encoded alike share their report."""
+        """Reports by (length, plan, why): texts that agree in all three share one report."""
         return {}
 
     @cached_property
     def _code_points(self) -> int:
-        """Code points of all texts together, 1 or more."""
+        """The number of code points of all texts together, at least 1."""
         return max(1, sum(map(len, self.texts)))
 
     def spans(self, code_points: bool) -> SpanArray:
-        """Where the final ids of all texts lie, (0, 0) for inserted ones: code points or UTF-8
-        bytes of each text. LookupError if the tokenizer cannot tell."""
+        """Returns the spans of the final ids of all texts, int64, (n, 2).
+
+        Positions count the code points or the UTF-8 bytes of each text. Inserted ids have the span
+        (0, 0). Raises LookupError if the tokenizer cannot locate its tokens."""
         seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
         spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
         origin = numbered(len(self.own.ids))
@@ -113,7 +120,7 @@ class Results:
         return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
-        """`numbered(count)`, finished in the place of text `k`."""
+        """Returns `numbered(count)`, post-processed as the ids of text `k` are."""
         if self.final is self.own or not isinstance(self.tokenizer, PostProcesses):
             return numbered(count)
         if self.tokenizer.around is not None or len(self.texts) == 1:
@@ -127,11 +134,13 @@ class Results:
 def in_one_call(
     text: str, tokenizer: TokenizerAdapter, report: Report, postprocess: bool = True
 ) -> Encoding:
-    """The adapter's serial call, where it has one, and its errors; EngineError for a panic."""
+    """Encode `text` by one serial call of the adapter, and raise the errors of that call.
+
+    A panic of the engine is raised as EngineError."""
     if postprocess and isinstance(tokenizer, EncodesWhole):
         return by_own_call(text, tokenizer, tokenizer.encode_whole, report)
     start = time.perf_counter()
-    try:  # a list of ids, which an author may find simpler to return, is taken too
+    try:  # `encode` of a user's adapter may return a list of ids
         ids = np.asarray(tokenizer.encode(text), dtype=np.uint32)
     except (Exception, *PASSING):
         raise
@@ -146,11 +155,13 @@ def in_one_call(
 def by_own_call(
     text: str, tokenizer: TokenizerAdapter, call: Callable[[str], IdArray], report: Report
 ) -> Encoding:
-    """Encode by `call`, the engine's own, finishing included: the hot path of short texts."""
+    """Encode `text` by the engine's own `call`, which post-processes too.
+
+    Short texts take this path, so every microsecond counts."""
     start = time.perf_counter()
     ids = call(text)
     seconds = {"tokenize": time.perf_counter() - start}
-    # `replace` takes three times as long
+    # dataclasses.replace takes three times as long as this call
     timed = Report(
         report.strategy, report.plan, report.why, seconds=seconds, agreement=report.agreement
     )
@@ -158,10 +169,10 @@ def by_own_call(
 
 
 def serial_report(method: str, why: str, tokenizer: TokenizerAdapter) -> Report:
-    """Of a text that is encoded in one call."""
+    """Returns the report of a text that is encoded by one serial call."""
     return Report(method, "serial", why, agreement=facts_of(tokenizer).agreement)
 
 
 def divided_report(report: Report) -> Report:
-    """The same of a text that was divided as it is."""
+    """Returns `report` as the report of a text that was divided without the splitter."""
     return replace(report, plan=DIVIDED, why=NO_REGION_LEFT)

@@ -1,6 +1,6 @@
-"""All seams of one encoding, in columns: a `Seam` is made when somebody asks for it.
+"""All seams of one encoding, stored in columns. A `Seam` object is made when a caller asks for it.
 
-Where a region is cut at every place that one licence allows, only the region is kept."""
+If a region is cut at every place that one licence allows, only the region is stored."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ from tokpar.arrays import NO_INTS, IntArray, sides_of_spaces, spaces_behind_text
 from tokpar.types import Rule, Seam, Witness
 
 _COUNTED = 1 << 20
-"""Code points of which the positions are found together where they are only counted."""
+"""`Everywhere.count` searches this many code points at a time."""
 Licence = tuple[Rule | None, str, Witness]
-"""Rule, theorem and witness: all of a seam but where it is."""
+"""Rule, theorem and witness of a seam, without its position."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everywhere:
-    """Cuts before every ASCII space, behind anything but white space, strictly inside some regions;
-    `licence`, a seam at no place, tells by which rule. One by theorem 50 names ASCII characters
-    that must not stand beside the space (`sides_of`).
+    """The cuts before every ASCII space that follows a character other than white space, strictly
+    inside some regions.
 
-    `regions`: [start, stop), code points, int64, (n, 2), ascending, without overlap."""
+    `licence`: a seam without a position, which names the rule. A licence by theorem 50 names ASCII
+    characters that must not stand next to the space (`sides_of`). `regions`: [start, stop), code
+    points, int64, (n, 2), ascending, without overlap."""
 
     licence: Seam
     regions: IntArray
 
     def positions(self, text: str) -> IntArray:
-        """Where these cuts are in `text`, code points, ascending."""
+        """Returns the positions of the cuts in `text`, code points, ascending."""
         sides, regions = sides_of(self.licence), self.regions.tolist()
         found = [spaces_behind_text(text, start, stop, sides) for start, stop in regions]
         return np.concatenate(found) if found else NO_INTS
 
     def count(self, text: str) -> int:
-        """How many positions there are, found in some megabytes of memory whatever their number."""
+        """Returns the number of positions. Uses some megabytes of memory for any number."""
         sides, found = sides_of(self.licence), 0
         for first, last in self.regions.tolist():
             for start in range(first, last, _COUNTED):
                 stop = min(last, start + _COUNTED)
-                # beside a place three characters are looked at, as far as they are in the region
+                # the search reads up to three characters around a place, inside the region
                 places = spaces_behind_text(text, max(first, start - 2), min(last, stop + 1), sides)
                 found += int(np.count_nonzero((places >= start) & (places < stop)))
         return found
 
 
 def sides_of(licence: Seam) -> bytes:
-    """What may stand beside the spaces that are cut at by this licence, as `spaces_behind_text`
-    takes it."""
+    """Returns which characters may stand next to the spaces of this licence.
+
+    The result is the argument `beside` of `spaces_behind_text`."""
     values = dict(licence.witness)
     if "spared" not in values:
         return b""
@@ -61,8 +63,10 @@ def sides_of(licence: Seam) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Seams one by one. `positions`: code points, ascending; `tokens`: ids before each; `codes`:
-    which of `licences` each has; all int64, (n,)."""
+    """Seams stored one by one, in columns of int64, (n,).
+
+    `positions`: code points, ascending. `tokens`: how many ids lie before each seam. `codes`: the
+    index of each seam's licence in `licences`."""
 
     positions: IntArray = field(default_factory=lambda: NO_INTS)
     tokens: IntArray = field(default_factory=lambda: NO_INTS)
@@ -71,7 +75,7 @@ class Columns:
 
     @classmethod
     def of(cls, seams: Iterable[Seam]) -> Columns:
-        """The columns of seams; licences that are equal are kept once."""
+        """Returns the columns of `seams`. Equal licences are stored once."""
         numbers: dict[Licence, int] = {}
         rows = []
         for seam in seams:
@@ -89,23 +93,25 @@ class Columns:
 
 
 class Derivation(Protocol):
-    """Finds the cuts of `Everywhere` in a text."""
+    """Finds the cuts of an `Everywhere` in its text."""
 
     def count(self) -> int:
-        """How many there are, without an array of them."""
+        """Returns the number of cuts, without an array of all cuts."""
 
     def positions(self) -> IntArray:
-        """Where they are, code points, ascending."""
+        """Returns the positions of the cuts, code points, ascending."""
 
     def tokens(self) -> IntArray:
-        """How many ids lie before each, which takes longer."""
+        """Returns how many ids lie before each cut. Slower than `positions`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seams(Sequence[Seam]):
-    """Seams in the order of their positions: the `planned` ones, and those of `everywhere` between
-    them, which `derive` finds when they are asked for; without it they are a LookupError. `proofs`:
-    those that the seams name by their sha256 (K10)."""
+    """All seams of an encoding, in the order of their positions.
+
+    `planned`: seams stored one by one. `everywhere`: regions with further seams, which `derive`
+    finds when a caller asks for them. Without `derive`, asking for them raises LookupError.
+    `proofs`: the proofs that the seams name by their sha256 (K10)."""
 
     planned: Columns
     everywhere: Everywhere | None = None
@@ -114,22 +120,22 @@ class Seams(Sequence[Seam]):
 
     @classmethod
     def of(cls, seams: Iterable[Seam]) -> Seams:
-        """Seams that are known one by one."""
+        """Returns `seams` as planned seams."""
         return cls(Columns.of(seams))
 
     @property
     def lossless(self) -> bool:
-        """Every one is licensed."""
+        """True if a rule licenses every seam."""
         return all(rule is not None for rule, _, _ in self.planned.licences)
 
     @cached_property
     def positions(self) -> IntArray:
-        """Where the cuts of `everywhere` are, code points. LookupError without the text."""
+        """The positions of the cuts of `everywhere`, code points. LookupError without `derive`."""
         return NO_INTS if self.everywhere is None else self._derivation().positions()
 
     @cached_property
     def tokens(self) -> IntArray:
-        """How many ids lie before each of these. LookupError as above."""
+        """How many ids lie before each cut of `everywhere`. LookupError without `derive`."""
         return NO_INTS if self.everywhere is None else self._derivation().tokens()
 
     def _derivation(self) -> Derivation:
@@ -141,7 +147,7 @@ class Seams(Sequence[Seam]):
 
     @cached_property
     def _places(self) -> IntArray:
-        """Where among all seams each planned one stands."""
+        """The index of each planned seam among all seams."""
         before = np.searchsorted(self.positions, self.planned.positions)
         places: IntArray = before + np.arange(len(before))
         return places
@@ -192,10 +198,10 @@ class Seams(Sequence[Seam]):
             return NotImplemented
         return len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment]  # equal to tuples of seams, but made otherwise
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples of seams, whose hash differs
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Without text and tokenizer."""
+        """Pickle the seams without text and tokenizer."""
         return Seams, (self.planned, self.everywhere, None, self.proofs)
 
     def __repr__(self) -> str:
@@ -203,7 +209,7 @@ class Seams(Sequence[Seam]):
 
     @property
     def description(self) -> str:
-        """How many seams there are; without the text, which regions have more than are counted."""
+        """The number of seams in words. Without the text: planned seams and regions."""
         if self.everywhere is None or self.derive is not None:
             return f"{len(self):,} seam{'s' * (len(self) != 1)}"
         regions = len(self.everywhere.regions)

@@ -1,4 +1,4 @@
-"""Where the finished ids of a text lie: computed only when somebody asks."""
+"""Finds the spans of the final ids of a text, only when a caller asks for spans."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,21 +16,23 @@ _FIRST = 1 << 31
 
 @runtime_checkable
 class HasOffsets(Protocol, metaclass=Ability):
-    """Tells the offsets of the tokens of many texts, in code points, sooner than `locate` does."""
+    """An adapter that finds the offsets of the tokens of many texts faster than `locate` does."""
 
     def char_offsets(self, texts: Sequence[str], rows: Rows) -> SpanArray:
-        """[start, stop) of each token, code points of its text, int64 (n, 2), text by text. `rows`:
-        the ids of the texts before special tokens, truncation and padding. LookupError where the
-        offsets are not known, or for ids that are not those of the texts."""
+        """Returns [start, stop) of each token, int64 (n, 2), in code points of its text.
+
+        `rows`: the ids of the texts before special tokens, truncation and padding. Raises
+        LookupError where the offsets are not known, and for rows that are not the ids of the
+        texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What ids were made of: enough to tell where they lie.
+    """Where the ids of one text came from: enough to find their spans.
 
-    `own`: the ids before special tokens, truncation and padding; None if the engine's own call gave
-    the final ones. `layout` gives `numbered(n)`, finished: where each final id came from; None if
-    they were finished as those of a text of its own."""
+    `own`: the ids before special tokens, truncation and padding; None if the engine's own call
+    returned the final ids. `layout(n)`: `numbered(n)` after post-processing, which shows where each
+    final id came from; None if the text was post-processed on its own."""
 
     text: str
     tokenizer: TokenizerAdapter
@@ -38,7 +40,7 @@ class Origin:
     layout: Callable[[int], IdArray] | None = None
 
     def before_postprocess(self, final: IdArray) -> IdArray:
-        """The ids before finishing. LookupError if the engine's own call hides them."""
+        """Returns the ids before post-processing. LookupError if they cannot be found again."""
         if self.own is not None:
             return self.own
         own = self.tokenizer.encode(self.text)
@@ -48,20 +50,22 @@ class Origin:
         return own
 
     def origin(self, count: int) -> IdArray:
-        """Where each final id of `count` ones came from, see `numbered`."""
+        """Returns where each final id came from, see `numbered`. `count`: ids before
+        post-processing."""
         if self.layout is not None:
             return self.layout(count)
         return alone(self.tokenizer, numbered(count), self.text)
 
     def spans(self, final: IdArray, seams: Seams, *, code_points: bool = False) -> SpanArray:
-        """Spans of the final ids, (0, 0) for what finishing inserted; UTF-8 bytes, or code
-        points."""
+        """Returns the spans of the final ids in UTF-8 bytes, or in code points.
+
+        Ids that post-processing inserted have the span (0, 0)."""
         own = Rows.of([self.before_postprocess(final)])
         spans = spans_of(self.tokenizer, [self.text], own, [seams], code_points=code_points)
         return finished_spans(spans, self.origin(len(own.ids)))
 
     def truncated(self, final: IdArray) -> bool:
-        """Finishing left out ids of the text."""
+        """Returns True if post-processing dropped ids of the text."""
         if not isinstance(self.tokenizer, PostProcesses) or self.tokenizer.around is not None:
             return False
         own = self.before_postprocess(final)
@@ -69,19 +73,23 @@ class Origin:
 
 
 def alone(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> IdArray:
-    """`ids` finished as those of a text of its own."""
+    """Returns `ids` after post-processing as the ids of a single text."""
     if not isinstance(tokenizer, PostProcesses):
         return ids
     return tokenizer.postprocess(Rows.of([ids]), [text])[0]
 
 
 def numbered(length: int) -> IdArray:
-    """Stand-ins for ids: finishing never looks at values, so they tell where each came from."""
+    """Returns numbers in place of ids. Post-processing never reads values, so a number that comes
+    out shows which id came out."""
     return np.arange(_FIRST, _FIRST + length, dtype=np.uint32)
 
 
 def finished_spans(spans: SpanArray, origin: IdArray) -> SpanArray:
-    """Spans of final ids by where these came from, see `numbered`; (0, 0) for inserted ids."""
+    """Returns the spans of the final ids, (0, 0) for inserted ids.
+
+    `spans`: of the ids before post-processing. `origin`: where each final id came from, see
+    `numbered`."""
     finished = np.zeros((len(origin), 2), dtype=np.int64)
     core = origin >= _FIRST
     finished[core] = spans[origin[core] - _FIRST]
@@ -96,10 +104,10 @@ def spans_of(
     *,
     code_points: bool,
 ) -> SpanArray:
-    """Spans of the tokens of texts, text by text, in code points or UTF-8 bytes of each text.
+    """Returns the spans of the tokens of `texts` in code points or UTF-8 bytes of each text.
 
-    `rows`: ids before finishing; `seams`: where those of each text were joined. LookupError if the
-    tokenizer cannot tell."""
+    `rows`: the ids before post-processing. `seams`: the seams of each text. Raises LookupError if
+    the tokenizer cannot locate its tokens."""
     seams = [NO_SEAMS] * len(texts) if seams is None else seams
     if not facts_of(tokenizer).tiles and isinstance(tokenizer, HasOffsets):
         spans = tokenizer.char_offsets(texts, rows)
@@ -117,7 +125,7 @@ def spans_of(
 
 
 def _in_bytes(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
-    """Code point spans as UTF-8 byte spans."""
+    """Returns code point spans as UTF-8 byte spans."""
     found = spans.copy()
     for k, text in enumerate(texts):
         if not text.isascii():
@@ -127,8 +135,10 @@ def _in_bytes(spans: SpanArray, texts: Sequence[str], rows: Rows) -> SpanArray:
 
 
 def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> SpanArray:
-    """Part by part, so that an engine that must encode again never holds the whole text. Parts end
-    at certified cuts; seams of other kinds lie within words, and the engine must see both sides."""
+    """Locate the tokens part by part. An engine that encodes again never gets the whole text.
+
+    Parts end at certified cuts. Other seams lie within words, where the engine must see both
+    sides."""
     planned = map(seams.planned.seam, range(len(seams.planned)))
     cuts = [seam for seam in planned if seam.rule in CERTIFIED_CUTS]
     places = [0, *(seam.position for seam in cuts), len(text)]
@@ -141,8 +151,8 @@ def _locate_each(text: str, tokenizer: Locates, ids: IdArray, seams: Seams) -> S
         spans = tokenizer.locate(ids[edges[k] : edges[k + 1]], part)
         shifted = spans + (base + left_out)
         if left_out and len(spans):
-            # The dummy prefix stands for the absorbed space. Engines place it on the character
-            # after it, which tells a prefix that is a token of its own.
+            # The dummy prefix stands for the absorbed space. Engines give the prefix the span of
+            # the next character, so equal starts show that the prefix is a token of its own.
             shifted[0, 0] = base
             if len(spans) > 1 and spans[1, 0] == spans[0, 0]:
                 shifted[0, 1] = base + left_out

@@ -1,6 +1,6 @@
-"""The values from text to ids: Split -> Rows -> Join -> Seam, with Report and Facts.
+"""The values on the way from text to ids: Split -> Rows -> Join -> Seam, with Report and Facts.
 
-Positions are code points of the text unless a name says bytes; spans are UTF-8 bytes."""
+Positions are code points of the text unless a name says bytes. Spans are UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _Made = TypeVar("_Made")
 Rule = Literal["K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10"]
 """The kinds of seams that a theorem licenses (proofs/README.md)."""
 CERTIFIED_CUTS: tuple[Rule, ...] = ("K1", "K2", "K3", "K9", "K10")
-"""Those at which either side may be encoded alone, whatever the other is."""
+"""The rules of certified cuts: either side of such a seam may be encoded without the other side."""
 Witness = tuple[tuple[str, int | str], ...]
-"""What a checker needs to verify a seam: (name, value) pairs."""
+"""(name, value) pairs that a checker needs to verify a seam."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """Where two neighbouring pieces were joined, and what licenses it.
+    """A place where two neighbouring pieces were joined, and the rule that licenses the place.
 
-    `position`: code points. `rule`: its kind (proofs/README.md), or None for an uncertified seam
-    (approximate results only). `theorem`: the page in ``proofs/`` it rests on. `witness`: what a
-    checker needs to verify it, as (name, value) pairs. `token`: how many ids of the text, special
-    tokens not counted, lie before the seam; -1 until the pieces are joined."""
+    `position`: code points. `rule`: the kind of seam (proofs/README.md), or None for an uncertified
+    seam (approximate results only). `theorem`: the page in ``proofs/`` that proves the rule.
+    `witness`: (name, value) pairs that a checker needs to verify the seam. `token`: how many ids of
+    the text lie before the seam, without special tokens; -1 until the pieces are joined."""
 
     position: int
     rule: Rule | None
@@ -39,14 +39,15 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The slice [start, stop) of the text that is given to the tokenizer (code points).
+    """The slice [start, stop) of the text that the tokenizer encodes (code points).
 
-    [core_start, core_stop) is its own share; the rest is overlap. `absorbed` code points in front
-    (core_start + absorbed == start) are left out because the tokenizer puts them back by itself
-    (dummy prefix, theorem absorb). `cut` is what the planner proved about the left edge; a cut
-    whose rule is None is a place that the planner proposes, for the merger to certify.
-    A chunk of kind "run" is never given to the tokenizer: theorem 11 gives its ids, `run` is
-    (id, how many times). `divisible`: what the split's `licence` allows holds everywhere inside."""
+    [core_start, core_stop) is the chunk's own share of the text; the rest is overlap. The slice
+    leaves out the first `absorbed` code points of the share (core_start + absorbed == start),
+    because the tokenizer puts them back by itself (dummy prefix, theorem absorb). `cut`: what the
+    planner proved about the left edge. A cut whose rule is None is a proposal of the planner, which
+    the merger must certify. The tokenizer never encodes a chunk of kind "run": theorem 11 gives its
+    ids, and `run` is (id, how many times). `divisible`: the cuts of the split's `licence` hold
+    everywhere inside the chunk."""
 
     start: int
     stop: int
@@ -61,11 +62,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A splitter's whole answer for one text.
+    """The answer of a splitter for one text.
 
-    `plan` and `why`: in words, for the report. `serial_regions`: [start, stop) in code points of
-    what rule K7 keeps whole. `licence`: what proves a cut before every space, behind anything but
-    white space, of a `divisible` chunk; whoever encodes such a chunk may divide it there."""
+    `plan` and `why`: words for the report. `serial_regions`: [start, stop), code points, of the
+    regions that rule K7 keeps whole. `licence`: proves a cut in `divisible` chunks before every
+    space that follows a character other than white space. An executor may divide such a chunk
+    there."""
 
     chunks: Sequence[Chunk]
     plan: str = ""
@@ -75,12 +77,12 @@ class Split:
 
     @classmethod
     def whole(cls, text: str, why: str) -> Split:
-        """One chunk, and why."""
+        """Returns a split of one chunk, with the reason `why`."""
         return cls((Chunk(0, len(text), 0, len(text)),), "serial", why)
 
 
 def tiles(chunks: Sequence[Chunk], length: int) -> bool:
-    """Whether the shares of the chunks are the text, of `length` code points, end to end."""
+    """True if the cores of the chunks cover a text of `length` code points without gaps."""
     edges = [0] + [chunk.core_stop for chunk in chunks]
     return edges[-1] == length and all(
         chunk.core_start == edge for chunk, edge in zip(chunks, edges, strict=False)
@@ -88,14 +90,14 @@ def tiles(chunks: Sequence[Chunk], length: int) -> bool:
 
 
 def united(left: Chunk, right: Chunk) -> Chunk:
-    """One chunk of two neighbours."""
+    """Returns the one chunk that covers two neighbouring chunks."""
     return Chunk(
         left.start, right.stop, left.core_start, right.core_stop, left.absorbed, cut=left.cut
     )
 
 
 def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
-    """One chunk of the two on either side of each failed seam; seam i is before chunk i."""
+    """Returns the chunks, the two chunks at each failed seam united. Seam i is before chunk i."""
     broken = set(failed)
     whole: list[Chunk] = []
     for i, chunk in enumerate(chunks):
@@ -107,8 +109,10 @@ def fused(chunks: Sequence[Chunk], failed: Sequence[int]) -> list[Chunk]:
 
 
 def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
-    """Whether chunk `i` ends on either side at a certified cut or an end of the text, of `length`
-    code points, and touches no neighbour: then it has the tokens the whole text has there."""
+    """True if both edges of chunk `i` are certified cuts or ends of the text, without overlap.
+
+    Such a chunk has the same tokens as the whole text has there. `length`: code points of the
+    text."""
     chunk = chunks[i]
     before = chunks[i - 1].stop if i else 0
     after = chunks[i + 1].start if i + 1 < len(chunks) else length
@@ -118,7 +122,7 @@ def stands_apart(chunks: Sequence[Chunk], i: int, length: int) -> bool:
 
 
 def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
-    """Its text and share begin at one place, a certified cut unless it is the first."""
+    """True if slice and core of `chunk` begin at one certified cut, or the chunk is the first."""
     if chunk.start != chunk.core_start or chunk.run is not None:
         return False
     return first if chunk.cut is None else chunk.cut.rule in CERTIFIED_CUTS
@@ -126,10 +130,10 @@ def _begins_apart(chunk: Chunk, *, first: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What the tokenizer returned for a chunk.
+    """The ids that the tokenizer returned for a chunk.
 
     `ids`: uint32, shape (n,). `spans`: int64, shape (n, 2), UTF-8 bytes from the start of the
-    chunk's text, or None when they were not asked for."""
+    chunk's text, or None when no spans were asked for."""
 
     ids: IdArray
     spans: SpanArray | None = None
@@ -137,8 +141,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """How two neighbouring pieces meet: of the left one the first `left` ids lie before the seam,
-    of the right one the first `right`, which are left out."""
+    """How two neighbouring pieces meet.
+
+    The left piece keeps its first `left` ids. The right piece drops its first `right` ids."""
 
     seam: Seam
     left: int
@@ -148,16 +153,16 @@ class Join:
 Chunks = Sequence[Chunk]
 Pieces = Sequence[Piece]
 Joins = list[Join | None]
-"""One for each two neighbours; None where nothing licenses a seam between them."""
+"""One join for each pair of neighbours; None where no rule licenses a seam between them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The ids of many texts, one behind the other.
+    """The ids of many texts in one array.
 
-    `ids`: uint32, (n,). `offsets`: int64, (rows + 1,): the ids of text k are
+    `ids`: uint32, (n,). `offsets`: int64, (rows + 1,). The ids of text k are
     ids[offsets[k] : offsets[k + 1]]. `spans`: int64, (n, 2), UTF-8 bytes from the start of each
-    text, or None when they were not asked for.
+    text, or None when no spans were asked for.
 
     >>> rows = Rows.of([[7, 8], [], [9]])
     >>> rows.offsets.tolist(), rows[0].tolist(), len(rows)
@@ -170,20 +175,20 @@ class Rows:
 
     @classmethod
     def of(cls, arrays: Iterable[Sequence[int] | IdArray]) -> Rows:
-        """The rows of these arrays or lists of ids."""
+        """Returns rows with one row for each array or list of ids."""
         kept = [np.asarray(each, dtype=np.uint32) for each in arrays]
         return cls(concatenate_ids(kept), offsets_of(map(len, kept)))
 
     @classmethod
     def of_pieces(cls, pieces: Sequence[Piece]) -> Rows:
-        """The rows of pieces, of which all or none have spans."""
+        """Returns rows with one row for each piece. Either all pieces have spans or none has."""
         rows = cls.of(piece.ids for piece in pieces)
         spans = [piece.spans for piece in pieces if piece.spans is not None]
         return rows if not spans else replace(rows, spans=np.concatenate(spans))
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
-        """The rows of all parts, in order."""
+        """Returns the rows of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
         lengths = [np.diff(part.offsets) for part in parts]
@@ -201,14 +206,14 @@ class Rows:
         return self.ids[self.offsets[k] : self.offsets[k + 1]]
 
     def part(self, first: int, stop: int) -> Rows:
-        """Rows [first, stop), their offsets from 0 on; no id is copied."""
+        """Returns the rows [first, stop) with offsets that begin at 0. No id is copied."""
         edges = self.offsets[first : stop + 1]
         own = slice(int(edges[0]), int(edges[-1]))
         spans = None if self.spans is None else self.spans[own]
         return Rows(self.ids[own], edges - edges[0], spans)
 
     def piece(self, k: int) -> Piece:
-        """Row k."""
+        """Returns row k as a `Piece`."""
         own = slice(int(self.offsets[k]), int(self.offsets[k + 1]))
         return Piece(self.ids[own], None if self.spans is None else self.spans[own])
 
@@ -228,93 +233,101 @@ class AddedToken:
 
 @dataclass(frozen=True, slots=True)
 class NormalizerStage:
-    """One normalizer of a sequence: its kind as HF names it, and its settings."""
+    """One normalizer of a sequence: its kind, as Hugging Face names it, and its settings."""
 
     kind: str
     settings: tuple[tuple[str, object], ...] = ()
 
     def setting(self, name: str) -> object:
-        """Value of one setting; KeyError if the stage has none of that name."""
+        """Returns the value of one setting. KeyError if the stage has no setting of that name."""
         return dict(self.settings)[name]
 
 
 Scheme = Literal["regex", "whole", "bert", "metaspace", "dummy", "spaces", "none"]
-"""How text falls apart before the model, see `Facts`."""
+"""How a text is split before the model; see `Facts`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of a tokenizer: first what proofs need, then how it likes to be run. Compared
-    by identity."""
+    """What is known of a tokenizer: first the facts for proofs, then the facts for speed.
+
+    Two `Facts` are equal only if they are the same object."""
 
     engine: str
-    """Whose regexes run the patterns: "oniguruma", "fancy-regex", ..."""
+    """The regex engine that runs the patterns: "oniguruma", "fancy-regex", ..."""
     model: str
     """The kind of model: "BPE", "WordPiece", ..."""
     scheme: Scheme = "none"
-    """How a text is split before the model: "regex" at the matches of `patterns`, one pattern after
-    the other; "whole" not at all; "bert" by BERT's pairs of characters; "metaspace" with
-    split=true; "dummy" with a dummy prefix and no pre-tokenizer; "spaces" by `pre_tokenizers`, of
-    which only cuts before a space are known (theorem 50)."""
+    """How a text is split before the model.
+
+    "regex": at the matches of `patterns`, one pattern after the other. "whole": not at all.
+    "bert": by BERT's pairs of characters. "metaspace": Metaspace with split=true. "dummy": a dummy
+    prefix and no pre-tokenizer. "spaces": by `pre_tokenizers`, whose cuts are known only before a
+    space (theorem 50)."""
     family: str | None = None
-    """The name of `patterns` in the tables of cuts; None: the windows of the patterns are decided
-    at load, as `engine` reads them (rule K10)."""
+    """The name of `patterns` in the tables of cuts. None: tokpar decides the windows of the
+    patterns at load time, as `engine` reads the patterns (rule K10)."""
     patterns: tuple[str, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     normalizers: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False
-    """The engine puts a space before a text that begins with none."""
+    """The engine puts a space before a text that does not begin with a space."""
     byte_level: bool = False
     tiles: bool = False
     """The bytes of the tokens, in order, are the UTF-8 bytes of the text (byte level, no
-    normalizer, no stripping), so token lengths give positions."""
+    normalizer, no stripping). Token lengths then give token positions."""
     longest_token: int = 0
-    """UTF-8 bytes."""
+    """The length of the longest token in UTF-8 bytes."""
     unprovable: str | None = None
-    """Why no seam can be licensed but at the edge of an added token (rule K9); None if it can."""
+    """Why only the edges of added tokens can be licensed as seams (rule K9). None if other seams
+    can be licensed too."""
     added_token_cuts_refused: str | None = "nothing is known of how it finds added tokens"
-    """Why the edges of added tokens are not certified cuts (rule K9); None if they are: the engine
-    matches added tokens first and runs the other stages on each segment between two of them."""
+    """Why the edges of added tokens are not certified cuts (rule K9), or None if they are. They are
+    when the engine matches added tokens first and runs the other stages on each segment between
+    two added tokens."""
     first_prefix: bool = False
     """Only the segment that begins the text gets a prefix (Metaspace "first")."""
     pretoken_cuts_refused: str | None = "it is no byte-level BPE whose tokens make up the text"
-    """Why no seam inside a pre-token can be licensed (rules K4 to K6); None if it can."""
+    """Why no seam inside a pre-token can be licensed (rules K4 to K6). None if such seams can."""
     tokens: Callable[[], Collection[bytes]] | None = None
-    """Gives the bytes of all tokens of the model, where `pretoken_cuts_refused` is None."""
+    """Returns the bytes of all tokens of the model, where `pretoken_cuts_refused` is None."""
     token_count: int = 0
-    """How many tokens that are; 0: not known."""
+    """How many tokens `tokens` returns; 0 if not known."""
     sizes: Callable[[IdArray], IntArray] | None = None
-    """Gives the bytes of each of some ids, int64, where `pretoken_cuts_refused` is None and `tiles`
-    is false: tokens tile the segments that the normalizer leaves alone (theorem 45)."""
+    """Returns the byte length of each id, int64, where `pretoken_cuts_refused` is None and `tiles`
+    is false: tokens tile the segments that the normalizer does not change (theorem 45)."""
     longest_word: int = 0
-    """Code points from which on WordPiece gives up on a word (rule K8); 0 for other models."""
+    """WordPiece gives up on a word of this many code points or more (rule K8). 0 for other
+    models."""
     pre_tokenizers: tuple[NormalizerStage, ...] = ()
-    """The stages of the scheme "spaces"."""
+    """The pre-tokenizer stages of the scheme "spaces"."""
     chars_before_mark: frozenset[str] | None = None
-    """The characters that stand before "▁" in some token, where nothing of the model but its
-    tokens reaches across a "▁" (theorem 24); else None."""
+    """The characters that stand before "▁" in some token. None unless tokens are the only part of
+    the model that reaches across a "▁" (theorem 24)."""
     adjacent: Callable[[], Collection[str]] | None = None
-    """Gives the tokens of one character, and all pairs of neighbouring characters in a token, where
-    any other two characters may be cut apart; else None."""
+    """Returns the one-character tokens, and all pairs of neighbouring characters in a token. A cut
+    between any other two characters is certified. None if that is not known."""
 
     releases_gil: bool = False
-    """`encode` lets other threads run."""
+    """`encode` releases the GIL, so other threads run."""
     returns_objects: bool = False
-    """The batch call makes an object for each token, so it is best given little at a time."""
+    """The batch call makes an object for each token, so small batches are faster."""
     has_own_cache: bool = False
-    """The engine encodes new text sooner than a cache of ours learns it (`CachePolicy`)."""
+    """The engine encodes new text faster than tokpar's cache learns the text (`CachePolicy`)."""
     forbidden: frozenset[str] = frozenset()
-    """Contents that `check_text` refuses wherever they stand."""
+    """Strings that `check_text` refuses anywhere in a text."""
     agreement: str = ""
     """The result of a comparison with another library: "same ids as tokenizers 0.23.3 on 8,012
     texts"."""
     proofs: dict[str, str] = field(default_factory=dict, init=False, repr=False)
-    """What finders hand to checkers, by its sha256 (rule K10)."""
+    """The proofs that cut finders hand to checkers, by their sha256 (rule K10)."""
     _derived: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derived(self, make: Callable[[Facts], _Made]) -> _Made:
-        """What `make` makes of these facts, made once and kept as long as they live. A cache
-        elsewhere would keep them, and the tokenizer, alive where the result knows them."""
+        """Returns `make(self)`. The result is made once and lives as long as these facts.
+
+        A cache outside of this object could keep the facts and the tokenizer alive, because the
+        result may refer to them."""
         if make not in self._derived:
             self._derived.setdefault(make, make(self))
         found: _Made = self._derived[make]
@@ -325,13 +338,14 @@ class Facts:
 class Report:
     """How an encoding was made.
 
-    `plan` and `why`: in words. `chunks`: how many the tokenizer was given, at the end. `retries`:
-    whole plans thrown away. `repairs`: seams mended locally. `redundant`: code points tokenized
-    more than once. `seconds`: per stage (split, tokenize, match, merge, convert), wall clock.
-    `serial_regions`: [start, stop) in code points of what rule K7 kept whole. `agreement`: what is
-    known of this engine's ids and those of the library that its vocabulary was made for, in words.
-    `cache`: what the cache of segments has seen up to then, of all texts: the fields
-    of `CacheState`; empty where it has none, or the text did not come near it.
+    `plan` and `why`: in words. `chunks`: how many chunks the final plan had. `retries`: how many
+    whole plans were thrown away. `repairs`: how many seams were repaired locally. `redundant`: how
+    many code points were tokenized more than once. `seconds`: wall-clock seconds of each stage
+    (split, tokenize, match, merge, convert). `serial_regions`: [start, stop), code points, of the
+    regions that rule K7 kept whole. `agreement`: the result of a comparison of this engine's ids
+    with the ids of the library that its vocabulary was made for, in words. `cache`: the counters of
+    the segment cache over all texts so far (the fields of `CacheState`); empty if the tokenizer has
+    no cache, or if the text did not reach the cache.
     """
 
     strategy: str
