@@ -1,1 +1,1 @@
-"""Which local contexts are safe places to cut."""
+"""Rules that find the certified cuts of a text."""

@@ -1,4 +1,4 @@
-"""Where the contents of added tokens occur in a text."""
+"""Search a text for the contents of added tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _HEAD = 4
-"""So many characters of each content are looked for together."""
+"""One regex searches for the first `_HEAD` characters of every content."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Contents of added tokens, none empty; they may be thousands."""
+    """The non-empty contents of a tokenizer's added tokens. There may be thousands."""
 
     contents: frozenset[str]
 
@@ -22,7 +22,9 @@ class Contents:
         return cls(frozenset(filter(None, contents)))
 
     def next(self, text: str, lo: int, hi: int) -> tuple[int, int] | None:
-        """[start, stop) of the longest one at the first place of [lo, hi) where there is one."""
+        """Find the first position in [lo, hi) where a content begins; None if there is none.
+
+        Returns [start, stop) of the longest content that begins there, in code points."""
         stop = min(len(text), hi + _HEAD)
         found = self._heads.search(text, lo, stop)
         while found is not None and found.start() < hi:
@@ -34,7 +36,7 @@ class Contents:
         return None
 
     def all(self, text: str) -> Iterator[tuple[int, int]]:
-        """[start, stop) of the longest one at each place where there is one."""
+        """Yield [start, stop) of the longest content at each position where a content begins."""
         place = 0
         while (found := self.next(text, place, len(text))) is not None:
             yield found
@@ -42,12 +44,12 @@ class Contents:
 
     @cached_property
     def longest(self) -> int:
-        """Code points."""
+        """Length of the longest content, in code points; 0 if there is no content."""
         return max(map(len, self.contents), default=0)
 
     @cached_property
     def _sizes(self) -> dict[str, list[int]]:
-        """For each of the heads, how long the contents are that begin so, the longest first."""
+        """Map each head to the lengths of the contents that begin with it, longest first."""
         sizes: dict[str, set[int]] = {}
         for content in self.contents:
             for n in range(1, _HEAD + 1):
@@ -56,7 +58,7 @@ class Contents:
 
     @cached_property
     def _heads(self) -> re.Pattern[str]:
-        """Matches where a content may begin; few alternatives."""
+        """A regex that matches wherever a content may begin. It has few alternatives."""
         heads = {content[:_HEAD] for content in self.contents}
         least = (h for h in heads if not any(h[:n] in heads for n in range(1, len(h))))
         return re.compile("|".join(map(re.escape, sorted(least))) or r"(?!)")

@@ -1,4 +1,4 @@
-"""Both ends of an added token, where any text may be cut: rule K9 (theorem 29).
+"""Certified cuts at the two ends of an added token: rule K9, `added-token-edge` (theorem 29).
 
 All positions are code points of the text.
 """
@@ -18,11 +18,12 @@ from tokpar.types import AddedToken, Facts, Seam
 
 @dataclass(frozen=True, eq=False)
 class TokenEdges:
-    """The certified edges of one tokenizer's added tokens; a part of `CutFinder`.
+    """Finds the certified edges of one tokenizer's added tokens, for `CutFinder`.
 
-    An occurrence counts if every other occurrence that shares a character with it lies inside it
-    (of any token, matched or not): then it is matched, whatever stands around it. A flag, or what
-    only a normalized text shows, would make that untrue.
+    The edges of an occurrence are certified if every overlapping occurrence of any added token
+    lies inside this occurrence. The engine then matches this occurrence in every surrounding text.
+    The argument fails for a token with `lstrip`, `rstrip` or `single_word`. It also fails for a
+    token that the engine searches in a normalized text.
     """
 
     facts: Facts
@@ -35,7 +36,7 @@ class TokenEdges:
         return None if self.plain else "it has no added token whose edges are certain"
 
     def occur(self, text: str) -> bool:
-        """Some token whose edges may be cuts occurs; assumes `refusal` is None."""
+        """True if the text has a token whose edges may be cuts. Assumes `refusal` is None."""
         if all(mark not in text for mark in self._marks):
             return False
         return any(text[s:e] in self.plain for s, e in self._contents.all(text))
@@ -49,7 +50,9 @@ class TokenEdges:
         return self._between(text, p, p + 1)
 
     def find(self, text: str, start: int, stop: int) -> Seam | None:
-        """The first certified edge in [start, stop); linear in that, however many tokens occur."""
+        """The first certified edge in [start, stop), or None.
+
+        The time is linear in stop - start, however many tokens occur."""
         if self.refusal is not None:
             return None
         lo, hi = max(0, start - self._reach), min(len(text), stop + self._reach)
@@ -58,7 +61,7 @@ class TokenEdges:
         return self._between(text, max(start, 1), min(stop, len(text)))
 
     def _between(self, text: str, start: int, stop: int) -> Seam | None:
-        # twice the longest content: a token at an edge, and what may share a character with it
+        # Twice the longest content: the token at an edge, and a token that may overlap it.
         lo, hi = max(0, start - 2 * self._reach), min(len(text), stop + 2 * self._reach)
         for first, last in self._lone(text, lo, hi):
             for p, edge in ((first, "start"), (last, "end")):
@@ -68,7 +71,8 @@ class TokenEdges:
         return None
 
     def _holds(self, text: str, first: int, last: int, p: int) -> bool:
-        """All that is asked for but that the occurrence shares no character with another."""
+        """True if edge `p` of the occurrence [first, last) meets every condition of theorem 29
+        except the condition on overlapping occurrences, which `_lone` checks."""
         token = self.plain.get(text[first:last])
         if token is None or (p == last and self.facts.first_prefix):
             return False
@@ -79,7 +83,7 @@ class TokenEdges:
         return self._flagged.safe(text, p)
 
     def _lone(self, text: str, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """Occurrences from `lo` on that hold all others which share a character with them."""
+        """Yield the occurrences in [lo, hi) that contain every occurrence overlapping them."""
         reached, held, place = lo, (lo, lo), lo
         while (found := self._contents.next(text, place, hi)) is not None:
             (first, last), place = found, found[0] + 1
@@ -92,15 +96,16 @@ class TokenEdges:
                 held = last, last
             reached = max(reached, last)
             if held[0] == held[1] > first + 1:
-                # in a run of one character all that follow share characters with one before
+                # In a run of one character, each later occurrence overlaps an earlier one.
                 place = max(place, self._run_stop(text, first, last, hi) - self._reach)
                 reached = max(reached, place + 1) if place > first + 1 else reached
         if held[0] < held[1]:
             yield held
 
     def _run_stop(self, text: str, first: int, last: int, hi: int) -> int:
-        """Where the run ends that an occurrence of two or more equal characters begins in; 0 for
-        other occurrences."""
+        """Where the run of one character ends in which the occurrence [first, last) begins.
+
+        0 unless the occurrence is two or more copies of one character."""
         char = text[first]
         if text[first:last] != char * (last - first) or last - first < 2:
             return 0
@@ -109,7 +114,7 @@ class TokenEdges:
 
     @cached_property
     def plain(self) -> dict[str, AddedToken]:
-        """The tokens whose edges may be cuts, by their contents."""
+        """Map content to token, for the tokens whose edges may be cuts."""
         facts, times = self.facts, Counter(token.content for token in self.facts.added_tokens)
         unchanged = not facts.normalizers and facts.scheme != "dummy"
         strips = any(token.lstrip or token.rstrip for token in facts.added_tokens)
@@ -120,14 +125,14 @@ class TokenEdges:
             if token.normalized and not unchanged:
                 return False
             edges = token.content[:1] + token.content[-1:]
-            # one that strips might take a part of it
+            # Another token that strips white space could consume an edge that is white space.
             return times[token.content] == 1 and not (strips and any(map(maybe_space, edges)))
 
         return {t.content: t for t in facts.added_tokens if t.content and certain(t)}
 
     @cached_property
     def _before(self) -> tuple[str, ...]:
-        """Contents that are taken out before any token with normalized=true is looked for."""
+        """Contents that the engine matches before it searches any token with normalized=true."""
         return tuple(t.content for t in self.facts.added_tokens if t.content and not t.normalized)
 
     @cached_property
@@ -145,7 +150,9 @@ class TokenEdges:
 
     @cached_property
     def _marks(self) -> tuple[str, ...]:
-        """Characters one of which is in each content of `plain`: quick to miss in a text."""
+        """Characters such that each content of `plain` has at least one of them.
+
+        A text without these characters has no token of `plain`."""
         return tuple(mark for mark, _ in marked(self.plain))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where added tokens forbid a cut: the A-safe condition (theorem 6.1)."""
+"""Find where added tokens forbid a cut: the A-safe condition (theorem 6.1)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from operator import itemgetter
 from tokpar.arrays import SPACES
 from tokpar.types import AddedToken
 
-# A run of white space longer than this next to a token that strips is not examined: not safe.
+# A cut in a longer run of white space counts as unsafe if some token strips white space.
 LONGEST_STRIPPED_RUN = 4096
 _HALF_RUN = LONGEST_STRIPPED_RUN // 4  # three such runs may meet
-"""Most that a run of white space over an edge of a stretch may have on each side."""
+"""Longest run of white space that `absent` accepts on each side of a segment edge."""
 _DEEPEST = 8
-"""Groups within groups of a regex; its compiler calls itself for each."""
+"""Deepest nesting of regex groups; Python's regex compiler recurses once per level."""
 _BEHIND_OTHER = re.compile(f"[^{re.escape(SPACES)}] ")
 _LONG_RUN = re.compile(rf"[\s\u200b\u180e\ufeff]{{{_HALF_RUN}}}")
 
@@ -34,8 +34,9 @@ def maybe_word(char: str) -> bool:
 
 
 def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """Contents in groups, each with a character that all of its contents have, the least usual
-    first; without empty ones."""
+    """Group the non-empty contents by a character that all contents of the group have.
+
+    Yields (character, contents). Rare characters come first."""
     left = {content for content in contents if content}
     while left:
         counts = Counter(chain.from_iterable(map(set, left)))
@@ -46,12 +47,13 @@ def marked(contents: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
 
 
 def _either(contents: Sequence[str], depth: int = 0) -> str:
-    """A regex that matches where, and only where, one of these begins, in ascending order. What
-    they have in common is written once: it compiles in a fifth of the time and finds sooner."""
+    """A regex that matches exactly where one of the ascending `contents` begins.
+
+    The regex has each common prefix once: it compiles five times faster and searches faster."""
     ends = zip(contents[0], contents[-1], strict=False)
     size = next((k for k, (one, other) in enumerate(ends) if one != other), len(contents[0]))
     begins = contents[0][:size]
-    if begins == contents[0]:  # the others begin with it
+    if begins == contents[0]:  # every other content begins with contents[0]
         return re.escape(begins)
     rests = [content[size:] for content in contents]
     if depth == _DEEPEST:
@@ -63,8 +65,9 @@ def _either(contents: Sequence[str], depth: int = 0) -> str:
 
 @dataclass(frozen=True)
 class _Group:
-    """Contents that all have the character `mark`: to look for one character takes a thirtieth of
-    the time."""
+    """Contents that all have the character `mark`.
+
+    A search for one character is thirty times faster than a search for the contents."""
 
     mark: str
     contents: frozenset[str]
@@ -75,11 +78,11 @@ class _Group:
 
     @cached_property
     def _before(self) -> tuple[int, ...]:
-        """Code points before the first mark of a content."""
+        """For each content, the number of code points before its first mark; sorted, distinct."""
         return tuple(sorted({content.index(self.mark) for content in self.contents}))
 
     def starts(self, text: str) -> Iterator[int]:
-        """Where contents begin in a text; not in order."""
+        """Yield the positions where contents begin in a text, in no fixed order."""
         at = text.find(self.mark)
         while at >= 0:
             yield from (
@@ -90,8 +93,11 @@ class _Group:
             at = text.find(self.mark, at + 1)
 
     def lacks(self, text: str, first: int, last: int) -> bool:
-        """None stands in [first, last). All is searched from where marks are no longer rare, or
-        from the first on where contents begin with it: the regex looks for one character then."""
+        """True if no content of this group occurs in [first, last).
+
+        The search follows the marks while they are rare, then runs the regex over the rest. If
+        every content begins with the mark, the regex runs from the first mark: it then searches
+        for one character, too."""
         at = text.find(self.mark, first, last)
         rare = (last - first) // (64 * len(self._before)) if self._before != (0,) else 1
         for _ in range(rare):
@@ -106,9 +112,9 @@ class _Group:
 
 @dataclass(frozen=True)
 class AddedTokenGuard:
-    """Decides whether a cut leaves the matching of added tokens as it is.
+    """Decides whether the engine matches the same added tokens with and without a cut.
 
-    All positions are code points of the text that the tokens are searched in."""
+    All positions are code points of the text in which the engine searches the tokens."""
 
     tokens: tuple[AddedToken, ...]
 
@@ -122,7 +128,8 @@ class AddedTokenGuard:
         return any(token.lstrip or token.rstrip for token in self.tokens)
 
     def safe(self, text: str, p: int) -> bool:
-        """Conditions (a) to (d) of theorem 6.1 for a cut before code point `p`, 0 < p < len."""
+        """True if a cut before code point `p`, 0 < p < len(text), meets conditions (a) to (d) of
+        theorem 6.1."""
         if not self._groups:
             return True
         window = self._window(text, p)
@@ -135,7 +142,7 @@ class AddedTokenGuard:
         )
 
     def clear(self, text: str, start: int, stop: int) -> bool:
-        """No occurrence of any token shares a code point with [start, stop)."""
+        """True if no occurrence of any token shares a code point with [start, stop)."""
         if not self._groups:
             return True
         first, last = max(0, start - self.reach), min(len(text), stop + self.reach)
@@ -147,8 +154,8 @@ class AddedTokenGuard:
         )
 
     def apart(self, text: str, start: int, stop: int) -> bool:
-        """No occurrence of any token, with the white space that it may strip, shares a code point
-        with [start, stop)."""
+        """True if no occurrence of any token shares a code point with [start, stop), where an
+        occurrence includes the white space that the token may strip."""
         if self._strips:
             first, last = _run_start(text, start), _run_stop(text, stop)
             if max(start - first, last - stop) > LONGEST_STRIPPED_RUN:
@@ -157,7 +164,7 @@ class AddedTokenGuard:
         return self.clear(text, start, stop)
 
     def absent(self, text: str, start: int, stop: int) -> bool:
-        """No token is so near that it could matter: `safe` in [start, stop) but at the first."""
+        """True if no token is near [start, stop). Then `safe` holds for start < p < stop."""
         if not self._groups:
             return True
         if self._strips:
@@ -171,9 +178,10 @@ class AddedTokenGuard:
         return self._none(text, first, last)
 
     def near(self, text: str) -> list[tuple[int, int]] | None:
-        """[start, stop) of what lies so near to an occurrence of a token that this matters to a cut
-        there, ascending and apart; None where one that may be here strips white space, of any
-        amount."""
+        """The parts of the text where an occurrence of a token may forbid a cut.
+
+        Returns disjoint [start, stop), ascending. None if the text may have a token that strips
+        white space: such a token may reach any distance."""
         if self._strips:
             return [] if self.absent(text, 0, len(text)) else None
         found: list[tuple[int, int]] = []
@@ -187,23 +195,26 @@ class AddedTokenGuard:
 
     @cached_property
     def at_spaces(self) -> AddedTokenGuard:
-        """Of those tokens that may forbid a cut before an ASCII space behind anything but white
-        space: the others occur beside it without harm (corollary 2 of theorem 27)."""
+        """The guard of the tokens that may forbid a cut before an ASCII space that follows a
+        character other than white space.
+
+        The remaining tokens never forbid such a cut (corollary 2 of theorem 27)."""
         return AddedTokenGuard(tuple(filter(_forbids_spaces, self.tokens)))
 
     @cached_property
     def between_spaces(self) -> bool:
-        """No token has in it a space behind a character other than white space: where a text is cut
-        before all such spaces each occurrence lies in one part."""
+        """True if no token contains a space after a character other than white space.
+
+        A text may then be cut before all such spaces, and each occurrence lies in one segment."""
         return not any(_BEHIND_OTHER.search(token.content) for token in self.tokens)
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Characters of which each token has one."""
+        """Characters such that each token has at least one of them."""
         return tuple(group.mark for group in self._groups)
 
     def _none(self, text: str, first: int, last: int) -> bool:
-        """No token stands in [first, last)."""
+        """True if no token occurs in [first, last)."""
         return all(group.lacks(text, first, last) for group in self._groups)
 
     @cached_property
@@ -212,7 +223,9 @@ class AddedTokenGuard:
         return tuple(_Group(mark, frozenset(contents)) for mark, contents in groups)
 
     def _window(self, text: str, p: int) -> tuple[int, int] | None:
-        """Every occurrence that could matter at `p` lies in [lo, hi); None: run too long."""
+        """[lo, hi) that contains every occurrence which may forbid a cut at `p`.
+
+        None if the run of white space around `p` is longer than `LONGEST_STRIPPED_RUN`."""
         lo = hi = p
         if self._strips:
             if maybe_space(text[p]):
@@ -237,7 +250,9 @@ def _forbids_spaces(token: AddedToken) -> bool:
 
 
 def run_around(text: str, p: int) -> int | None:
-    """Length of the run of white space around `p`, code points; None if it is too long."""
+    """Length of the run of white space around `p`, in code points.
+
+    None if the run is longer than `LONGEST_STRIPPED_RUN`."""
     length = _run_stop(text, p) - _run_start(text, p)
     return length if length <= LONGEST_STRIPPED_RUN else None
 
@@ -257,7 +272,8 @@ def _run_stop(text: str, p: int) -> int:
 
 
 def _undisturbed(token: AddedToken, start: int, text: str, p: int) -> bool:
-    """The occurrence of `token` at `start` is matched the same way with and without a cut at p."""
+    """True if the engine treats the occurrence of `token` at `start` alike with and without a cut
+    at `p`."""
     stop = start + len(token.content)
     if start < p < stop:
         return False

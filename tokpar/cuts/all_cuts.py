@@ -1,5 +1,7 @@
-"""Every cut of a text that windows certify, by arrays (Theorems 40 to 44): of what a pair leaves
-open, the text behind the last cut of a pair tells the rest."""
+"""Find every cut of a text that windows certify, with arrays (theorems 40 to 44).
+
+Pairs of characters settle most positions. For an open position, the finder reads the text from the
+last cut that a pair certified."""
 
 from __future__ import annotations
 
@@ -20,14 +22,17 @@ from tokpar.cuts.window_tables import (
 )
 
 _BLOCK = 1 << 15
-"""Characters of a text that are read at a time, so that what is read stays in the cache."""
+"""Characters per block, so that the arrays of one block fit in the processor's cache."""
 _NEAR, _FEW = 64, 8
-"""Characters behind anchors that are read side by side, farther on only where not few are left."""
+"""Arrays read the first `_NEAR` characters after all anchors, and go on while more than `_FEW`
+anchors are left. Then a loop reads the anchors one by one."""
 
 
 def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
-    """All places, code points, ascending, of a text without added tokens that no stage changes,
-    with up to `ahead` characters behind each: all lossless cuts there are behind one Split."""
+    """All positions that windows certify, code points, ascending, int64.
+
+    The text has no added token and no stage changes it. A window reads up to `ahead` characters
+    after a position. For a single Split these positions are all the lossless cuts there are."""
     symbols, told = _told(finder, text)
     certain = told >= SURE
     still = np.flatnonzero(told == OPEN)
@@ -39,8 +44,10 @@ def every_window(finder: WindowFinder, text: str, ahead: int) -> IntArray:
 
 
 def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
-    """The symbols, and what each makes of the cut before it with the two that stand there, the
-    second with the one."""
+    """The symbol of each character, and the status of the cut before it; both uint8, (characters,).
+
+    The status follows from the character and the two characters before it. The status of the
+    second character follows from the first two characters."""
     symbols, told = np.zeros(len(text), np.uint8), np.zeros(len(text), np.uint8)
     second = pair_status(finder.symbols(text[:2]), finder.pairs)
     told[1:2] = np.where(second == SURE, SURE_BY_TWO, second)
@@ -57,15 +64,18 @@ def _told(finder: WindowFinder, text: str) -> tuple[SymbolArray, SymbolArray]:
 
 
 def _last_before(places: IntArray, cuts: IntArray) -> IntArray:
-    """The last of ascending cuts before each place, else 0."""
+    """For each position, the last of the ascending cuts up to it, or 0."""
     return np.append(0, cuts)[np.searchsorted(cuts, places)]
 
 
 def _behind(
     finder: WindowFinder, symbols: SymbolArray, anchors: IntArray, places: IntArray
 ) -> StateArray:
-    """The left set at each place, read from the cut or beginning that is its anchor. Stretches from
-    an anchor to its last place are read side by side, long ones first; the last few one by one."""
+    """The left set at each position, read from the position's anchor; int32, (positions,).
+
+    An anchor is a cut or the beginning of the text. The array loop reads all runs from an anchor
+    to its last position in parallel, long runs first. The second loop reads the last few runs one
+    by one."""
     firsts = np.flatnonzero(np.diff(anchors, prepend=-1))
     starts, sizes = anchors[firsts], np.diff(firsts, append=len(places))
     lengths = places[firsts + sizes - 1] - starts

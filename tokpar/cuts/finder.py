@@ -1,6 +1,7 @@
-"""Finds places where a text can be cut and each half encoded alone: rules K1, K3, K9 and K10.
+"""Find the certified cuts of a text, by rules K1, K3, K9 and K10.
 
-A cut is proved here before anything is tokenized; the proof travels as a Seam with its witness.
+At a certified cut, the ids of the text are the ids of the left part followed by the ids of the
+right part. The finder proves a cut before any tokenization, and returns a `Seam` with its witness.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _AFTER_OTHER = re.compile(f" (?<!{range_class(WHITESPACE)} )")
 
 @dataclass(frozen=True, eq=False)
 class CutFinder:
-    """The certified cuts of one tokenizer; build it with `finder_for`."""
+    """Finds the certified cuts for one tokenizer. Build the finder with `finder_for`."""
 
     facts: Facts
     family: Family | None
@@ -46,7 +47,7 @@ class CutFinder:
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why this tokenizer has no certified cut but at edges of added tokens (K9), or None."""
+        """Why this tokenizer has no certified cut except at edges of added tokens (K9), or None."""
         if self.facts.unprovable is not None:
             return self.facts.unprovable
         if self.facts.scheme in ("none", "whole"):
@@ -64,27 +65,27 @@ class CutFinder:
 
     @cached_property
     def _stored(self) -> bool:
-        """The windows of the regex are stored, and need not be read to know that they are there."""
+        """True if the package has stored windows for the regex. This does not load the windows."""
         spelling = Spelling(self.facts.engine, self.facts.patterns)
         return self.family is not None and spelling in self.family.sources
 
     @cached_property
     def _windows(self) -> WindowSeams | str:
-        """The windows of a regex, or why there are none."""
-        from tokpar.cuts.window_seams import window_seams  # other schemes do without
+        """The finder of K10 seams for the regex, or the reason why the regex has no windows."""
+        from tokpar.cuts.window_seams import window_seams  # only regex schemes need this import
 
         return window_seams(self.facts, self.added, self.normalized)
 
     @property
     def windows(self) -> WindowSeams | None:
-        """Who finds the K10 seams; None where the tokenizer is not cut by them."""
+        """The finder of K10 seams; None if rule K10 does not apply to the tokenizer."""
         if self.refusal is not None or self.facts.scheme != "regex":
             return None
         return None if isinstance(self._windows, str) else self._windows
 
     @cached_property
     def _pairs(self) -> LocalPairs | None:
-        """Who finds the pairs of a pre-tokenizer that looks at two characters only."""
+        """The finder for a pre-tokenizer that decides by two characters alone, or None."""
         if self.family is None or self.facts.scheme not in ("bert", "metaspace"):
             return None
         return LocalPairs(self.facts, self.family, self.normalized, self.tokens_safe)
@@ -96,8 +97,7 @@ class CutFinder:
         return "the text holds a lone surrogate" if has_surrogate(text) else None
 
     def at_edges_only(self, text: str) -> bool:
-        """The tokenizer has no certified cut but at edges of added tokens, and such tokens occur in
-        `text`."""
+        """True if only edges of added tokens are certified cuts and `text` has such tokens."""
         if self.refusal is None or self.edges.refusal is not None:
             return False
         return self.edges.occur(text)
@@ -109,8 +109,10 @@ class CutFinder:
         return self._in_context(text, p, far=True) or self.edges.certify(text, p)
 
     def certify_context(self, text: str, p: int) -> Seam | None:
-        """The same by rules K1, K3 and K10 alone, of which K10 looks at 1,024 code points before
-        `p` and `windows.ahead` behind it, the others at nothing but what is beside it."""
+        """The seam before code point `p` by rule K1, K3 or K10, or None; never by K9.
+
+        K10 reads up to 1,024 code points before `p` and `windows.ahead` after it. The other rules
+        read only the neighbours of `p`."""
         if not 0 < p < len(text):
             return None
         return self._in_context(text, p)
@@ -126,14 +128,16 @@ class CutFinder:
         return found or self._find_unjoined(text, p, p + 1)
 
     def certify_pair(self, text: str, p: int) -> Seam | None:
-        """The same where the two characters at the sides of `p` license it in any text."""
+        """The seam before `p` if its two neighbouring characters license the cut in any text."""
         if not 0 < p < len(text) or self.windows is None:
             return None
         return self._space(text, p) or self.windows.at(text, p, far=0)
 
     def find_each(self, text: str, size: int, window: int = 4096) -> list[Seam]:
-        """Certified cuts, each the first that is `size` code points or more behind the one before;
-        assumes refusal_for() is None."""
+        """Certified cuts that are `size` code points or more apart.
+
+        Each cut is the first one at `size` or more after the previous cut. Assumes that
+        `refusal_for` returned None."""
         seams: list[Seam] = []
         target = size
         while target < len(text):
@@ -145,9 +149,11 @@ class CutFinder:
         return seams
 
     def places(self, text: str, told: Callable[[int], object] = lambda done: None) -> IntArray:
-        """Where all certified cuts of the text are, code points, ascending: at once by arrays where
-        windows read the text as it is and no added token is near, else asked one by one, and `told`
-        how many were."""
+        """The positions of all certified cuts of the text: code points, ascending, int64.
+
+        Arrays find the cuts where windows read the unchanged text and no added token is near.
+        Elsewhere the finder checks one position after the other, and reports the number of checked
+        positions to `told`."""
         if self.refusal_for(text) is not None:
             return np.zeros(0, np.int64)
         changed = bool(self.facts.normalizers) or self.facts.prefix_space
@@ -161,7 +167,7 @@ class CutFinder:
         return np.concatenate(found)
 
     def _asked(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
-        """The certified cuts in [start, stop), but at 0, each place asked about."""
+        """The certified cuts in [start, stop) without 0, by checking each position."""
         found = []
         for p in range(max(1, start), stop):
             if self.certify(text, p) is not None:
@@ -171,9 +177,11 @@ class CutFinder:
         return np.array(found, np.int64)
 
     def _between(self, text: str, start: int, stop: int, told: Callable[[int], object]) -> IntArray:
-        """The certified cuts in [start, stop), to which no added token is near, by windows that
-        begin at the first of them (theorem 44), or with the text."""
-        from tokpar.cuts.all_cuts import every_window  # finding a few does without
+        """The certified cuts in [start, stop), where no added token is near.
+
+        The windows begin at the first certified cut (theorem 44) or at the beginning of the text.
+        """
+        from tokpar.cuts.all_cuts import every_window  # only needed to find all cuts
 
         assert self.windows is not None
         ahead = self.windows.ahead
@@ -181,7 +189,7 @@ class CutFinder:
         while 0 < first < stop and self.certify(text, first) is None:
             first += 1
         rest, last = first, stop if stop == len(text) else max(first, stop - ahead)
-        if first > 0:  # what certifies the first may reach so far
+        if first > 0:  # the window that certifies `first` may read up to `ahead` characters
             rest = min(first + ahead + 1, last)
         part = every_window(self.windows.finder, text[first:stop], ahead) + first
         part = part[np.searchsorted(part, rest) : np.searchsorted(part, last)]
@@ -191,8 +199,10 @@ class CutFinder:
     def find(
         self, text: str, start: int, stop: int, window: int = 4096, after: Seam | None = None
     ) -> Seam | None:
-        """First certified cut in [start, stop), code points, best kind first in each window.
-        `after`, the cut before it, may tell what a far window is read from."""
+        """The first certified cut in [start, stop), code points, or None.
+
+        The search goes window by window, and tries the cheapest rule first in each window. `after`
+        is an earlier cut: K10 may read the text from the anchor of that cut."""
         start, stop = max(start, 1), min(stop, len(text))
         for lo in range(start, stop, window):
             hi = min(lo + window, stop)
@@ -202,7 +212,9 @@ class CutFinder:
         return None
 
     def find_pair(self, text: str, start: int, stop: int, window: int = 4096) -> Seam | None:
-        """First seam in [start, stop), code points, that two characters of a regex license."""
+        """The first seam in [start, stop), code points, that a pair of characters licenses.
+
+        None for a tokenizer without windows."""
         for lo in range(max(start, 1), stop if self.windows is not None else 0, window):
             hi = min(lo + window, stop, len(text))
             seam = self._find_space(text, lo, hi)
@@ -224,14 +236,18 @@ class CutFinder:
 
     @cached_property
     def spaces(self) -> tuple[SpaceCut, ...]:
-        """What theorem 50 says of the tokenizer's stages, if there is nothing better."""
+        """The cuts that theorem 50 licenses for the tokenizer's stages; empty for schemes other
+        than "spaces"."""
         return space_cuts(self.facts) if self.facts.scheme == "spaces" else ()
 
     @cached_property
     def at_spaces(self) -> Seam | None:
-        """What licenses a cut before any ASCII space that follows a character other than white
-        space, where no added token forbids it, and the characters beside it are not `spared`; None
-        for tokenizers that need a closer look. By theorem 6.4 it licenses those of whole texts."""
+        """A seam that licenses every cut before an ASCII space after a character that is not white
+        space, or None.
+
+        The license does not hold where an added token forbids the cut, or where a neighbour of the
+        cut is in `spared`. None if the tokenizer needs a check at each space. A seam of theorem 6.4
+        licenses only cuts of whole texts."""
         if self.refusal is not None or self.facts.prefix_space or self.normalized.tokens:
             return None
         if self.facts.scheme == "regex":
@@ -245,16 +261,17 @@ class CutFinder:
 
     @cached_property
     def _universal(self) -> Seam | None:
-        """What licenses U1 behind a regex, or None."""
+        """The seam that licenses U1 for a regex pre-tokenizer, or None."""
         if self.family is not None:
             return self._seam(0, "K1", "20", _REGEX_UNIVERSAL)
         return None if self.windows is None else self.windows.universal
 
     def spaces_safe(self, text: str, start: int, stop: int) -> bool:
-        """All these spaces strictly inside [start, stop) are certified cuts, see `at_spaces`."""
+        """True if every space of the kind in `at_spaces`, strictly inside [start, stop), is a
+        certified cut."""
         if (
             self.at_spaces is None or self.facts.scheme == "dummy"
-        ):  # whose parts are not of one kind
+        ):  # "dummy" segments are not all alike: the absorb rule drops a space between two of them
             return False
         if not self.added.at_spaces.absent(text, start, stop):
             return False
@@ -274,7 +291,8 @@ class CutFinder:
         return None
 
     def _find_unjoined(self, text: str, lo: int, hi: int) -> Seam | None:
-        """Two characters, both of them tokens, that no token has side by side (theorem 50)."""
+        """The first seam between two characters that are both tokens, while no token has the two
+        characters side by side (theorem 50)."""
         if self._adjacent is None:
             return None
         window = text[lo - 1 : hi].replace(" ", MARK)
@@ -291,11 +309,11 @@ class CutFinder:
         return None if self.facts.adjacent is None else frozenset(self.facts.adjacent())
 
     def tokens_safe(self, text: str, p: int) -> bool:
-        """Added tokens are matched the same way with a cut before code point `p`."""
+        """True if the engine matches the same added tokens with and without a cut before `p`."""
         return self.added.safe(text, p) and self.normalized.tokens_safe(text, p)
 
     def _space(self, text: str, p: int) -> Seam | None:
-        """U1 with an ASCII space: safe for every scheme (theorems 20, 4.8, 6.3, 6.4, 50)."""
+        """The U1 seam before an ASCII space at `p`, or None (theorems 20, 4.8, 6.3, 6.4, 50)."""
         if self.spaces:
             return self._by_stages(text, p)
         if text[p] != " " or text[p - 1] in SPACE:
@@ -323,7 +341,8 @@ class CutFinder:
         return context is not None and context[0] not in SPACE and context[1] == " "
 
     def _absorbed(self, text: str, p: int) -> Seam | None:
-        """The absorb rule: the space at `p` is left out, the right chunk's dummy prefix is it."""
+        """The seam by the absorb rule: the right chunk begins after the space at `p`, and its dummy
+        prefix stands for that space."""
         if p + 1 >= len(text) or text[p - 1] == "▁" or text[p + 1] in " ▁":
             return None
         if text[p - 1] in (self.facts.chars_before_mark or ()):
@@ -338,7 +357,7 @@ class CutFinder:
 
 
 def finder_for(facts: Facts) -> CutFinder:
-    """The finder for these facts, kept with them."""
+    """The finder for these facts. The facts cache the finder."""
     return facts.derived(_finder)
 
 
@@ -352,8 +371,10 @@ def _finder(facts: Facts) -> CutFinder:
 
 
 def at_pair(seam: Seam) -> bool:
-    """The two characters at its sides license the seam, whatever stands around them: U1, or a
-    window of two. They do wherever they stand, in every tokenizer of the same regex."""
+    """True if the two characters at the seam license the cut in every surrounding text.
+
+    This holds for U1 and for a window of two characters. The same two characters license a cut in
+    every tokenizer with the same regex."""
     sides = tuple(value for _, value in seam.witness[1:])
     window = seam.rule == "K10" and seam.theorem != "44"
     return seam.rule == "K1" or (window and sides in ((1, 1), ("non-space", "space")))

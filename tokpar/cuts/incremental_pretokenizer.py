@@ -1,6 +1,8 @@
-"""Pre-tokens of a text that is still arriving: the machine of theorem 19, fed as characters come.
-Each in a row of `PatternSplitter`s, one for each Split, is told what certainly belongs to its
-piece, and tells the next. Classes of characters are those of the module `regex`."""
+"""Pre-tokenize a text that is still arriving, with the automaton of theorem 19.
+
+A chain has one `PatternSplitter` for each Split. A splitter receives the text that certainly
+belongs to its current piece, and feeds its own pieces to the next splitter. The character classes
+are those of the module `regex`."""
 
 from __future__ import annotations
 
@@ -28,24 +30,24 @@ _RECORDS, _SURE, _DEAD, _CLOSED = 1, 2, 4, 8
 
 
 class Sink(Protocol):
-    """Takes texts in parts."""
+    """Receives texts in parts."""
 
     def feed(self, text: str) -> None:
-        """More of the text."""
+        """Append `text` to the current text."""
 
     def end(self) -> None:
-        """The text ends here; what follows is another one."""
+        """End the current text. The next `feed` begins another text."""
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The states of one pattern, 0 being the start, as flat tables: entry state * width + symbol
-    belongs to reading that symbol there.
+    """The automaton of one pattern as flat tables. State 0 is the start.
 
-    `after`: the next state. `signs`: what is known then; a match ends before the character
-    (`_RECORDS`), one ends behind it or later whatever follows (`_SURE`), no match can end later
-    than those seen so far (`_DEAD`), or than this sure one (`_CLOSED`). `at_end`: by state, a match
-    ends where the text does. `symbol_of`: uint8, (0x110000,)."""
+    `after` and `signs` have the entry for reading a symbol in a state at state * width + symbol.
+    `after`: the next state. `signs`: a bit set. `_RECORDS`: a match ends before the character.
+    `_SURE`: a match ends after the character or later, whatever follows. `_DEAD`: no match can end
+    later than the matches so far. `_CLOSED`: no match can end later than the sure match. `at_end`:
+    by state, True if a match ends at the end of the text. `symbol_of`: uint8, (0x110000,)."""
 
     symbol_of: NDArray[np.uint8]
     width: int
@@ -55,9 +57,11 @@ class Machine:
 
 
 class PatternSplitter:
-    """Splits a text at the matches of a pattern, while it arrives; gaps are pieces, too. All before
-    the end of the longest match so far is passed on, since only a longer one can take its place;
-    the rest is kept until the match is final, and then read again."""
+    """Splits an arriving text into the matches of a pattern and the gaps between matches.
+
+    The splitter passes on the text up to the end of the longest match so far: only a longer match
+    can replace this match. The buffer keeps the rest until the match is final. Then the splitter
+    reads the rest again."""
 
     def __init__(self, machine: Machine, sink: Sink) -> None:
         self._machine, self._sink = machine, sink
@@ -83,8 +87,10 @@ class PatternSplitter:
         self._end_gap()
 
     def _run(self) -> None:
-        """Read what has arrived. Afterwards the buffer begins at the first character that is not
-        passed on, which is behind the longest match so far, or where the piece begins."""
+        """Read the text that has arrived.
+
+        Afterwards the buffer begins at the first character that was not passed on: after the
+        longest match so far, or at the beginning of the piece."""
         machine, symbols = self._machine, self._symbols
         after, signs, width = machine.after, machine.signs, machine.width
         state, place, passed, end = self._state, self._read, 0, 0
@@ -110,8 +116,9 @@ class PatternSplitter:
             self._sink.feed(self._text(start, stop))
 
     def _end_piece(self, end: int) -> int:
-        """End the match at `end`, or make the character there part of a gap if nothing matches;
-        returns where the next piece begins."""
+        """End the match at `end`; without a match, put the character at `end` into a gap.
+
+        Returns where the next piece begins."""
         if self._found:
             self._found = False
             self._sink.end()
@@ -133,7 +140,9 @@ class PatternSplitter:
 
 
 class TokenSplitter:
-    """Finds added tokens that look at nothing beside them, leftmost first, then the longest."""
+    """Finds added tokens without flags in an arriving text: the leftmost first, then the longest.
+
+    The match of such a token does not depend on the characters around it."""
 
     def __init__(self, ids: Mapping[str, int], sink: Sink, found: Callable[[int], object]) -> None:
         contents = sorted(ids, key=len, reverse=True)
@@ -151,7 +160,7 @@ class TokenSplitter:
         self._sink.end()
 
     def _take(self, limit_from: Callable[[str, int], int]) -> None:
-        """Pass on all before the place where a token that is not complete may begin."""
+        """Pass on the text before the first position where an incomplete token may begin."""
         text, place = self._text, 0
         limit = limit_from(text, 0)
         while (match := self._pattern.search(text, place)) and match.start() < limit:
@@ -168,20 +177,24 @@ class TokenSplitter:
 
 @lru_cache(maxsize=32)
 def machine_for(pattern: str) -> Machine:
-    """The machine of a Split. UnsupportedPatternError if it cannot be built."""
+    """Build the `Machine` of a Split's pattern, cached.
+
+    Raises UnsupportedPatternError if no automaton can be built."""
     tree = parse_expression(pattern, "regex")
     classes: dict[Hashable, Ranges] = {}
     classes.update(kept_members(sources(tree), "regex").items())
     symbols = alphabet(classes)
     symbol_of = symbols.symbol_of.copy()
     low, high = SURROGATES
-    symbol_of[low : high + 1] = 0  # they never come: no symbol of their own
+    symbol_of[low : high + 1] = 0  # surrogates never arrive and need no symbol of their own
     sets = {source: symbols.sets[source] for source in sources(tree)}
     return _flattened(automaton(tree, sets, symbols.size, Budget()), symbol_of)
 
 
 def splitters(patterns: Sequence[str], sink: Sink) -> Sink:
-    """A row of Splits that ends in `sink`. Raises UnsupportedPatternError."""
+    """Build the chain of splitters for these patterns, and return its first splitter.
+
+    The last splitter feeds `sink`. Raises UnsupportedPatternError."""
     for pattern in reversed(patterns):
         sink = PatternSplitter(machine_for(pattern), sink)
     return sink

@@ -1,5 +1,6 @@
-"""Cuts of pre-tokenizers that look at two neighbouring characters only (section 4.8): BERT and
-Metaspace, by stored pairs of classes of characters."""
+"""Find the cuts of BERT and Metaspace pre-tokenizers from stored pairs of character classes.
+
+These pre-tokenizers decide by two neighbouring characters alone (section 4.8)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from tokpar.types import Facts, Seam
 
 @dataclass(frozen=True, eq=False)
 class LocalPairs:
-    """The K3 seams of one tokenizer at pairs; `tokens_safe` asks about added tokens."""
+    """Finds the K3 seams of one tokenizer at pairs of characters.
+
+    `tokens_safe(text, p)` is True if no added token forbids the cut at `p`."""
 
     facts: Facts
     family: Family
@@ -23,7 +26,7 @@ class LocalPairs:
     tokens_safe: Callable[[str, int], bool]
 
     def at(self, text: str, p: int) -> Seam | None:
-        """The seam between the characters around `p`, code points, if their classes license it."""
+        """The seam before code point `p` if the classes of its neighbours license the cut."""
         if self.facts.prefix_space and text[p] != " ":
             return None
         raw = self.facts.scheme == "bert"
@@ -38,7 +41,7 @@ class LocalPairs:
         return Seam(p, "K3", theorem, witness)
 
     def find(self, text: str, lo: int, hi: int) -> Seam | None:
-        """The first seam in [lo, hi), code points."""
+        """The first seam in [lo, hi), code points, or None."""
         if self._alike(text, lo, hi):
             return None
         for start, stop in self._followed(text, lo, hi):
@@ -49,7 +52,8 @@ class LocalPairs:
         return None
 
     def _alike(self, text: str, lo: int, hi: int) -> bool:
-        """All characters around the places of [lo, hi) are of one class that is never parted."""
+        """True if all characters of text[lo - 1 : hi + 1] have one class, and no pair of this class
+        with itself is a cut."""
         part, class_of = text[lo - 1 : hi + 1], self.family.class_of
         name = class_of(text[lo])
         if name is None:
@@ -59,13 +63,14 @@ class LocalPairs:
 
     @cached_property
     def _unparted(self) -> dict[str, CharSet]:
-        """By name, the classes that are no pair with themselves."""
+        """Map name to members, for the classes whose pair with itself is no cut."""
         family = self.family
         own = {n: family.ranges(n) for n in family.classes if family.theorem(n, n) is None}
         return {name: char_set(r) for name, r in own.items()}
 
     def _followed(self, text: str, lo: int, hi: int) -> Iterable[tuple[int, int]]:
-        """Where pairs in [lo, hi) may be cuts: between what is followed through the normalizer."""
+        """[start, stop) where pairs in [lo, hi) may be cuts: where the normalizer's output is
+        known."""
         if self.facts.scheme == "bert" or not self.facts.normalizers:
             return ((lo, min(len(text), hi + 1)),)
         return self.normalized.known_places(text, lo, hi)

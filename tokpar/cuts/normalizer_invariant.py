@@ -1,4 +1,6 @@
-"""Text that a normalizer leaves alone wherever it stands (theorem 45), character by character."""
+"""Find text that a normalizer leaves unchanged in every context (theorem 45).
+
+The decision is made character by character."""
 
 from __future__ import annotations
 
@@ -17,20 +19,22 @@ _KINDS = {*_FORMS, "Lowercase", "StripAccents", "Replace"}
 _JAMO = frozenset(
     map(chr, (*range(0x1100, 0x1200), *range(0xA960, 0xA980), *range(0xD7B0, 0xD800)))
 )
-"""Letters of which Hangul syllables are made."""
+"""Letters that compose to Hangul syllables."""
 _APART = "\U0010ffff"
-"""Belongs to no character, is none that is asked about, and every stage leaves it alone."""
+"""A noncharacter that separates the tested characters. Every stage leaves it unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
 class InertGuard:
-    """What the stages of one tokenizer leave alone; build it with `inert_for`."""
+    """Decides which text the normalizer of one tokenizer leaves unchanged.
+
+    Build the guard with `inert_for`."""
 
     facts: Facts
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why no text is known to be left alone, or None."""
+        """Why no text is known to stay unchanged under the stages, or None."""
         for stage in self.facts.normalizers:
             if stage.kind not in _KINDS:
                 return f"nothing is proved about text that the normalizer {stage.kind} leaves alone"
@@ -41,14 +45,18 @@ class InertGuard:
         return changed and f"added token {changed!r} is searched in another form than its own"
 
     def inert(self, text: str) -> bool:
-        """Every stage leaves every character of it alone, wherever it stands, and all engines know
-        each, and its class; always true where there is no stage."""
+        """True if every stage leaves every character of the text unchanged in every context.
+
+        All engines also know each such character and agree on its class. Always True for a
+        tokenizer without stages."""
         if text.isascii():
             return not text.encode().translate(None, self._ascii)
         return self.chars is None or self.chars.holds(text)
 
     def clear(self, text: str, start: int, stop: int) -> bool:
-        """No added token, in whatever form it is searched, has a character of [start, stop)."""
+        """True if no occurrence of an added token shares a character with [start, stop).
+
+        This covers added tokens that the engine searches in the original or the normalized text."""
         return self._tokens.clear(text, start, stop)
 
     @cached_property
@@ -57,15 +65,16 @@ class InertGuard:
 
     @cached_property
     def chars(self) -> CharSet | None:
-        """Those that every stage leaves alone; None where there is no stage, which are all. Takes
-        half a second to make."""
+        """The characters that every stage leaves unchanged; None if there is no stage.
+
+        None means all characters. The first access takes half a second."""
         if not self._kinds or not _KINDS.issuperset(self._kinds):
             return char_set(()) if self._kinds else None
         return _chars(self._kinds, self._replaced)
 
     @cached_property
     def _ascii(self) -> bytes:
-        """The ASCII characters that every stage leaves alone, ready at once."""
+        """The ASCII characters that every stage leaves unchanged; fast to compute."""
         if not _KINDS.issuperset(self._kinds):
             return b""
         chars = [chr(code) for code in range(128)]
@@ -82,13 +91,14 @@ class InertGuard:
 
 
 def inert_for(facts: Facts) -> InertGuard:
-    """The guard for these facts, kept with them."""
+    """The guard for these facts. The facts cache the guard."""
     return facts.derived(InertGuard)
 
 
 @lru_cache(maxsize=8)
 def _chars(kinds: tuple[str, ...], gone: str) -> CharSet:
-    """The characters that stages of these kinds leave alone, without those `gone`."""
+    """The characters that stages of these kinds leave unchanged, without the characters in
+    `gone`."""
     chars = _all_leave_alone(kinds, gone, _frozen())
     return char_set((ord(char), ord(char)) for char in chars)
 
@@ -101,7 +111,8 @@ def _all_leave_alone(kinds: tuple[str, ...], gone: str, chars: list[str]) -> lis
 
 
 def _left_alone(kind: str, chars: list[str]) -> list[str]:
-    """Those which a stage maps to themselves, and joins or moves with none beside them."""
+    """The `chars` that a stage maps to themselves, and never composes or reorders with
+    neighbours."""
     if kind == "Replace":
         return chars
     if kind == "Lowercase":
@@ -120,7 +131,7 @@ def _same(chars: list[str], images: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _frozen() -> list[str]:
-    """All characters that all engines know, and their classes."""
+    """All characters that every engine knows and puts into the same class."""
     atoms = (span for spans in load_atoms().values() for span in spans)
     ranges = merged([*atoms, *load_pictographs()])
     return [chr(point) for low, high in ranges for point in range(low, high + 1)]

@@ -1,7 +1,8 @@
-"""The pre-tokens of a text, by Python's `regex`, which on the frozen code points finds what the
-engines find, pattern by pattern (correction 0'.1), but do not tell. And repetitive text inside
-them: runs of one character (theorem 11), and periodic stretches, in which windows begin in
-phase."""
+"""Find the pre-tokens of a text, and repetitive text inside pre-tokens.
+
+Python's `regex` finds the pre-tokens, because the engines do not report them. On the frozen code
+points each pattern has the same matches in `regex` and in the engines (correction 0'.1). Repetitive
+text is a run of one character (theorem 11), or a periodic part, where windows begin in phase."""
 
 from __future__ import annotations
 
@@ -40,13 +41,13 @@ _FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class Scanner:
-    """Pre-tokens of one tokenizer; build it with `scanner_for`."""
+    """Finds the pre-tokens of texts for one tokenizer. Build the scanner with `scanner_for`."""
 
     facts: Facts
 
     @cached_property
     def refusal(self) -> str | None:
-        """Why nothing is known of this tokenizer's pre-tokens, or None."""
+        """Why the scanner cannot find this tokenizer's pre-tokens, or None."""
         facts = self.facts
         if facts.unprovable is not None:
             return facts.unprovable
@@ -59,9 +60,10 @@ class Scanner:
         return None if facts.scheme == "whole" else "its pre-tokens are not found by a known regex"
 
     def edges(self, text: str) -> IntArray | None:
-        """Where the pre-tokens of `text`, which holds no added token, begin, and its length:
-        "Hi you" -> [0, 2, 6]; int64, code points. None if a character is not surely classified, or
-        not surely left alone by a normalizer."""
+        """The starts of the pre-tokens of `text`, and the length of `text`; int64, code points.
+
+        "Hi you" -> [0, 2, 6]. Assumes that `text` has no added token. None if engines may disagree
+        on the class of a character, or if a normalizer may change a character."""
         one = self.facts.scheme == "whole" or self._unbroken(text)
         if not (inert_for(self.facts).inert(text) and (one or _certain().holds(text))):
             return None
@@ -75,22 +77,24 @@ class Scanner:
         return np.array(sorted(edges), dtype=np.int64)
 
     def is_one(self, text: str) -> bool:
-        """The text alone is one pre-token."""
+        """True if the text by itself is one pre-token."""
         edges = self.edges(text)
         return edges is not None and len(edges) == 2
 
     def sure_from(self, text: str) -> int:
-        """Where the longest tail of a text begins for which `edges` has an answer; code points."""
+        """Where the longest suffix of the text begins for which `edges` is not None; code
+        points."""
         known = 0 if self.facts.scheme == "whole" else _certain().behind_others(text)
         inert = inert_for(self.facts).chars
         return known if inert is None else max(known, inert.behind_others(text))
 
     def _unbroken(self, text: str) -> bool:
-        """It is one pre-token by the classes of its characters alone (proofs/unbroken.md)."""
+        """True if the character classes alone prove that the text is one pre-token
+        (proofs/unbroken.md)."""
         if self._read is None or len(text) < _FEW:
             return False
         finder, found = self._read
-        for part in (text[:_FEW], text):  # a few mostly tell that it is not
+        for part in (text[:_FEW], text):  # the first characters mostly show that it is not
             symbols = finder.symbols(part).tobytes()
             found = [each for each in found if not symbols.translate(None, each[0])]
             if not found:
@@ -99,7 +103,7 @@ class Scanner:
 
     @cached_property
     def _read(self) -> tuple[WindowFinder, Sequence[tuple[bytes, bytes]]] | None:
-        """Who reads symbols, and which of them are unbroken; None where that is not known."""
+        """The finder that reads symbols, and its unbroken symbol sets; None if unknown."""
         family = self.facts.family
         return None if family is None else _reader(family, self.facts.engine, self.facts.patterns)
 
@@ -107,9 +111,9 @@ class Scanner:
     def _patterns(self) -> list[Any]:
         import regex
 
-        # `$` is the end of the text in fancy-regex, but also the place before a last "\n" here
+        # `$` is the end of the text in fancy-regex. In `regex` it also matches before a last "\n".
         sources = [p.replace(r"\s++$", r"\s++\Z") for p in self.facts.patterns]
-        # VERSION0, here and everywhere: else any code may change `regex.DEFAULT_VERSION`
+        # Always pass VERSION0: other code may change `regex.DEFAULT_VERSION`.
         return [regex.compile(source, regex.VERSION0) for source in sources]
 
 
@@ -127,7 +131,7 @@ def _reader(
 
 
 def scanner_for(facts: Facts) -> Scanner:
-    """The scanner for these facts, kept with them."""
+    """The scanner for these facts. The facts cache the scanner."""
     return facts.derived(Scanner)
 
 
@@ -144,20 +148,24 @@ _LARGEST_STEP = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A pre-token c^n, n >= `least`, begins with `token` = c^`length` as often as one likes, while
-    `least` - `length` characters are left (theorem 11)."""
+    """The repeated token of a run of one character c (theorem 11).
+
+    `token` is the id of c^`length`. A pre-token c^n with n >= `least` begins with this token again
+    and again, as long as `least` - `length` characters are left."""
 
     token: int
     length: int
     least: int
 
     def times(self, count: int) -> int:
-        """How many tokens of c^count may be taken for granted."""
+        """How many times c^count is certain to begin with the token."""
         return max(0, (count - (self.least - self.length)) // self.length)
 
 
 def run_of(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | None:
-    """What the tokenizer makes of long runs of an ASCII character, probed once; None if unknown."""
+    """The repeated token of long runs of an ASCII character; None if unknown.
+
+    The tokenizer is probed once for each character."""
     known = scanner.facts.derived(_no_runs)
     if char not in known:
         known[char] = _probed(scanner, tokenizer, char)
@@ -182,7 +190,9 @@ def _probed(scanner: Scanner, tokenizer: TokenizerAdapter, char: str) -> Run | N
 
 
 def _begin(scanner: Scanner, tokenizer: TokenizerAdapter, text: str) -> tuple[int, int] | None:
-    """The id, and its length, that a run, one pre-token of bytes, begins with twice; or None."""
+    """(id, length) of the token that the run `text` begins with twice, or None.
+
+    The run is one pre-token of ASCII characters."""
     ids, edges = token_edges(scanner, tokenizer, text) or ([], [])
     twice = len(ids) > 1 and ids[0] == ids[1] and edges[2] == 2 * edges[1]
     return (ids[0], edges[1]) if twice else None
@@ -191,8 +201,10 @@ def _begin(scanner: Scanner, tokenizer: TokenizerAdapter, text: str) -> tuple[in
 def token_edges(
     scanner: Scanner, tokenizer: TokenizerAdapter, text: str
 ) -> tuple[list[int], list[int]] | None:
-    """Ids of a text that is one pre-token when alone, and the bytes where they begin, and the end;
-    None if it is not one, or the tokenizer fails on it."""
+    """The ids of a text that is one pre-token by itself, and the byte edges of its tokens.
+
+    The edges are 0 and the end of each token. None if the text is not one pre-token, or the
+    tokenizer fails on the text."""
     if not scanner.is_one(text) or not isinstance(tokenizer, Locates):
         return None
     try:
@@ -204,9 +216,11 @@ def token_edges(
 
 
 def spans_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> SpanArray:
-    """UTF-8 byte spans of the ids of a text, for a tokenizer that locates. Behind a
-    normalizer they follow from the tokens' lengths, for text that it leaves alone (theorem 45);
-    elsewhere tokens of one character share its span. LookupError where they cannot be told."""
+    """The UTF-8 byte spans of the ids of a text, for a tokenizer that `Locates`.
+
+    If the facts have token sizes and the normalizer leaves the text unchanged, the token lengths
+    give the spans (theorem 45). Otherwise the tokenizer locates the ids, and several tokens of one
+    character share the character's span. Raises LookupError if the spans cannot be found."""
     sizes, inert = facts_of(tokenizer).sizes, inert_for(facts_of(tokenizer)).inert
     if sizes is None or not inert(text):
         return cast(Locates, tokenizer).locate(ids, text)
@@ -218,8 +232,10 @@ def spans_of(tokenizer: TokenizerAdapter, ids: IdArray, text: str) -> SpanArray:
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """text[start:stop] is `word` again and again; its tokens repeat, as far as a probe can tell,
-    after `cycle` characters, and one of them begins at `edge`. `cycle` 0: that is not known."""
+    """A periodic part of a text: text[start:stop] repeats `word`.
+
+    A probe shows that the tokens repeat after `cycle` characters, and that a token begins at
+    `edge`. `cycle` 0: unknown."""
 
     word: str
     start: int
@@ -228,14 +244,14 @@ class Periodic:
     edge: int
 
     def edge_from(self, place: int) -> int:
-        """The first place from `place` on where a token should begin."""
+        """The first position from `place` on where a token probably begins."""
         return place + (self.edge - place) % self.cycle
 
 
 def stretch_at(
     text: str, piece: tuple[int, int], place: int, scanner: Scanner, tokenizer: TokenizerAdapter
 ) -> Periodic | None:
-    """The periodic stretch of a pre-token around a place, or None."""
+    """The periodic part of a pre-token around a position, or None."""
     period = period_at(text, place, min(piece[1], place + _LOOKED_AT))
     if period is None:
         return None
@@ -254,7 +270,7 @@ def stretch_at(
 
 
 def _cycles(edges: Sequence[int], period: int) -> Iterator[int]:
-    """Multiples of the period after which ascending edges repeat, at least twice."""
+    """Yield the multiples of the period after which the ascending edges repeat, at least twice."""
     low, high = (edges[0], edges[-1]) if edges else (0, 0)
     for cycle in range(period, (high - low) // 2 + 1, period):
         ahead = [edge + cycle for edge in edges if edge + cycle <= high]
@@ -263,7 +279,7 @@ def _cycles(edges: Sequence[int], period: int) -> Iterator[int]:
 
 
 def period_at(text: str, start: int, stop: int) -> int | None:
-    """The least period, at most half of it, of text[start:stop]: "ababab" -> 2; None if none."""
+    """The least period of text[start:stop], at most half its length: "ababab" -> 2; or None."""
     half = (stop - start) // 2
     again = text.find(text[start : start + half], start + 1, stop) if half else -1
     period = again - start
@@ -273,7 +289,7 @@ def period_at(text: str, start: int, stop: int) -> int | None:
 
 
 def periodic_stop(text: str, place: int, limit: int, period: int) -> int:
-    """How far, up to `limit`, the text goes on as it did `period` characters before."""
+    """The end, up to `limit`, of the part after `place` that repeats with this period."""
     place, step = place + period, _LOOKED_AT
     while step and place < limit:
         size = min(step, limit - place)
@@ -285,7 +301,7 @@ def periodic_stop(text: str, place: int, limit: int, period: int) -> int:
 
 
 def periodic_start(text: str, limit: int, place: int, period: int) -> int:
-    """How far back, down to `limit`, the text is as it is `period` characters after."""
+    """The start, down to `limit`, of the part before `place` that repeats with this period."""
     step = _LOOKED_AT
     while step and place > limit:
         size = min(step, place - limit)

@@ -1,6 +1,6 @@
-"""Certified cuts of a text that is still arriving (proofs/stream.md).
+"""Find certified cuts of a text that is still arriving (proofs/stream.md).
 
-A cut is final when nothing its rule looks at can be changed by what follows."""
+A cut is final when no later character can change anything that the cut's rule reads."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from tokpar.types import Seam
 
 
 class Beginnings:
-    """Tells where a text may end in the middle of one of these contents."""
+    """Finds the position where a text may end in the middle of one of the contents."""
 
     def __init__(self, contents: Collection[str]) -> None:
         self._reach = max(map(len, contents), default=1)
         self._proper = {text[:size] for text in contents for size in range(1, len(text))}
 
     def first(self, text: str, start: int = 0) -> int:
-        """Least place from `start` on whence the text is the beginning of a longer content:
-        "<s>" in "a <s" -> 2; the length of the text if there is none. Code points."""
+        """The least position p >= `start` where text[p:] is a proper prefix of a content.
+
+        For the content "<s>", "a <s" -> 2. The length of the text if there is no such position.
+        Code points."""
         for place in range(max(start, len(text) - self._reach + 1), len(text)):
             if text[place:] in self._proper:
                 return place
@@ -31,21 +33,21 @@ class Beginnings:
 
 
 _NEAR, _BLOCK = 64, 4096
-"""Places that are asked one by one, and of which those that are likely cuts are found together."""
+"""How many positions are checked one by one, and the block size of the array search after that."""
 
 
 @dataclass(frozen=True, eq=False)
 class UnfinishedText:
-    """The final cuts of texts whose end has not arrived, by one tokenizer's rules."""
+    """Finds the final cuts of texts whose end has not arrived, for one tokenizer."""
 
     finder: CutFinder
 
     def horizon(self, text: str) -> int:
-        """Whatever follows `text`, `certify` says of each place up to here what it says now."""
+        """The last position whose certification cannot change, whatever text follows."""
         return self._horizon(text, self._beside)
 
     def _horizon(self, text: str, beside: int) -> int:
-        """The same for rules that look at so many more characters behind a place."""
+        """The horizon for rules that read `beside` more characters after a position."""
         most = len(text) - self._looks_ahead - beside
         if self._plain:
             return max(0, min(most, self._beginnings.first(text) - beside))
@@ -53,7 +55,7 @@ class UnfinishedText:
         return max(0, _last_solid(text, last) - beside)
 
     def last_cut(self, text: str, after: int, horizon: int) -> Seam | None:
-        """The last certified cut in (after, horizon], places in code points."""
+        """The last certified cut in (after, horizon], code points, or None."""
         certify, windows = self.finder.certify_context, self.finder.windows
         near = after if windows is None else max(after, horizon - _NEAR)
         seam = self._last(text, near, horizon, certify)
@@ -68,7 +70,9 @@ class UnfinishedText:
         return None
 
     def last_pair(self, text: str, horizon: int) -> Seam | None:
-        """The last cut behind the horizon that two characters license: they stay what they are."""
+        """The last cut after the horizon that two characters license, or None.
+
+        Such a cut is final: later text does not change the two characters."""
         if self.finder.windows is None:
             return None
         return self._last(text, horizon, self._horizon(text, 0), self.finder.certify_pair)
@@ -76,7 +80,7 @@ class UnfinishedText:
     def _last(
         self, text: str, after: int, last: int, certify: Callable[[str, int], Seam | None]
     ) -> Seam | None:
-        # between two spaces tokens of the normalized text are not followed to a final answer
+        # Between two spaces, later text may change how tokens of the normalized text match.
         unclear = bool(self.finder.normalized.tokens)
         for place in range(last, after, -1):
             if unclear and maybe_space(text[place]) and maybe_space(text[place - 1]):
@@ -88,8 +92,9 @@ class UnfinishedText:
 
     @cached_property
     def _looks_ahead(self) -> int:
-        """What is read lies before place + this + `_beside`, in code points, runs of white space
-        apart."""
+        """A rule reads the text at position p only before p + `_looks_ahead` + `_beside`.
+
+        Code points. The bound does not count runs of white space."""
         stages = self.finder.normalized.stages
         if not stages:
             return 1
@@ -99,15 +104,17 @@ class UnfinishedText:
 
     @cached_property
     def _beside(self) -> int:
-        """Behind its place the absorb rule looks at two more characters and their tokens, theorem
-        50 at one, a window at as many as it has there."""
+        """How many more characters a rule reads after its position.
+
+        The absorb rule reads two characters and their tokens, theorem 50 reads one, and a window
+        reads its right side."""
         if self.finder.windows is not None:
             return self.finder.windows.ahead
         return {"dummy": 2, "spaces": 1}.get(self.finder.facts.scheme, 0)
 
     @cached_property
     def _plain(self) -> bool:
-        """No added token looks at what is beside it."""
+        """True if no added token has `lstrip`, `rstrip` or `single_word`."""
         tokens = self.finder.added.tokens
         return not any(token.lstrip or token.rstrip or token.single_word for token in tokens)
 
@@ -117,8 +124,9 @@ class UnfinishedText:
 
 
 def _last_solid(text: str, last: int) -> int:
-    """The last place up to `last` with a character that is surely no white space; if there is none
-    among as many as a stripping token may look at, the place before these."""
+    """The last position up to `last` with a character that is certainly not white space.
+
+    If the last `LONGEST_STRIPPED_RUN` characters have none, the position before them."""
     if last <= 0:
         return 0
     first = max(0, last - LONGEST_STRIPPED_RUN)
@@ -127,5 +135,6 @@ def _last_solid(text: str, last: int) -> int:
 
 @lru_cache(maxsize=1)
 def _spaces() -> str:
-    """All of them are in the first plane, U+FEFF is behind the surrogates."""
+    """All characters that may be white space. All are below U+10000; U+FEFF is above the
+    surrogates."""
     return "".join(filter(maybe_space, map(chr, range(0x10000))))

@@ -1,7 +1,7 @@
-"""Seams that a window of the text certifies: rule K10 (theorems 40 to 44).
+"""Find seams that a window of the text certifies: rule K10, `window` (theorems 40 to 44).
 
-A window is read in the normalized text of one stretch between added tokens. That of a pair of
-characters may lie over the edge of such a stretch, which is a piece's edge anyhow.
+A window is read in the normalized text of one segment between added tokens. A window of two
+characters may lie across the edge of such a segment, because this edge is always a pre-token edge.
 """
 
 from __future__ import annotations
@@ -35,23 +35,26 @@ from tokpar.patterns.stored_windows import Decided, stored_windows
 from tokpar.types import Facts, Seam, Witness
 
 LEFT, RIGHT = 8, 8
-"""Characters of a window on either side of its cut, at most."""
+"""Most characters that a window has on each side of its cut."""
 NEAR, FAR = 1 << 10, 1 << 16
-"""How far back the anchor of a window may be, code points: where little is to be read, and else."""
+"""How far before a position its anchor may be, code points: in a short search, and in a long one.
+"""
 _FEW, _MOST = 1 << 6, 1 << 12
 
 Anchored = tuple[int, int]
-"""Where what is known of the text before a place is read from, and the left set there."""
+"""(anchor, left set): where the finder begins to read, and the left set at a later position."""
 Candidate = tuple[int, Anchored | None]
-"""A place that may be a seam, and the anchor before it that may tell."""
+"""A position that may be a seam, and the anchor that may certify it."""
 Stretch = tuple[int, SymbolArray, SymbolArray]
-"""Where it begins in the text, its symbols, and what the pairs of them tell."""
+"""The start of a known part in the text, its symbols, and the status of each pair of symbols."""
 
 
 @dataclass(frozen=True, eq=False)
 class WindowSeams:
-    """The K10 seams of one tokenizer. Behind a row of Splits only one character is read on the
-    right of a place: so all cuts may be made at once, from right to left (theorem 43)."""
+    """Finds the K10 seams of one tokenizer.
+
+    For a sequence of several Splits a window reads only one character after its cut. All cuts may
+    then be made at once, from right to left (theorem 43)."""
 
     facts: Facts
     added: AddedTokenGuard
@@ -61,17 +64,18 @@ class WindowSeams:
 
     @cached_property
     def theorem(self) -> str:
-        """Of windows without an anchor."""
+        """The theorem that licenses windows without an anchor."""
         return "40" if len(self.facts.patterns) == 1 else "42"
 
     @cached_property
     def ahead(self) -> int:
-        """How many code points behind a place are looked at, at most."""
+        """The most code points after a position that a window reads."""
         return RIGHT if len(self.facts.patterns) == 1 else 1
 
     @cached_property
     def universal(self) -> Seam | None:
-        """What licenses a cut before an ASCII space behind anything but white space, or None."""
+        """The seam that licenses each cut before an ASCII space after a character that is not white
+        space, or None."""
         spaces = np.zeros(len(self.finder.symbol_of), np.bool_)
         for low, high in WHITESPACE:
             spaces[low : high + 1] = True
@@ -83,14 +87,15 @@ class WindowSeams:
         return self._seam(0, self.theorem, (("left", "non-space"), ("right", "space")))
 
     def find(self, text: str, start: int, stop: int, after: Seam | None = None) -> Seam | None:
-        """A seam in [start, stop), code points, one of the first. `after`: an earlier seam, whose
-        anchor may be that of this one, too, however far it is."""
+        """One of the first seams in [start, stop), code points, or None.
+
+        `after` is an earlier seam. The new seam may use the anchor of `after` at any distance."""
         known = None
         if after is not None and after.theorem == "44":
             known = int(dict(after.witness)["anchor"])
         if stop - start <= _FEW and not self.facts.normalizers:
             return self._first(text, self._near_candidates(text, start, stop, known))
-        if known is not None and not self.facts.normalizers:  # most likely digits go on
+        if known is not None and not self.facts.normalizers:  # probably more digits follow
             near = self._near_candidates(text, start, min(start + LEFT, stop), known)
             if (seam := self._first(text, near)) is not None:
                 return seam
@@ -112,7 +117,7 @@ class WindowSeams:
         return next((seam for seam in seams if seam is not None), None)
 
     def find_pair(self, text: str, start: int, stop: int) -> Seam | None:
-        """The first seam in [start, stop), code points, that two characters license."""
+        """The first seam in [start, stop), code points, that two characters license, or None."""
         for first, _, status in self._stretches(text, start, stop):
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
                 seam = self.at(text, p)
@@ -121,12 +126,15 @@ class WindowSeams:
         return None
 
     def likely(self, text: str, start: int, stop: int) -> set[int]:
-        """The places of [start, stop), 0 < start, that `at` may certify; not all of them do."""
+        """The positions in [start, stop), 0 < start, that `at` may certify.
+
+        `at` refuses some of them."""
         return {p for p, _ in self._candidates(text, start, stop, None)}
 
     def _next_pairs(self, text: str, start: int, stop: int) -> Iterator[int]:
-        """Places of [start, stop) that a pair of characters most likely certifies: what normalizers
-        make of them is not asked. For a few places this is quicker than by arrays."""
+        """Yield the positions in [start, stop) that a pair of unnormalized characters certifies.
+
+        For few positions this loop is faster than arrays."""
         pairs = self.finder.pair_bytes
         symbols = self.finder.each_symbol(text[start - 1 : stop])
         for p, (left, right) in enumerate(pairwise(symbols), start):
@@ -136,7 +144,7 @@ class WindowSeams:
     def _near_candidates(
         self, text: str, start: int, stop: int, known: int | None
     ) -> Iterator[Candidate]:
-        """The same as `_candidates` without normalizers; for a few places it is quicker."""
+        """As `_candidates`, for a tokenizer without normalizers; faster for few positions."""
         yield from ((p, None) for p in self._next_pairs(text, start, stop))
         first = max(0, start - LEFT)
         symbols = bytes(self.finder.each_symbol(text[first : stop + self.ahead]))
@@ -160,8 +168,9 @@ class WindowSeams:
     def _candidates(
         self, text: str, start: int, stop: int, known: int | None
     ) -> Iterator[Candidate]:
-        """Places that a pair of characters certifies, then wider windows, then an anchor, added
-        tokens apart; `known`: an anchor, if there is none nearer."""
+        """Yield positions that a pair of characters certifies, then wider windows, then an anchor.
+
+        Added tokens are not checked. `known`: an earlier anchor, used if no nearer one is found."""
         stretches = list(self._stretches(text, start, stop))
         for first, _, status in stretches:
             for p in _within(np.flatnonzero(status == SURE) + 1 + first, start, stop):
@@ -186,7 +195,7 @@ class WindowSeams:
                     yield p, (anchored[0], own)
 
     def _stretches(self, text: str, start: int, stop: int) -> Iterator[Stretch]:
-        """The known stretches with a place of [start, stop) inside."""
+        """Yield the parts with a known image that contain a position of [start, stop)."""
         if self.normalized.moves:
             for low, high in self.normalized.known_places(text, start, stop):
                 symbols = self.finder.symbols(text[low - 1 : high])
@@ -200,14 +209,16 @@ class WindowSeams:
                 yield first, symbols, pair_status(symbols, self.finder.pairs)
 
     def far(self, text: str, p: int) -> Seam | None:
-        """As `at`, by an anchor wherever it is."""
+        """As `at`, with an anchor up to `FAR` before `p`."""
         return self.at(text, p, FAR)
 
     def at(
         self, text: str, p: int, far: int = NEAR, anchored: Anchored | None = None
     ) -> Seam | None:
-        """The seam before code point `p`, 0 < p < len(text), by the narrowest window, or by an
-        anchor, `anchored` or at most `far` before it; with `far` 0 by its two characters alone."""
+        """The seam before code point `p`, 0 < p < len(text), or None.
+
+        The narrowest window certifies the seam, or an anchor: `anchored`, or one at most `far`
+        before `p`. With `far` 0, only the two characters at `p` certify."""
         if self.facts.prefix_space and text[p] != " ":
             return None
         sides = self.normalized.context(text, p)
@@ -224,7 +235,7 @@ class WindowSeams:
         symbols = [*self.finder.each_symbol(image)]
         anchored = anchored or self._anchored(text, p, far)
         right = 0 if anchored is None else self.finder.needed(anchored[1], symbols[at:])
-        # what begins behind an anchor tells no more than the anchor
+        # A window that begins after the anchor proves no more than the anchor does.
         least = 1 if anchored is None or right else p - anchored[0] + 1
         seam = self._by_window(text, p, symbols, at, least)
         if seam is not None or anchored is None or not right:
@@ -234,8 +245,9 @@ class WindowSeams:
         return self._seam(p, "44", (("anchor", anchored[0]), ("right", right)))
 
     def _by_window(self, text: str, p: int, symbols: list[int], at: int, least: int) -> Seam | None:
-        """The narrowest window with `least` characters or more on the left; `p` lies at `at` of the
-        symbols around it."""
+        """The seam by the narrowest window with at least `least` characters on the left, or None.
+
+        `symbols` are the symbols around `p`; `at` is the index of `p` in `symbols`."""
         rows, found = self.finder.left_rows, []
         for left in range(least, at + 1):
             if self.finder.size in symbols[at - left : at]:
@@ -252,7 +264,7 @@ class WindowSeams:
         return None
 
     def _anchored_from(self, text: str, p: int, known: int | None) -> Anchored | None:
-        """The last anchor before `p`, if it is near; else the one that is known, or any."""
+        """The last anchor before `p` if it is near, else the anchor `known`, else one within `FAR`."""
         near = self._anchored(text, p, NEAR if known is not None else FAR)
         if near is not None or known is None or self.facts.normalizers:
             return near
@@ -260,8 +272,10 @@ class WindowSeams:
         return None if held is None else (known, held)
 
     def _anchored(self, text: str, p: int, far: int) -> Anchored | None:
-        """The last cut before `p`, no more than `far`, that a pair certifies, or the beginning of
-        the text, and the left set that is read from there."""
+        """The anchor of `p` and the left set at `p`, read from the anchor; None if not found.
+
+        The anchor is the last cut before `p` that a pair certifies, at most `far` before `p`, or
+        the beginning of the text."""
         reach = 2
         while reach < far:
             reach = min(8 * reach, far)
@@ -276,8 +290,10 @@ class WindowSeams:
         return None
 
     def _apart(self, text: str, start: int, stop: int) -> bool:
-        """No added token has a share in [start, stop), nor does one that is searched in the
-        normalized text, where nothing is known of that."""
+        """True if no added token overlaps [start, stop).
+
+        False for a tokenizer that searches added tokens in the normalized text: their occurrences
+        there are unknown."""
         return not self.normalized.tokens and self.added.apart(text, start, stop)
 
     def _seam(self, p: int, theorem: str, witness: Witness) -> Seam:
@@ -293,7 +309,7 @@ def _within(places: IntArray, start: int, stop: int) -> list[int]:
 def window_seams(
     facts: Facts, added: AddedTokenGuard, normalized: NormalizerGuard
 ) -> WindowSeams | str:
-    """The K10 seams of these facts, or why there are none."""
+    """The finder of K10 seams for these facts, or the reason why there are no windows."""
     found = _decided(facts)
     if isinstance(found, str):
         return found
@@ -304,14 +320,16 @@ def _decided(facts: Facts) -> Decided | str:
     if facts.family is not None:
         found = stored_windows(facts.family, facts.engine, facts.patterns)
         return found or f"no windows of {facts.family!r} are known for its engine and patterns"
-    from tokpar.patterns.window_cache import decided  # known families do without
+    from tokpar.patterns.window_cache import decided  # not needed for known families
 
     return decided(facts)
 
 
 def doubt(facts: Facts, text: str, p: int) -> tuple[str, str] | None:
-    """Texts (before, behind) around the window at `p` with which the cut there would be wrong: why
-    no window certifies it. None where one does, or no pattern was decided."""
+    """Texts (before, after) around the window at `p` that would make the cut at `p` wrong.
+
+    The two texts explain why no window certifies the cut. None if a window certifies the cut, or
+    if the windows of the patterns cannot be computed."""
     from tokpar.patterns.expression import UnsupportedPatternError
     from tokpar.patterns.splits import decide_windows
     from tokpar.patterns.window_cache import splits_of

@@ -1,7 +1,7 @@
-"""The tables of windows, made ready to read texts by arrays (Theorems 40 to 44): linear time.
+"""Read texts with window tables and arrays, in linear time (theorems 40 to 44).
 
-A pair of characters settles most places. Wider windows are read where it leaves something open,
-and then the text behind an earlier cut, which tells all that stands before a place (Theorem 44).
+A pair of characters settles most positions. Wider windows read the open positions. Reading from an
+earlier cut settles the rest: an earlier cut replaces all text before it (theorem 44).
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ StateArray = npt.NDArray[np.int32]
 SymbolArray = npt.NDArray[np.uint8]
 
 EVERYWHERE, BEGIN = 0, 1
-"""Left sets: the text may be anything so far; it begins here."""
+"""Left sets. `EVERYWHERE`: any text may stand before the position. `BEGIN`: the text begins here.
+"""
 REFUTED = 0
-"""The threat set of a cut that is certainly wrong."""
+"""The number of the threat set that means: the cut is certainly wrong."""
 NEVER, OPEN, SURE, SURE_BY_TWO = range(4)
-"""What two characters tell of the cut between them: no window certifies it, some do, they do; of
-three, with the cut before the last, also that two of them do."""
+"""The status of a cut. `NEVER`: no window certifies the cut. `OPEN`: some window may. `SURE`: the
+characters read so far certify the cut. `SURE_BY_TWO`: of three characters, the last two certify the
+cut before the last."""
 _FEW, _SOME = 64, 512
 _KEPT = 1 << 12
-"""Answers about the sides of a cut that are kept, of less than 200 bytes each."""
+"""Most entries of the cache of `settled`; an entry takes less than 200 bytes."""
 _MOST_RUNS = 1 << 10
-"""Runs of one symbol that are read to learn what is behind them: adversarial texts have as many as
+"""Most runs of one symbol that `behind_all` reads: an adversarial text has as many runs as
 characters, and no cut between them."""
 
 
 @dataclass(frozen=True, eq=False)
 class WindowFinder:
-    """The tables of one row of Splits, made ready to read texts; build it with `window_finder`.
+    """Reads texts with the window tables of one sequence of Splits. Build it with `window_finder`.
 
-    `symbol_of` (0x110000,) uint8; `size` is the symbol of a code point about which nothing is
-    known: what is read before it is forgotten, and no cut beside it is certified.
+    `symbol_of` (0x110000,) uint8. `size` is the symbol of all unknown code points. After an unknown
+    code point the left set is `EVERYWHERE`. No cut next to an unknown code point is certified.
     """
 
     symbol_of: SymbolArray
@@ -50,7 +52,7 @@ class WindowFinder:
     tables: WindowTables
 
     def symbols(self, text: str) -> SymbolArray:
-        """The symbol of each character, shape (characters,)."""
+        """The symbol of each character of the text, uint8, (characters,)."""
         if text.isascii():
             return np.frombuffer(text.encode("ascii").translate(self._ascii), np.uint8)
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
@@ -63,8 +65,9 @@ class WindowFinder:
 
     @cached_property
     def pairs(self) -> npt.NDArray[np.uint8]:
-        """What a pair of symbols tells of the cut between them: never, open or sure; at the place
-        of the first plus 256 times the second, shape (65536,)."""
+        """The status of the cut between two symbols: `NEVER`, `OPEN` or `SURE`.
+
+        uint8, (65536,). The index is the first symbol plus 256 times the second."""
         left, n = self.tables.left, self.size
         found = np.zeros((256, 256), np.uint8)
         for c in range(n):
@@ -73,11 +76,14 @@ class WindowFinder:
 
     @cached_property
     def threes(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-        """What three symbols tell of the cut before the last, in two steps: a table that is read as
-        `pairs` is gives the kind of the first two, another the answer from that kind and the third.
-        Two for whom no number is left have the kind of the second alone."""
+        """Two tables for the status of the cut before the third of three symbols.
+
+        The first table gives the kind of the first two symbols; its index is the index of `pairs`.
+        The second table gives the status; its index is the kind plus 256 times the third symbol.
+        There are at most 256 kinds. Two symbols without a kind of their own get the kind of the
+        second symbol alone."""
         left, n = self.tables.left, self.size
-        numbers = {bytes(n): 0}  # of kinds; behind a symbol that is not known no cut is certain
+        numbers = {bytes(n): 0}  # kind numbers; no cut after an unknown symbol is certain
         kinds = np.zeros((256, 256), np.uint8)
 
         def kind(b: int, certain: int, possible: StateArray, otherwise: int = 0) -> int:
@@ -89,7 +95,7 @@ class WindowFinder:
         for b in range(n):
             kinds[b] = kind(b, left[EVERYWHERE, b], left[:, b])
         for a, b in product(range(n + 1), range(n)):
-            further = np.append(left[:, a], BEGIN)  # an anchor may be between
+            further = np.append(left[:, a], BEGIN)  # an anchor may stand between a and b
             kinds[b, a] = kind(b, left[left[EVERYWHERE, a], b], left[further, b], kinds[b, a])
         told = np.zeros((256, 256), np.uint8)
         for row, number in numbers.items():
@@ -97,41 +103,45 @@ class WindowFinder:
         return kinds.ravel(), told.ravel()
 
     def _told(self, certain: int, possible: StateArray) -> npt.NDArray[np.uint8]:
-        """What each symbol makes of the cut before it: the left set there is within `certain`, and
-        one of `possible`."""
+        """The status of the cut before each symbol, uint8, (size,).
+
+        The left set at the cut is a subset of the set `certain`, and is one of the sets `possible`.
+        """
         cut = self.tables.cut[:, : self.size]
         may = self.possible[cut[np.unique(possible)]].any(axis=0)
         sure = self.tables.certain[cut[certain]]
         return np.where(sure, SURE, np.where(may, OPEN, NEVER)).astype(np.uint8)
 
     def pair(self, left: str, right: str) -> int:
-        """What two characters tell of the cut between them."""
+        """The status of the cut between two characters: `NEVER`, `OPEN` or `SURE`."""
         symbol_of = self.symbol_bytes
         return self.pair_bytes[symbol_of[ord(left)] + 256 * symbol_of[ord(right)]]
 
     def each_symbol(self, text: str) -> Iterator[int]:
-        """As `symbols`, of a short text, one character at a time."""
+        """As `symbols`, one character at a time: faster for a short text."""
         return map(self.symbol_bytes.__getitem__, map(ord, text))
 
     @cached_property
     def pair_bytes(self) -> bytes:
-        """`pairs`, for looking up one at a time."""
+        """`pairs` as bytes: faster for single lookups."""
         return self.pairs.tobytes()
 
     @cached_property
     def symbol_bytes(self) -> bytes:
-        """`symbol_of`, for looking up one at a time."""
+        """`symbol_of` as bytes: faster for single lookups."""
         return self.symbol_of.tobytes()
 
     def parts_often(self, text: str) -> bool:
-        """Three of four pairs of neighbours in its middle may be parted, as in digits, and
-        not in words or in white space: its pre-tokens are short."""
+        """True if the text has short pre-tokens, for example a text of digits.
+
+        In the middle of such a text, more than three of four pairs of neighbours may be cuts. This
+        is not so in words. False for white space."""
         some = text[len(text) // 2 :][:_SOME]
         told = pair_status(self.symbols(some), self.pairs)
         return 4 * int(np.count_nonzero(told)) > 3 * len(told) and not some.isspace()
 
     def last_sure(self, text: str) -> int:
-        """The last place in a text that two characters certify, or 0."""
+        """The last position in the text that two characters certify, or 0."""
         if len(text) > _FEW:
             sure = np.flatnonzero(pair_status(self.symbols(text), self.pairs) == SURE)
             return int(sure[-1]) + 1 if len(sure) else 0
@@ -140,8 +150,9 @@ class WindowFinder:
         return next((p for p in places if pairs[symbols[p - 1] + 256 * symbols[p]] == SURE), 0)
 
     def behind(self, held: int, text: str) -> int | None:
-        """The left set behind a text, read from the set `held`; None if nothing is known of one of
-        its characters, there is none, or it takes long."""
+        """The left set after the text, read from the left set `held`.
+
+        None if the text is empty, has an unknown character, or takes too long to read."""
         if len(text) > _FEW:
             read = self.symbols(text)
             return None if self.size in read else behind_all(self, held, read)
@@ -153,8 +164,9 @@ class WindowFinder:
         return held
 
     def settled(self, before: bytes, behind: bytes) -> bool:
-        """These symbols at the sides of a cut make it certain. The last answers are kept: texts
-        are asked about more than once, and repeat themselves."""
+        """True if the symbols `before` and `behind` a cut make the cut certain.
+
+        A cache holds recent results: callers ask about a text more than once, and texts repeat."""
         known = self._settled.get((before, behind))
         if known is None:
             held, rows = EVERYWHERE, self.left_rows
@@ -171,8 +183,9 @@ class WindowFinder:
         return {}
 
     def needed(self, held: int, symbols: Sequence[int]) -> int:
-        """How many of these symbols behind a cut make it certain, from this left set on; 0 if all
-        of them do not."""
+        """How many of the symbols after a cut are needed to make the cut certain, or 0.
+
+        `held` is the left set at the cut. 0: all the symbols together do not make it certain."""
         _, cut, right, certain = self._rows
         threats = cut[held][symbols[0]] if symbols else REFUTED
         for k in range(1, len(symbols) + 1):
@@ -185,7 +198,7 @@ class WindowFinder:
 
     @cached_property
     def possible(self) -> BoolArray:
-        """Threat sets that some text on the right makes certain, shape (threat sets,)."""
+        """True for each threat set that some text on the right makes certain; (threat sets,)."""
         found: BoolArray = self.tables.certain.copy()
         count = -1
         while count != (count := int(found.sum())):
@@ -194,7 +207,7 @@ class WindowFinder:
 
     @cached_property
     def left_rows(self) -> list[list[int]]:
-        """`left` as lists, for reading one character at a time."""
+        """`left` as lists: faster for one character at a time."""
         return self._rows[0]
 
     @cached_property
@@ -206,7 +219,7 @@ class WindowFinder:
 
 @lru_cache(maxsize=32)
 def window_finder(decided: Decided) -> WindowFinder:
-    """The finder for a row of Splits that was decided; tokenizers of one family share it."""
+    """The `WindowFinder` for computed windows, cached: tokenizers of one family share it."""
     tables = decided.tables
 
     def widened(table: StateArray, unknown: int) -> StateArray:
@@ -222,8 +235,10 @@ def window_finder(decided: Decided) -> WindowFinder:
 
 
 def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[int]] | None:
-    """Finds all places of a text, code points, that the two characters there certify, whatever
-    stands around them; None if these patterns are of no known family."""
+    """A function that returns all positions in a text that a pair of characters certifies.
+
+    The positions are code points, ascending, and hold in every surrounding text. None if the
+    patterns belong to no known family."""
     family = recognise(engine, patterns)
     found = None if family is None else stored_windows(family.name, engine, patterns)
     if found is None:
@@ -240,11 +255,13 @@ def pair_cuts(engine: str, patterns: tuple[str, ...]) -> Callable[[str], list[in
 
 
 def pair_status(symbols: SymbolArray, told: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """What each pair of neighbours tells, shape (n - 1,); `told`: as `WindowFinder.pairs`."""
+    """The status of each pair of neighbours, uint8, (n - 1,).
+
+    `told` has the layout of `WindowFinder.pairs`."""
     if len(symbols) < 2:
         return np.zeros(0, np.uint8)
     held = np.ascontiguousarray(symbols)
-    # two neighbours are one number, the second the higher byte
+    # Two neighbours are one little-endian number; the second one is the higher byte.
     pairs = np.ndarray((len(held) - 1,), "<u2", held.data, 0, (1,))
     found: SymbolArray = told.take(pairs, mode="clip")
     return found
@@ -253,7 +270,9 @@ def pair_status(symbols: SymbolArray, told: npt.NDArray[np.uint8]) -> npt.NDArra
 def behind_window(
     finder: WindowFinder, symbols: SymbolArray, places: IntArray, left: int
 ) -> StateArray:
-    """The left set at each place, read from everything over up to `left` characters."""
+    """The left set at each position, int32, read over up to `left` characters.
+
+    The reading begins with the left set `EVERYWHERE`."""
     held = np.full(len(places), EVERYWHERE, np.int32)
     for k in range(left, 0, -1):
         inside = places >= k
@@ -265,7 +284,9 @@ def behind_window(
 def settle(
     finder: WindowFinder, symbols: SymbolArray, places: IntArray, held: StateArray, right: int
 ) -> BoolArray:
-    """Which cuts are certain, given the left sets, with up to `right` characters behind them."""
+    """True for each position where the cut is certain, (positions,).
+
+    `held` has the left set at each position. Up to `right` characters after a position are read."""
     tables = finder.tables
     certain = np.zeros(len(places), np.bool_)
     rest = np.arange(len(places))
@@ -283,7 +304,7 @@ def settle(
 
 
 def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateArray:
-    """The left sets behind each of these symbols, read from the set `held`."""
+    """The left set after each symbol, int32, read from the left set `held`."""
     states: list[int] = []
     for symbol, size in _sized(symbols, _starts(symbols)):
         orbit, again = _orbit(finder, held, symbol, size)
@@ -295,7 +316,7 @@ def behind_each(finder: WindowFinder, held: int, symbols: SymbolArray) -> StateA
 
 
 def behind_all(finder: WindowFinder, held: int, symbols: SymbolArray) -> int | None:
-    """The last of these left sets; None if that takes long."""
+    """The left set after the last symbol, read from `held`; None if it takes too long."""
     starts = _starts(symbols)
     if len(starts) > _MOST_RUNS:
         return None
@@ -319,8 +340,8 @@ def _sized(symbols: SymbolArray, starts: IntArray) -> Iterator[tuple[int, int]]:
 
 
 def _orbit(finder: WindowFinder, held: int, symbol: int, size: int) -> tuple[list[int], int]:
-    """The left sets behind a run of one symbol, until they repeat, and the number of the one that
-    comes again then."""
+    """The left sets along a run of one symbol until they repeat, and the index where the repetition
+    begins."""
     rows, orbit = finder.left_rows, list[int]()
     while len(orbit) < size:
         held = rows[held][symbol]

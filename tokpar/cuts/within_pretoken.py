@@ -1,5 +1,7 @@
-"""Where to divide pre-tokens: rules K4 (lemma 24), K5 (windows for two boundaries), K6 (runs). A
-region lies between two K1 cuts, or ends of the text. All positions are code points of the text."""
+"""Find places to divide pre-tokens: rules K4 (lemma 24), K5 (overlaps) and K6 (runs).
+
+A region lies between two K1 cuts, or ends of the text. All positions are code points of the text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import Locates, TokenizerAdapter, facts_of
 from tokpar.types import CERTIFIED_CUTS, Facts, Seam
 
-# How far behind a target a place is looked for that no token reaches across.
+# How far after a target to search for a position that no token crosses.
 FORCED_REACH = 256
 LEAST_OVERLAP = 32
 _MOST_MISSES = 2
@@ -30,8 +32,10 @@ _MOST_TRIED = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """[start, stop); `edges` of its pre-tokens, both ends included. By theorem 14 they are
-    pre-tokens of the whole text."""
+    """The part [start, stop) of a text, with its pre-tokens.
+
+    `edges`: the edges of the pre-tokens, including `start` and `stop`; int64. By theorem 14 they
+    are also pre-tokens of the whole text."""
 
     start: int
     stop: int
@@ -42,15 +46,18 @@ class Region:
         return ("start", self.start), ("stop", self.stop)
 
     def piece(self, position: int) -> tuple[int, int]:
-        """The pre-token that a place of the region lies in, or begins."""
+        """[start, stop) of the pre-token that contains, or begins at, the position."""
         place = int(np.searchsorted(self.edges, position, side="right"))
         return int(self.edges[place - 1]), int(self.edges[place])
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A seam, proved or (rule None) proposed, and what the chunks on its sides share: the right one
-    begins at `start`, the left one ends at `stop`. `run`: the ids of the chunk that ends here."""
+    """A seam, and the overlap of the two chunks next to it.
+
+    The right chunk begins at `start`, the left chunk ends at `stop`. A seam with the rule None is
+    proposed, not proved. `run`: (id, count) of the ids of the chunk that ends here, if it is a run.
+    """
 
     seam: Seam
     start: int
@@ -59,18 +66,18 @@ class Place:
 
     @property
     def inside(self) -> bool:
-        """It divides a pre-token."""
+        """True if the seam divides a pre-token."""
         return self.seam.rule not in CERTIFIED_CUTS
 
 
 def at(seam: Seam, run: tuple[int, int] | None = None) -> Place:
-    """The place of a seam where nothing overlaps."""
+    """The `Place` of a seam without an overlap."""
     return Place(seam, seam.position, seam.position, run)
 
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """What is known of the pre-tokens of one tokenizer; build it with `inside_of`."""
+    """Finds places that divide the pre-tokens of one tokenizer. Build it with `inside_of`."""
 
     tokenizer: TokenizerAdapter
     facts: Facts
@@ -79,7 +86,7 @@ class Inside:
 
     @property
     def refusal(self) -> str | None:
-        """Why no pre-token of this tokenizer can be divided, or None."""
+        """Why this tokenizer's pre-tokens cannot be divided, or None."""
         facts = self.facts
         tiled = facts.tiles or facts.sizes is not None
         if facts.pretoken_cuts_refused is not None or not tiled or facts.longest_token < 1:
@@ -91,9 +98,10 @@ class Inside:
     def next_cut(
         self, text: str, start: int, stop: int, window: int, after: Seam | None = None
     ) -> Seam | None:
-        """The certified cut in [start, stop) that `CutFinder.find` would find; long pre-tokens on
-        the way, which hold none but at added tokens, are passed over by scanning them."""
-        if self.finder.refusal is not None:  # only edges of added tokens, which no window parts
+        """The certified cut in [start, stop) that `CutFinder.find` would find, or None.
+
+        A scan skips long pre-tokens: their only certified cuts are edges of added tokens."""
+        if self.finder.refusal is not None:  # only K9 edges; search them in one window
             window = max(window, stop - start)
         while start < stop:
             reached = min(stop, start + window)
@@ -110,9 +118,11 @@ class Inside:
         return None
 
     def passed_over(self, text: str, start: int, stop: int) -> int:
-        """The first pre-token boundary in [start, stop) that a scan shows, or `stop`: no K1 cut is
-        before; `start` > 0. K1 cuts are boundaries in every text around their two characters, so a
-        scan of any part shows them. It stops where engines may differ on a character."""
+        """The first pre-token boundary in [start, stop) that a scan shows, or `stop`; `start` > 0.
+
+        No K1 cut lies before the returned position. A K1 cut is a boundary in every text around
+        its two characters, so a scan of any part shows it. The scan stops where engines may differ
+        on a character."""
         size = _LEAST_SCANNED
         while start < stop:
             edges = self.scanner.edges(text[start - 1 : min(start + size, stop)])
@@ -124,7 +134,7 @@ class Inside:
         return stop
 
     def last_cut(self, text: str, start: int, stop: int) -> int | None:
-        """A K1 cut in [start, stop), one of the last; None if none was found soon."""
+        """One of the last K1 cuts in [start, stop); None if a short search finds none."""
         start += self.scanner.sure_from(text[start:stop])
         edges = self.scanner.edges(text[start:stop])
         places: list[int] = [] if edges is None else (edges[-2::-1] + start).tolist()
@@ -132,15 +142,17 @@ class Inside:
         return next((seam.position for seam in seams if seam is not None and at_pair(seam)), None)
 
     def region(self, text: str, start: int, stop: int) -> Region | None:
-        """The region, whose ends must be K1 cuts or ends of the text; None where an added token
-        occurs in it, or engines may differ on a character."""
+        """The `Region` [start, stop), whose ends must be K1 cuts or ends of the text.
+
+        None if an added token occurs in it, or engines may differ on a character."""
         if not inert_for(self.facts).clear(text, start, stop):
             return None
         edges = self.scanner.edges(text[start:stop])
         return None if edges is None else Region(start, stop, edges + start)
 
     def closed(self, text: str, region: Region, start: int, stop: int) -> bool:
-        """What [start, stop) has of the region scans, alone, as in the text (split-closed)."""
+        """True if the part of the region in [start, stop) has the same pre-tokens by itself as in
+        the text (split-closed)."""
         start, stop = max(start, region.start), min(stop, region.stop)
         alone = self.scanner.edges(text[start:stop])
         low, high = np.searchsorted(region.edges, (start + 1, stop))
@@ -148,8 +160,9 @@ class Inside:
         return alone is not None and np.array_equal(alone + start, expected)
 
     def apart(self, text: str, piece: tuple[int, int], place: int) -> bool:
-        """The characters around a place of a pre-token scan as two pieces when parted there; what
-        `closed` asks of whole parts most likely holds then."""
+        """True if the text next to the position is one pre-token on the left and one on the right.
+
+        If so, `closed` probably holds for the whole parts, too."""
         left = text[max(piece[0], place - _NEARBY) : place]
         right = text[place : min(piece[1], place + _NEARBY)]
         return self.scanner.is_one(left) and self.scanner.is_one(right)
@@ -157,10 +170,12 @@ class Inside:
     def places(
         self, text: str, region: Region, first: int, size: int, wide: int | None = None
     ) -> list[Place]:
-        """Places to divide long pre-tokens of the region, `size` or more apart (windows, which cost
-        more than a cut: `wide`) and from `first`, which is the last seam before it. Every chunk
-        between them scans as the text does; behind a normalizer the first begins with the region,
-        for text outside it may change."""
+        """Places that divide long pre-tokens of the region.
+
+        Two places are `size` or more apart; the first is that far from `first`, the last seam
+        before the region. Overlaps cost more than cuts and are `wide` apart. Every chunk between
+        two places has the same pre-tokens as in the text. With a normalizer, the first chunk begins
+        with the region: the normalizer may change text outside the region."""
         found: list[Place] = []
         last = first
         least = 2 * (self.facts.longest_token + 1)
@@ -184,14 +199,14 @@ class Inside:
         if run:
             yield from run
             return
-        # both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a)
+        # Both parts of a divided pre-token have more bytes than any token: gate 0'.7 (a).
         least = self.facts.longest_token + 1
         tokens = vocabulary_of(self.facts, piece[1] - piece[0])
         low, misses = piece[0], 0
         target = max(last + size, piece[0] + least)
         stretch: Periodic | None = None
         while True:
-            near = last + wide * (2 if stretch and stretch.cycle else 1)  # what repeats costs less
+            near = last + wide * (2 if stretch and stretch.cycle else 1)  # periodic text is cheaper
             if tokens is None or misses >= _MOST_MISSES:
                 target = max(target, near)
             if target > piece[1] - least:
@@ -205,7 +220,7 @@ class Inside:
                 place = self._forced(text, region, piece, target, tokens)
             if place is None:
                 misses += 1
-                if target < near:  # a cut may stand nearer than a window
+                if target < near:  # a cut may be nearer than an overlap
                     target = min(target + size, near)
                     continue
                 place = self._window(text, region, piece, low, target, stretch)
@@ -218,7 +233,7 @@ class Inside:
     def _forced(
         self, text: str, region: Region, piece: tuple[int, int], target: int, tokens: Vocabulary
     ) -> Place | None:
-        """A place at or soon behind the target that no token reaches across (lemma 24)."""
+        """A place at, or shortly after, the target that no token crosses (lemma 24), or None."""
         stop = min(target + FORCED_REACH, piece[1] - self.facts.longest_token)
         place = tokens.forced(text, piece, target, stop)
         if place is None or not self.apart(text, piece, place):
@@ -234,8 +249,10 @@ class Inside:
         target: int,
         stretch: Periodic | None,
     ) -> Place | None:
-        """An overlap around the target, or behind it in periodic text, where it begins where a
-        token should, for a seam in its middle. None if too little of the pre-token is left."""
+        """A proposed seam in the middle of an overlap around the target.
+
+        In periodic text the overlap lies after the target, and begins where a token probably
+        begins. None if too little of the pre-token is left."""
         if not isinstance(self.tokenizer, Locates):
             return None
         least = self.facts.longest_token + 1
@@ -253,8 +270,9 @@ class Inside:
         return Place(Seam(middle, None, "5'", region.witness), start, stop)
 
     def _moved(self, text: str, piece: tuple[int, int], place: int) -> int:
-        """The first place, from this one on, where the pre-token can be parted; itself if that is
-        not near."""
+        """The first position from `place` on where the pre-token can be divided.
+
+        Returns `place` if there is no such position nearby."""
         near = range(place, min(place + _NEARBY, piece[1] + 1))
         ends = (p for p in near if p in piece or self.apart(text, piece, p))
         return next(ends, place)
@@ -262,8 +280,10 @@ class Inside:
     def _run(
         self, text: str, region: Region, piece: tuple[int, int], last: int, size: int
     ) -> list[Place]:
-        """The seam behind the tokens of a constant pre-token that theorem 11 gives, and the K1 cut
-        before it; nothing if that does not apply, or does not pay."""
+        """The K1 cut before a pre-token of one character, and the seam after its repeated tokens.
+
+        Theorem 11 gives the repeated tokens. Empty if the theorem does not apply, or if the run is
+        too short to pay."""
         start, stop = piece
         char = text[start]
         if not char.isascii() or stop - start < 2 * size or text[stop - 1] != char:
@@ -290,8 +310,11 @@ class Inside:
         return [*before, at(seam, (run.token, times))]
 
     def _all_closed(self, text: str, region: Region, found: list[Place]) -> list[Place]:
-        """Those of the places between which every chunk is scanned as in the text; none if taking
-        out what is beside the others does not help soon."""
+        """The places that remain when every chunk between them has the same pre-tokens as in the
+        text.
+
+        Each round removes the places next to chunks that do not. Empty if `_ROUNDS` rounds are not
+        enough."""
         for _ in range(_ROUNDS):
             loose = set(self._loose(text, region, found))
             if not loose:
@@ -300,7 +323,7 @@ class Inside:
         return []
 
     def _loose(self, text: str, region: Region, found: Sequence[Place]) -> Iterator[Place]:
-        """The places beside chunks that are not scanned as in the text."""
+        """Yield the places next to chunks whose pre-tokens are not those of the text."""
         for left, right in zip([None, *found], [*found, None], strict=True):
             divided = [side for side in (left, right) if side is not None and side.inside]
             if not divided or (right is not None and right.run is not None):
@@ -312,12 +335,12 @@ class Inside:
 
 
 def inside_of(tokenizer: TokenizerAdapter) -> Inside:
-    """What is known of this tokenizer's pre-tokens."""
+    """Build the `Inside` of this tokenizer."""
     facts = facts_of(tokenizer)
     return Inside(tokenizer, facts, finder_for(facts), scanner_for(facts))
 
 
 def _paired(stretch: Periodic, tokens: Vocabulary) -> bool:
-    """Every two characters side by side in the stretch are a token, which reaches across."""
+    """True if every two neighbours in the periodic part are a token, which crosses every place."""
     pairs = {(a + b).encode() for a, b in pairwise(stretch.word + stretch.word[:1])}
     return all(tokens.longest_at(pair) == len(pair) for pair in pairs)
