@@ -37,7 +37,9 @@ class Alphabet:
 
 
 def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alphabet:
-    """The coarsest partition of the code points `asked` in which each class is a union of symbols."""
+    """The coarsest partition of `asked`, all code points by default, that every class respects.
+
+    Each class is a union of symbols."""
     edges = {0, CODE_POINTS}
     for ranges in (asked, *classes.values()):
         for low, high in ranges:

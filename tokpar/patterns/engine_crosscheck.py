@@ -87,8 +87,8 @@ def _by_oniguruma(pattern: str, texts: Iterable[str]) -> list[list[str]]:
 
 
 def _by_fancy(pattern: str, texts: Sequence[str]) -> list[list[str]]:
-    """The matches by tiktoken, which does not report matches: the vocabulary has each possible match
-    as one token."""
+    """The matches by tiktoken, which does not report matches: each possible match is
+    one token of the vocabulary."""
     import tiktoken
 
     ranks = {bytes([byte]): byte for byte in range(256)}

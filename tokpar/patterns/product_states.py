@@ -130,7 +130,7 @@ class Items:
     def _onward(
         self, lineages: tuple[int, ...], c: int
     ) -> tuple[tuple[int, ...], set[tuple[int, int]]] | None:
-        """The lineages after symbol c, and their obligations; None if one cannot continue over c."""
+        """The lineages after symbol c, and their obligations; None if one cannot continue."""
         going = []
         failed: set[tuple[int, int]] = set()
         for i, lineage in enumerate(lineages):
