@@ -80,7 +80,7 @@ def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None
 
 
 def longest_image(content: str, stages: Sequence[NormalizerStage]) -> int:
-    """An upper bound on the length of the content, original or normalized by any of the stages."""
+    """An upper bound on the length of the content, in characters, original or normalized."""
     known = content_image(content, stages)
     if known is not None:
         return max(len(content), len(known))
