@@ -1,8 +1,8 @@
 """The checker's automaton of one pattern, from the proof of its windows (theorem 40).
 
 A state is an ordered list of pattern remainders (derivatives), independent of `tokpar.patterns`.
-The proof names the states; this module only verifies them. It trusts that the tree over symbols is the
-pattern, and it trusts the symbol of each character.
+The proof names the states; this module only verifies them. It trusts that the tree over symbols is
+the pattern, and it trusts the symbol of each character.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check rule K10: the proof of a window shows that the window certifies a cut
+"""Check rule K10: the proof of a window shows that the window certifies a cut.
 
 Theorems 40 to 44."""
 
