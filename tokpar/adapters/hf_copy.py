@@ -138,8 +138,10 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `copy` finds other added tokens, or None. Each is tried: one that was added twice works
-    by some of its old and some of its new flags, which no copy and no file reproduces."""
+    """Why `copy` finds other added tokens than `own`, or None.
+
+    Each token is tested. A token that was added twice has some of its old and some of its new
+    flags, and no copy and no file reproduces this mix."""
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
@@ -181,8 +183,10 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
-    """Whether two tokens are the same in normalized text, where a hash map of the engine decides
-    which one is found: another one in the next object, even of the same file."""
+    """True if two added tokens have the same normalized content.
+
+    A hash map of the engine then decides which one it finds. Another object of the same file may
+    find the other one."""
     contents = [token.content for token in added if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -277,7 +281,9 @@ def _searched(
 
 
 def _is_random(model: Any) -> bool:
-    """Dropout, or the sampling of a Unigram model, which its JSON does not mention."""
+    """True for a model with dropout, or for a Unigram model with sampling.
+
+    The model's JSON does not contain the sampling."""
     return any(getattr(model, name, None) for name in SAMPLING)
 
 
