@@ -1,5 +1,7 @@
-"""Engines of other packages: they turn text into ids, the file tells everything else. A plugin
-describes one by an `Engine`; `load_engine` compares its ids with those of the file's library."""
+"""Adapters of engines from other packages: the engine makes the ids, the file gives the rest.
+
+A plugin describes an engine with an `Engine`. `load_engine` compares the engine's ids with the ids
+of the file's own library."""
 
 from __future__ import annotations
 
@@ -32,8 +34,10 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, TokparErr
 
 @dataclass(frozen=True)
 class Calls:
-    """The ids of one text, and the rows of several, the same for the same text, before finishing.
-    Both must let go of the GIL; rows are best made without an object for each text."""
+    """The engine's two calls, for one text and for several; both give ids before post-processing.
+
+    Both calls give the same ids for the same text. Both must release the GIL. `encode_many` should
+    not make an object for each text."""
 
     encode: Callable[[str], IdArray]
     encode_many: Callable[[list[str]], Rows]
@@ -43,10 +47,10 @@ class Calls:
 class Engine:
     """A package that is an engine. `least`: the oldest version that is known to work.
 
-    `of_json` and `of_ranks` get the imported package and a file. What they raise is taken for the
-    engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if there is none.
-    `differs` says why the ids of a file are known to be others, whatever texts are compared; None
-    if that is not known. A file that is trusted is not asked about."""
+    `of_json` and `of_ranks` receive the imported package and a file. An exception that they raise
+    counts as the engine's refusal; they raise `unhonoured` themselves. `of_ranks`: None if the
+    engine does not read rank files. `differs` returns why the ids for a file are known to be wrong,
+    whatever the comparison of texts shows, or None. It is not called for a trusted file."""
 
     name: str
     least: str
@@ -56,18 +60,18 @@ class Engine:
 
 
 def engine_source(engine: Engine) -> TokenizerSource:
-    """The source that a plugin offers: files are loaded by `load_engine`, if asked for by name."""
+    """The source that a plugin offers: `load_engine` loads files if the user names the engine."""
     return TokenizerSource(engine.name, partial(load_engine, engine), automatic=False)
 
 
 def load_engine(
     engine: Engine, source: object, *, trust: bool = False, cut: bool = False, **settings: Any
 ) -> EngineTokenizer | None:
-    """An adapter of the file that a path names; None if `source` is no path.
+    """Load the file at a path with this engine; return its adapter, or None if it is no path.
 
-    `trust` leaves out the comparison with the library that the file was made for. With `cut` tokpar
-    cuts the text as it would for that library, which is licensed as far as the ids agree; without,
-    the engine gets whole texts. `settings` are those that `tokpar.load` takes for such a file.
+    `trust` skips the comparison with the file's own library. With `cut`, tokpar cuts the text as it
+    does for this library; the cuts are licensed as far as the ids agree. Without `cut`, the engine
+    gets whole texts. `settings` are the settings of `tokpar.load` for such a file.
     Raises EngineError if the ids differ, or the engine refuses the file or is not installed;
     OptionError, FileFormatError, FileNotFoundError."""
     if not isinstance(source, (str, os.PathLike)):
@@ -103,7 +107,9 @@ def load_engine(
 
 
 def engine_module(engine: Engine) -> Any:
-    """The imported package. EngineError, which says how to install it, if missing or too old."""
+    """Import the engine's package.
+
+    Raises EngineError with the install command if the package is missing or too old."""
     name, install = engine.name, f"pip install '{engine.name}>={engine.least}'"
     try:
         found = metadata.version(name)
@@ -118,7 +124,9 @@ def engine_module(engine: Engine) -> Any:
 
 
 def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: str) -> EngineError:
-    """Refuses a file for a flag of an added token; `does` is what the engine does instead."""
+    """The error that refuses a file because of an added token's flag.
+
+    `does`: what the engine does instead."""
     return EngineError(
         f"{file.path}: added token {content!r} has {flag}, but {engine.name} {does}; "
         f"{_advice(file.path)}"
@@ -126,7 +134,7 @@ def unhonoured(engine: Engine, file: JsonFile, content: str, flag: str, does: st
 
 
 class EngineTokenizer:
-    """The adapter; see `load_engine`."""
+    """The adapter of one file with one engine. `load_engine` builds it."""
 
     def __init__(self, name: str, calls: Calls, file: JsonFile | RankFile, cut: bool) -> None:
         self._engine = name
@@ -138,7 +146,7 @@ class EngineTokenizer:
         self.facts = replace(
             known, releases_gil=True, returns_objects=False, added_token_cuts_refused=_UNPARTED
         )
-        """What proofs may use: nothing without `cut`."""
+        """The facts that proofs may use; without `cut` they prove nothing."""
         self._plain = file.around is not None and not any(map(len, file.around))
 
     def __repr__(self) -> str:
@@ -178,21 +186,24 @@ class EngineTokenizer:
         return ids if self._plain else self._file.postprocess(Rows.of([ids]))[0]
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
-        """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
+        """Post-process the ids of whole texts as the file says: truncate, add special tokens, pad.
+
+        Padding fills up to the longest row."""
         return self._file.postprocess(rows)
 
     @property
     def around(self) -> tuple[IdArray, IdArray] | None:
-        """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
+        """The ids that `postprocess` adds before and after a text; None if it may cut or pad."""
         return self._file.around
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
-        """UTF-8 byte spans; LookupError if these are not the ids of `text`. Where tokens do not
-        tile the text, the file's library encodes it again."""
+        """The UTF-8 byte spans of the ids. Raises LookupError if they are not the ids of `text`.
+
+        If tokens do not tile the text, the file's library encodes the text again."""
         return self._file.locate(ids, text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids by the library of the file, special tokens included."""
+        """Decode the ids with the file's library, including special tokens."""
         return self._file.decode(ids)
 
 
@@ -230,7 +241,7 @@ def _calls(engine: Engine, module: Any, file: JsonFile | RankFile) -> Calls:
 def _probing(
     engine: Engine, module: Any, file: JsonFile | RankFile, texts: Sequence[str]
 ) -> tuple[TokenizerAdapter, TokenizerAdapter] | None:
-    """The engine and the library with a file of the same stages that shows where they divide."""
+    """The engine and the library with a file of the same stages that shows where they split."""
     with TemporaryDirectory() as folder:
         probe = probing(file, texts, Path(folder))
         if probe is None:
@@ -243,8 +254,10 @@ def _probing(
 
 
 def certified_slices(tokenizer: TokenizerAdapter, text: str) -> list[str]:
-    """Slices of SLICE code points or more between cuts that are certified (K1, K2, K3), so that
-    each has, alone, the ids that the whole text has there; the text itself if there are none."""
+    """Slices of SLICE code points or more between certified cuts (K1, K2, K3).
+
+    Each slice by itself has the ids that the whole text has there. Returns [text] if the text has
+    no such cuts."""
     finder = finder_for(facts_of(tokenizer))
     if finder.refusal_for(text) is not None:
         return [text]

@@ -1,4 +1,4 @@
-"""What a vocabulary file says besides how a text becomes ids: facts, finishing, decoding."""
+"""Read from a vocabulary file everything except encoding: facts, post-processing, decoding."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class JsonFile:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Patterns and contents that the stages are written with."""
+        """The patterns and contents in the settings of the stages."""
         found: dict[str, None] = {}
         todo = [self.config.get("normalizer"), self.config.get("pre_tokenizer")]
         while todo:
@@ -91,7 +91,7 @@ class JsonFile:
         return adapter
 
     def check_text(self, text: str) -> None:
-        """Every text may be encoded."""
+        """Accept every text."""
 
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         if self._lengths is not None:

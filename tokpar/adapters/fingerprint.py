@@ -1,4 +1,4 @@
-"""A digest of everything that decides the ids of a tokenizer: what caches are kept by."""
+"""A digest of everything that decides the ids of a tokenizer. Caches use the digest as a key."""
 
 import hashlib
 import json
@@ -7,8 +7,9 @@ from typing import Any
 
 
 def fingerprint_of(engine: str, version: str, parts: Mapping[str, Any]) -> str:
-    """sha256, 64 hexadecimal digits, of an engine, its version and what it was built from. Equal
-    parts give equal digests in any process: `parts` holds JSON values, bytes or None.
+    """The sha256, 64 hexadecimal digits, of an engine, its version and the parts it was built from.
+
+    Equal parts give equal digests in every process. `parts` has JSON values, bytes or None.
 
     >>> fingerprint_of("tokenizers", "0.23.3", {"model": b"a"})[:8]
     '40ea5a31'

@@ -1,4 +1,4 @@
-"""Which added tokens two tokenizers are seen to find alike, tried all at once."""
+"""Test, for many added tokens at once, that two tokenizers find them alike."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _KEEP_PARTS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase"}
 
 
 def found_together(own: Any, copy: Any, added: Mapping[int, Any]) -> set[int]:
-    """Ids of tokens that need not be tried one by one: all, of some that all begin with one
-    character, which no content has anywhere else, are found in one text between letters and in one
-    text without them, by both tokenizers.
+    """The ids of added tokens that both tokenizers find in two joint texts, or an empty set.
+
+    These tokens need no test one by one. All of them begin with one character, which no content has
+    anywhere else. One text has the tokens between letters, the other without letters.
 
     An occurrence of any content in such a text ends before the next token: it would hold that
     character. So around each token the engine meets the same occurrences as in a text of this token
@@ -45,7 +46,8 @@ def _is_plain(token: Any) -> bool:
 
 
 def _keeps_parts(normalizer: Any) -> bool:
-    """Whether parts of a text that this normalizer leaves as it is are left so, too."""
+    """True if this normalizer leaves each part of a text unchanged when it leaves the text
+    unchanged."""
     if normalizer is None:
         return True
     kinds = (stage["type"] for stage in stages(parsed(normalizer), "normalizer", "normalizers"))
@@ -53,7 +55,7 @@ def _keeps_parts(normalizer: Any) -> bool:
 
 
 def _all_found(own: Any, copy: Any, some: Mapping[int, str], between: str) -> bool:
-    """Whether both find each of these tokens at its place in one text of all."""
+    """True if both tokenizers find each of these tokens at its position in one text of all."""
     text = between + "".join(content + between for content in some.values())
     if own.normalizer is not None and own.normalizer.normalize_str(text) != text:
         return False

@@ -1,4 +1,4 @@
-"""The private copy of a caller's tokenizer that encodes chunks, and what is known of it."""
+"""Make the private copy of a caller's tokenizer that encodes chunks, and derive its facts."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from tokpar.types import Facts
 
 _Each = TypeVar("_Each")
 _MOST_WRITTEN = 1 << 26
-"""The greatest id with which a file is asked for: the library takes memory for all below."""
+"""The highest id for which the library writes a file: it takes memory for all ids below."""
 _BEFORE_THE_MODEL = ("normalizer", "pre_tokenizer")
 _ENCODING = ("encode", "_encode_plus", "_batch_encode_plus")
 _RANDOM = "a Unigram model with sampling (alpha, nbest_size) is random"
@@ -40,8 +40,9 @@ _ALIKE = "the normalizer makes added tokens alike, and the engine takes one of t
 
 
 def private_copy(own: Any, without: Collection[int] = ()) -> Any:
-    """A tokenizer with the same `encode` and nothing after it; the model is shared. `without`: ids
-    of added tokens that it does not get."""
+    """A tokenizer with the same `encode`, the same shared model and no post-processing.
+
+    `without`: the ids of added tokens that the copy does not get."""
     copy = Tokenizer(own.model)
     for name in _BEFORE_THE_MODEL:
         if getattr(own, name) is not None:
@@ -55,8 +56,10 @@ def private_copy(own: Any, without: Collection[int] = ()) -> Any:
 def facts_of_copy(
     caller: Caller, copy: Any, unknown: str | None
 ) -> tuple[Facts, TokenLengths | None, Source | None]:
-    """Facts, the byte lengths of tokens if these tile the text, and the digest of its model if that
-    was read."""
+    """(facts, token lengths, digest of the model).
+
+    The lengths are None unless tokens tile the text. The digest is None if the model was not read.
+    """
     before = _stages(copy)
     if before is None:
         model = type(caller.own.model).__name__
@@ -90,7 +93,7 @@ def facts_of_copy(
 
 
 def _stages(tokenizer: Any) -> Json | None:
-    """What is before the model, as in `tokenizer.json`; None if a part is written in Python."""
+    """The stages before the model, as in `tokenizer.json`; None if a stage is written in Python."""
     try:
         return {name: parsed(getattr(tokenizer, name)) for name in _BEFORE_THE_MODEL}
     except Exception as error:
@@ -100,8 +103,9 @@ def _stages(tokenizer: Any) -> Json | None:
 
 
 def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
-    """`tokenizer.json` without merges, scores and what follows the model. The library's own has one
-    token for each id and takes memory for all ids."""
+    """The `tokenizer.json` without merges, scores and the stages after the model.
+
+    The library's own file has one token for each id, and takes memory for all ids."""
     model = tokenizer.model
     settings = {name: getattr(model, name) for name in MODEL_SETTINGS if hasattr(model, name)}
     added = tokenizer.get_added_tokens_decoder()
@@ -116,7 +120,7 @@ def _config(tokenizer: Any, before: Json, vocabulary: object) -> Json:
 
 
 def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
-    """How the caller's tokenizer finishes; unknown if `copy` does not even begin like it."""
+    """How the caller's tokenizer post-processes; unknown if `copy` gives other ids before that."""
     own = caller.own
     postprocess = postprocess_of(
         own,
@@ -134,8 +138,10 @@ def postprocess_like(caller: Caller, copy: Any) -> PostProcess:
 
 
 def _added_tokens_differ(own: Any, copy: Any, encode_special_tokens: bool) -> str | None:
-    """Why `copy` finds other added tokens, or None. Each is tried: one that was added twice works
-    by some of its old and some of its new flags, which no copy and no file reproduces."""
+    """Why `copy` finds other added tokens than `own`, or None.
+
+    Each token is tested. A token that was added twice has some of its old and some of its new
+    flags, and no copy and no file reproduces this mix."""
     added = own.get_added_tokens_decoder()
     if added != copy.get_added_tokens_decoder():
         return _ALTERED
@@ -177,8 +183,10 @@ def _tried(own: Any, added: Iterable[Any]) -> Iterator[str]:
 
 
 def _alike_when_normalized(own: Any, added: Iterable[Any]) -> bool:
-    """Whether two tokens are the same in normalized text, where a hash map of the engine decides
-    which one is found: another one in the next object, even of the same file."""
+    """True if two added tokens have the same normalized content.
+
+    A hash map of the engine then decides which one it finds. Another object of the same file may
+    find the other one."""
     contents = [token.content for token in added if token.normalized]
     if own.normalizer is not None:
         contents = [own.normalizer.normalize_str(content) for content in contents]
@@ -209,14 +217,15 @@ def _uncut(own: Any, text: str) -> Any:
 
 
 def _difference(own: Any, copy: Any, text: str) -> str | None:
-    """Why the ids of a text differ, padding aside; of what `own` cuts off nothing is seen."""
+    """Why the ids of a text differ, or None. Ignores padding and the ids that `own` truncates."""
     expected, native = copy.encode(text, add_special_tokens=False).ids, _uncut(own, text)
     kept = [i for i, real in zip(native.ids, native.attention_mask, strict=True) if real]
     return None if kept == _left(own, expected) else _ALTERED
 
 
 def _left(own: Any, whole: list[_Each]) -> list[_Each]:
-    """What the truncation of `own` leaves of a text, but for all where it leaves nothing."""
+    """The part of `whole` that the truncation of `own` keeps; all of it if truncation keeps
+    nothing."""
     cut = own.truncation
     most, right = (None, True) if cut is None else (cut["max_length"], cut["direction"] == "right")
     if not most or len(whole) <= most:
@@ -225,7 +234,7 @@ def _left(own: Any, whole: list[_Each]) -> list[_Each]:
 
 
 def _tokens(own: Any, copy: Any, text: str) -> list[tuple[int, str]]:
-    """Ids and tokens that `copy` gives, as far as the truncation of `own` leaves them."""
+    """The (id, token) pairs of `copy` that the truncation of `own` keeps."""
     found = copy.encode(text, add_special_tokens=False)
     return _left(own, list(zip(found.ids, found.tokens, strict=True)))
 
@@ -272,12 +281,14 @@ def _searched(
 
 
 def _is_random(model: Any) -> bool:
-    """Dropout, or the sampling of a Unigram model, which its JSON does not mention."""
+    """True for a model with dropout, or for a Unigram model with sampling.
+
+    The model's JSON does not contain the sampling."""
     return any(getattr(model, name, None) for name in SAMPLING)
 
 
 def written(tokenizer: Any) -> str:
-    """`tokenizer.json`. OptionError if it would not hold the whole tokenizer."""
+    """The `tokenizer.json`. Raises OptionError if the file would not be complete."""
     tokens = tokenizer.get_vocab(with_added_tokens=False)
     if len(set(tokens.values())) < len(tokens):
         raise OptionError("cannot be built in another process: two tokens have one id")

@@ -1,1 +1,1 @@
-"""The independent checker of encodings (`checker`), and certificates as files (`stored`)."""
+"""The independent checker of encodings (`checker`), and certificate files (`certificate_file`)."""

@@ -1,6 +1,6 @@
-"""Is a place safe from added tokens? Theorem 6.1, conditions (a)-(d), each read cautiously.
+"""Check that added tokens do not forbid a cut: theorem 6.1, conditions (a)-(d), read cautiously.
 
-Word characters and white space are whatever *could* be one: an engine may know fewer."""
+A character counts as a word character, or as white space, if *any* engine may treat it so."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _RARE = 1 << 14
 
 
 def possibly_word(char: str) -> bool:
-    """True unless the character is ASCII and surely not ``\\w`` ("_" and "é" are, "-" is not)."""
+    """True unless the character is ASCII and not ``\\w``: True for "_" and "é", False for "-"."""
     return not char.isascii() or char.isalnum() or char == "_"
 
 
 def run_around(text: str, position: int) -> tuple[int, int]:
-    """The widest [start, stop) around a position that is all possible white space."""
+    """The widest [start, stop) around a position in which every character may be white space."""
     reach, low, kept = 64, position, 0
     while low and not kept:
         low = max(0, position - reach)
@@ -34,8 +34,10 @@ def run_around(text: str, position: int) -> tuple[int, int]:
 
 
 def occurring(contents: Iterable[str], text: str) -> list[str]:
-    """Those that occur in a text. Few do: most have a character that it lacks, and the others are
-    searched for together, by their first character."""
+    """The contents that occur in a text.
+
+    Most contents have a character that the text lacks. The search groups the remaining contents by
+    first character."""
     contents = [content for content in contents if content]
     lacking = {char for char in set().union(*contents) if char not in text}
     groups: dict[str, list[str]] = {}
@@ -50,8 +52,10 @@ def occurring(contents: Iterable[str], text: str) -> list[str]:
 
 
 def _one_occurs(first: str, contents: list[str], text: str) -> bool:
-    """One of the contents, which begin with a character, occurs; while that is rare, looking for it
-    and the next few takes a tenth of the time."""
+    """True if one of the contents occurs in the text. All contents begin with `first`.
+
+    While `first` is rare in the text, a search for `first` is ten times faster than for contents.
+    """
     pattern = re.compile("|".join(map(re.escape, contents)))
     starts = tuple({content[:4] for content in contents})
     place = text.find(first)
@@ -63,9 +67,9 @@ def _one_occurs(first: str, contents: list[str], text: str) -> bool:
 
 
 class Occurrences:
-    """Where some tokens' contents occur in a text, asked place by place.
+    """Occurrences of added tokens in a text, checked position by position.
 
-    A run of white space is measured once however many places in a row lie in it."""
+    A run of white space is measured once for all successive positions in it."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._text = ""
@@ -77,14 +81,14 @@ class Occurrences:
         firsts = {token.content for token in kept if token.single_word and token.content[0] == " "}
         across = {content for content in self.contents if _CUT.search(content)}
         self.forbidding = sorted({*self._right, *firsts, *across})
-        """Those that may forbid a cut before an ASCII space behind anything but white space."""
+        """The tokens that may forbid a cut before an ASCII space after a non-space."""
         self._run = (0, -1)
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
 
     @cached_property
     def _across(self) -> dict[str, list[str]]:
-        """Contents by the pairs of characters in them."""
+        """Map each pair of adjacent characters to the contents that have the pair."""
         found: dict[str, list[str]] = {}
         for content in self.contents:
             for pair in {content[i : i + 2] for i in range(len(content) - 1)}:
@@ -106,7 +110,7 @@ class Occurrences:
         return None
 
     def reaching(self, text: str, start: int, stop: int) -> str | None:
-        """The same, or one that may strip white space in it."""
+        """As `touching`, or a content that may strip white space in [start, stop)."""
         if self._left or self._right:
             start, stop = run_around(text, start)[0] - 1, run_around(text, stop)[1] + 1
         return self.touching(text, max(0, start), stop)
@@ -130,7 +134,7 @@ class Occurrences:
         return None
 
     def _stripped(self, position: int) -> str | None:
-        """A token at the white space around a place that swallows the rest of it."""
+        """A token that strips the white space around the position, or None."""
         if self._right and self._text[position].isspace():
             self._look_around(position)
             for content in self._right:
@@ -144,7 +148,7 @@ class Occurrences:
         return None
 
     def _look_around(self, position: int) -> None:
-        """Where tokens first end, and last begin, in the run of white space around a place."""
+        """Find where tokens first end, and last begin, in the white space around a position."""
         if self._run[0] <= position <= self._run[1]:
             return
         start, stop = self._run = run_around(self._text, position)

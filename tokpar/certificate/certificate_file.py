@@ -1,12 +1,15 @@
-"""A certificate as a file: a header in JSON, then columns of numbers. Checkable without the run
-that made it; reading it runs nothing and takes memory in proportion to the file.
+"""Write and read certificate files: a JSON header, then columns of numbers.
+
+A checker needs only the file and the text, not the run that made the file. Reading a file executes
+no code and takes memory in proportion to the file.
 
     tokpar certificate\\n
     length of the header, 8 bytes, little-endian
     header: format_version, text, report, licences, everywhere, columns
     the columns, in the header's order
 
-Where a region is cut at every place that one licence allows, the file says just that."""
+For a region that is cut at every position of one licence, the file has only the region's ends and
+the licence."""
 
 from __future__ import annotations
 
@@ -44,8 +47,10 @@ class Storable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
-    """What a file says of an encoding; `check` takes it in its place. `text_length`: code points.
-    `text_sha256`: of the UTF-8 bytes, lone surrogates passed through."""
+    """The content of a certificate file; `check` accepts it instead of an `Encoding`.
+
+    `text_length`: code points. `text_sha256`: digest of the UTF-8 bytes; lone surrogates are passed
+    through."""
 
     ids: IdArray
     seams: Seams
@@ -66,7 +71,9 @@ def text_digest(text: str) -> str:
 def to_bytes(
     encoding: Storable, text: str, tokenizer_name: str, *, tokpar_version: str = ""
 ) -> bytes:
-    """The content of a file; `from_bytes` reads it back. ValueError for numbers above 2**53."""
+    """Serialize an encoding to the bytes of a certificate file, for `from_bytes`.
+
+    Raises ValueError for numbers above 2**53."""
     seams, packed = pack_seams(encoding.seams, len(text))
     packed.append(pack_ids(encoding.ids))
     header = {
@@ -90,7 +97,9 @@ def to_bytes(
 
 
 def from_bytes(data: bytes) -> StoredCertificate:
-    """Read what `to_bytes` wrote. Raises FileFormatError that names what is missing or wrong."""
+    """Read the bytes that `to_bytes` wrote.
+
+    Raises FileFormatError, which names the missing or wrong field."""
     header, rest = _header(data)
     text, report = _field(header, "text", dict), _field(header, "report", dict)
     length = _field(text, "code_points", int, "text.")

@@ -1,4 +1,4 @@
-"""What all rules stand on: one text, one tokenizer's facts, and the questions asked of them."""
+"""The context of all rules: one text, one tokenizer's facts, and checks that rules share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Value = TypeVar("_Value")
 
 
 class RefusedError(Exception):
-    """A seam is not licensed: `kind` in a word, and why in a sentence."""
+    """A seam is not licensed. `kind`: one word; the message: why, in a sentence."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class RefusedError(Exception):
 
 
 def require(holds: object, kind: str, message: str) -> None:
-    """A refusal unless something holds."""
+    """Raise RefusedError unless `holds` is true."""
     if not holds:
         raise RefusedError(kind, message)
 
@@ -44,7 +44,7 @@ def require(holds: object, kind: str, message: str) -> None:
 def once(
     known: dict[_Key, _Value | RefusedError], key: _Key, judge: Callable[[], _Value]
 ) -> _Value:
-    """What `judge` returns, or refuses, when it is first asked about a key."""
+    """Return the result of `judge`, or raise its refusal; `known` caches both by `key`."""
     if key not in known:
         try:
             known[key] = judge()
@@ -58,8 +58,10 @@ def once(
 
 @dataclass(frozen=True, slots=True)
 class SeamContext:
-    """A seam and the one before it. Its left part is [start, its position), its right part
-    [its position, stop), code points; both end at the next seam or at the text's end."""
+    """A seam, the previous seam, and the two parts next to the seam.
+
+    The left part is [start, position of the seam), the right part [position, stop), code points.
+    Each part reaches to the next seam or to an end of the text."""
 
     seam: Seam
     previous: Seam | None
@@ -68,7 +70,7 @@ class SeamContext:
 
 
 class CheckContext:
-    """One text and one tokenizer's facts; everything a rule may ask of them."""
+    """One text and one tokenizer's facts, with all checks that rules may use."""
 
     def __init__(
         self, text: str, facts: Facts, tables: Tables, proofs: Mapping[str, str] = NO_PROOFS
@@ -77,19 +79,19 @@ class CheckContext:
         self.facts = facts
         self.tables = tables
         self.proofs = {**facts.proofs, **proofs}
-        # added tokens that are searched in the normalized text
+        # Added tokens that the engine searches in the normalized text.
         self.normalized = [t for t in facts.added_tokens if t.normalized and facts.normalizers]
 
     @cached_property
     def raw(self) -> Occurrences:
-        """The tokens searched in the text as it is, of those that occur in it."""
+        """The tokens that the engine searches in the original text and that occur in it."""
         plain = not self.facts.normalizers
         tokens = [t for t in self.facts.added_tokens if plain or not t.normalized]
         present = {*occurring((token.content for token in tokens), self.text)}
         return Occurrences(token for token in tokens if token.content in present)
 
     def family(self, name: object) -> Family:
-        """The tables' family, which must be the tokenizer's own."""
+        """The family of this name. Refused unless it is the tokenizer's family."""
         own = self.facts.family
         require(name == own, "family", f"the tokenizer is of family {own!r}, not {name!r}")
         family = self.tables.families.get(str(name))
@@ -101,14 +103,17 @@ class CheckContext:
         return family
 
     def class_of(self, char: str, family: Family) -> str:
-        """Class of one (normalized) character; refused outside the frozen set."""
+        """The class of one (normalized) character. Refused outside the frozen set."""
         label = self.tables.class_of(char, family)
         if label is None:
             raise RefusedError("context", f"U+{ord(char):04X} has no class in {family.name}")
         return label
 
     def require_added_safe(self, position: int) -> None:
-        """Theorem 6.1 (a)-(d), in the text and, for normalized tokens, in its normalized form."""
+        """Refuse unless theorem 6.1 (a)-(d) holds at `position`.
+
+        The conditions must hold in the original text, and for normalized tokens in the normalized
+        text."""
         objection = self.raw.objection(self.text, position)
         if objection is None and self.normalized:
             objection = self._objection_in_image(position)
@@ -116,7 +121,7 @@ class CheckContext:
             raise RefusedError("added token", f"position {position}: {objection}")
 
     def image(self, position: int, reach: int, *, ascii_only: bool = False) -> Image:
-        """The normalized characters around a place, or a refusal."""
+        """The normalized characters around a position. Refused if they are unknown."""
         stages = self.facts.normalizers
         try:
             return image_around(self.text, position, reach, stages, ascii_only=ascii_only)
@@ -124,14 +129,15 @@ class CheckContext:
             raise RefusedError("normalizer", f"position {position}: {error}") from error
 
     def neighbours(self, position: int) -> tuple[str, str]:
-        """The characters left and right of a place, as the pre-tokenizer sees them."""
+        """The characters left and right of a position, as the pre-tokenizer sees them."""
         if not self.facts.normalizers:
             return self.text[position - 1], self.text[position]
         image = self.image(position, 1)
         return image.text[image.at - 1], image.text[image.at]
 
     def require_prefix_safe(self, right: str) -> None:
-        """Theorem 6.3: a tokenizer that puts a space before every text must find one there."""
+        """Refuse a cut before a non-space for a tokenizer that adds a space before every text
+        (theorem 6.3)."""
         holds = right == " " or not self.facts.prefix_space
         require(holds, "prefix", f"a space would be put before {right!r} (6.3)")
 
@@ -151,14 +157,16 @@ class CheckContext:
         return tokens.objection(image.text, image.at)
 
     def _outside_tokens(self, left: str, right: str) -> bool:
-        """Between these characters the text falls apart, no token holds what the left one becomes,
-        and none looks at what is beside it (corollary of theorem 6.2)."""
+        """True if no token lies across a cut between these characters (corollary of theorem 6.2).
+
+        The stages map both sides separately, no token contains the image of `left`, and no token
+        has a flag."""
         flagged = any(t.lstrip or t.rstrip or t.single_word for t in self.normalized)
         kinds = {stage.kind for stage in self.facts.normalizers}
         if flagged or not kinds <= ONE_BY_ONE or not (is_fixed(left) and is_fixed(right)):
             return False
         contents = "".join(token.content for token in self.normalized)
-        if not all(map(is_fixed, contents)):  # its normal form may hold other characters
+        if not all(map(is_fixed, contents)):  # the normal form may have other characters
             return False
         if "Lowercase" in kinds:
             return left.lower() not in contents + contents.lower()
@@ -166,10 +174,12 @@ class CheckContext:
 
     @cached_property
     def _tokens_in_image(self) -> tuple[Occurrences, int]:
-        """The tokens to look for in the normalized text, under every content they may be searched
-        by, as written and normalized, and how far around a place they matter: one whose form holds
-        other than ASCII matters too, it must not lie beside the window. UnsureError where that
-        cannot be told, or nothing is left: the engine then finds the token everywhere."""
+        """(tokens to search in the normalized text, how far around a position they matter).
+
+        A token is searched by its original and by its normalized content. The distance covers
+        tokens with a non-ASCII form, too: such a token must not lie next to the window. Raises
+        UnsureError if the normalized content is unknown or empty: the engine finds a token with
+        empty content everywhere."""
         stages, forms, reach = self.facts.normalizers, [], 1
         for token in self.normalized:
             image = content_image(token.content, stages)
@@ -182,14 +192,15 @@ class CheckContext:
 
 
 def witness_values(seam: Seam, *names: str) -> tuple[int | str, ...]:
-    """The witness's values; refused unless it has exactly these names, in this order."""
+    """The values of the seam's witness. Refused unless the witness has exactly these names, in this
+    order."""
     found = tuple(name for name, _ in seam.witness)
     require(found == names, "witness", f"expected {', '.join(names)}, got {seam.witness!r}")
     return tuple(value for _, value in seam.witness)
 
 
 def witness_numbers(seam: Seam, *names: str) -> tuple[int, ...]:
-    """As `witness_values`, for witnesses of whole numbers that are not negative."""
+    """As `witness_values`, for non-negative whole numbers."""
     numbers = tuple(v for v in witness_values(seam, *names) if type(v) is int and v >= 0)
     whole = len(numbers) == len(names)
     require(whole, "witness", f"expected whole numbers, got {seam.witness!r}")

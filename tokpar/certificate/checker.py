@@ -1,5 +1,7 @@
-"""The independent check: is every seam licensed, and are the ids those of the text? It sees text,
-facts and frozen tables, never a planner or a merger."""
+"""The independent checker: every seam must be licensed, and the ids must be those of the text.
+
+The checker uses the text, the facts and the frozen tables. It never uses the planner or the joiner.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,13 @@ class Checkable(Protocol):
 def check(
     encoding: Checkable, text: str, tokenizer: TokenizerAdapter, full: bool = False
 ) -> CheckReport:
-    """Derive again that every seam of `encoding` is licensed and that its ids are those of `text`.
+    """Check that every seam of `encoding` is licensed and that its ids are the ids of `text`.
 
-    Tokens that tile the text are compared with its characters, others only counted. Without `full`
-    only what a rule needs is tokenized: a few tokens around each K5 seam (where truncation or
-    padding hides the ids, its two parts), for K6 as many short runs as the token has bytes, for K8
-    both windows. With `full` the serial encode of the whole is compared, id by id."""
+    The checker compares tokens that tile the text with the text's characters. It only counts other
+    tokens. Without `full`, it tokenizes only what a rule needs. K5: a few tokens around each seam,
+    or both parts if truncation or padding hides the ids. K6: as many short runs as the token has
+    bytes. K8: both windows. With `full`, it also compares the ids, one by one, with the serial
+    encode of the whole text."""
     facts, seams = facts_of(tokenizer), in_columns(encoding.seams)
     core = text_ids(encoding.ids, text, tokenizer)
     answers = TokenizerProbe(tokenizer, text, core.ids, len(seams.planned))
@@ -73,7 +76,7 @@ def check(
 
 
 def in_columns(seams: Sequence[Seam]) -> Seams:
-    """Any seams as `Seams`; numbers that no text reaches stay so, and fit a column."""
+    """Convert any seams to `Seams`. Clamps numbers beyond every text so that they fit a column."""
     if isinstance(seams, Seams):
         return seams
 
@@ -88,8 +91,10 @@ def in_columns(seams: Sequence[Seam]) -> Seams:
 def seam_findings(
     seams: Sequence[Seam], text: str, facts: Facts, answers: TokenizerProbe | None = None
 ) -> Iterator[Finding]:
-    """What is wrong with seams; at most one finding for each that is planned. From text and facts
-    alone, but for `answers`, without which K5, K6 and K8 license nothing."""
+    """Yield the findings about seams, at most one for each planned seam.
+
+    The check uses the text and the facts. K5, K6 and K8 also use `answers`; without `answers` these
+    rules license nothing."""
     columns = in_columns(seams)
     planned, everywhere = columns.planned, columns.everywhere
     dense = 0 if everywhere is None else len(everywhere.regions)
@@ -121,7 +126,9 @@ def seam_findings(
 def _planned_findings(
     planned: Columns, ground: CheckContext, answers: TokenizerProbe | None
 ) -> Iterator[Finding]:
-    """Those that are not licensed beyond doubt are judged one by one."""
+    """Yield the findings about planned seams.
+
+    The fast check accepts most seams. The rules check the remaining seams one by one."""
     length = len(ground.text)
     edges = np.concatenate(([0], planned.positions, [length]))
     before = np.maximum.accumulate(edges)[:-2]
@@ -139,8 +146,10 @@ def _planned_findings(
 def surely_licensed(
     columns: Columns, placed: Mask, ground: CheckContext, judge: RuleChecker
 ) -> Mask:
-    """Which of the seams that are `placed`, strictly inside the text, hold beyond doubt. A fast way
-    to say yes: of one licence between the same two characters one seam stands for all."""
+    """True for each seam of `placed` that is certainly licensed; bool, (seams,). A fast check.
+
+    `placed`: the seams strictly inside the text. One seam stands for all seams with the same
+    licence between the same two characters."""
     sure: Mask = np.zeros(len(columns), dtype=np.bool_)
     local = np.array(
         [looks_at_two(each, ground.facts) for each in columns.licences], dtype=np.bool_
@@ -181,12 +190,14 @@ def _require_place(seam: Seam, last: int, length: int) -> None:
 def everywhere_findings(
     everywhere: Everywhere, planned: IntArray, certain: IntArray, ground: CheckContext
 ) -> Iterator[Finding]:
-    """What is wrong with regions, each judged once, as a whole. `planned`: where the seams made one
-    by one are, ascending; `certain`: those that are certified cuts. Inside a region every place
-    looks alike, a space behind what is none. So theorem 6.1 holds at all of them if no added token
-    that has such a place inside, may swallow the space behind it, or is a word that begins with one
-    shares a character with the region or touches it: one that swallows white space across a place
-    inside does so across an end of the region, a seam of its own."""
+    """Yield the findings about regions. Each region is checked once, as a whole.
+
+    `planned`: the positions of the planned seams, ascending. `certain`: the planned seams that are
+    certified cuts. Every seam inside a region is before a space after a character that is not a
+    space. Theorem 6.1 holds at all of them if no dangerous added token overlaps or touches the
+    region. An added token is dangerous if it contains such a seam, may strip the space after it,
+    or is a `single_word` token that begins with a space. A token that strips white space across a
+    seam in the region also strips it across an end of the region, which is a planned seam."""
     regions = everywhere.regions
     if not len(regions):
         return
@@ -206,7 +217,9 @@ def everywhere_findings(
 
 
 def _unlike(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
-    """Regions with a place where theorem 50 does not hold, which asks for more than the space."""
+    """Yield a finding for each region with a position where theorem 50 does not hold.
+
+    Theorem 50 needs more than a space at the position."""
     if _absorbing(everywhere.licence):
         yield from _absorbed_wrongly(everywhere, ground)
     if not _by_stages(everywhere.licence):
@@ -220,8 +233,10 @@ def _unlike(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
 
 
 def _absorbed_wrongly(everywhere: Everywhere, ground: CheckContext) -> Iterator[Finding]:
-    """Theorem 6.4 at all places of a region, which has to be all of a text in which no added token
-    occurs: the character before the space is all that one has and another may not have."""
+    """Yield the findings of theorem 6.4 at all positions of a region.
+
+    The region must be the whole text, without added tokens. The positions then differ only in the
+    character before the space."""
     text = ground.text
     if everywhere.regions.tolist() != [[0, len(text)]]:
         yield Finding("region", "spaces are absorbed in a whole text, or at places one by one")
@@ -251,8 +266,10 @@ def _by_stages(licence: Seam) -> bool:
 
 
 def _require_licence(licence: Seam, ground: CheckContext) -> None:
-    """It is one of those that hold at every ASCII space if they do at one, in a text of nothing
-    else, under normalizers that keep the space and what is before it; or that of theorem 50."""
+    """Refuse a licence that does not hold for whole regions.
+
+    A licence for regions holds at every ASCII space if it holds at one, under normalizers that keep
+    the space and the character before it. The licence of theorem 50 is also accepted here."""
     facts, key = ground.facts, (licence.rule, licence.theorem)
     require(not facts.prefix_space, "prefix", "a space would be put before the text (6.3)")
     raw = not ground.normalized
@@ -260,7 +277,7 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
     if _by_stages(licence):
         scheme = facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
-        return  # the places are judged by what stands beside them
+        return  # `_unlike` checks the neighbours of each position
     if _absorbing(licence):
         scheme = facts.scheme
         require(scheme == "dummy", "scheme", f"spaces are absorbed by a prefix, not by {scheme}")
@@ -279,8 +296,10 @@ def _require_licence(licence: Seam, ground: CheckContext) -> None:
 def _misplaced(
     regions: IntArray, planned: IntArray, certain: IntArray, length: int
 ) -> Iterator[Finding]:
-    """Regions ascend, lie in the text, and are all of what lies between two neighbouring seams that
-    are certified cuts, or the text's ends."""
+    """Yield a finding for each misplaced region.
+
+    Regions must be ascending and in the text. Each must reach from one seam to the next seam. Both
+    seams must be certified cuts, or ends of the text."""
     starts, stops = regions[:, 0], regions[:, 1]
     before = np.concatenate(([0], np.maximum.accumulate(stops)[:-1]))
     ends = np.concatenate(([0], certain, [length]))
@@ -303,7 +322,7 @@ def _misplaced(
 
 
 def _near_added_tokens(regions: IntArray, ground: CheckContext) -> Iterator[Finding]:
-    """One finding for each token that may forbid a cut and each region that holds or touches it."""
+    """Yield one finding for each dangerous added token and each region that it touches."""
     for content in ground.raw.forbidding:
         size = len(content)
         for k, (start, stop) in enumerate(regions.tolist()):
@@ -314,7 +333,7 @@ def _near_added_tokens(regions: IntArray, ground: CheckContext) -> Iterator[Find
 
 
 def _cuts(seams: Seams, written: Utf8Text) -> IntArray:
-    """Bytes at which the seams of `everywhere` are, whose regions were judged."""
+    """The byte offsets of the seams of `everywhere`. Assumes that the regions were checked."""
     if seams.everywhere is None or not len(seams.everywhere.regions):
         return NO_INTS
     if _by_stages(seams.everywhere.licence):
@@ -322,7 +341,7 @@ def _cuts(seams: Seams, written: Utf8Text) -> IntArray:
         for start, stop in seams.everywhere.regions.tolist():
             found += [start + place for place in places_of(licence, written.text[start:stop])]
         return written.at(np.array(found, dtype=np.int64))
-    # judged regions end at planned seams, or ends of the text
+    # Checked regions end at planned seams, or at ends of the text.
     edges = np.concatenate(([0], seams.planned.positions, [len(written.text)]))
     places = np.searchsorted(edges, seams.everywhere.regions)
     return written.spaces_inside(written.at(edges)[places])

@@ -1,5 +1,7 @@
-"""K8: a WordPiece token that two overlapping windows share (Theorem 12). A longer word than M is
-one unknown token; windows that share M normalized characters see it alike."""
+"""Check rule K8: two overlapping windows share a WordPiece token (theorem 12).
+
+A word longer than M characters is one unknown token. Two windows that share M normalized characters
+give the same tokens there."""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _NAMES = ("left_start", "left_stop", "right_start", "right_stop", "token_start")
 
 
 class Words:
-    """Judges the seams between windows of one text."""
+    """Checks the K8 seams of one text."""
 
     def __init__(self, ground: CheckContext, answers: TokenizerProbe | None) -> None:
         self._ground = ground
@@ -52,7 +54,7 @@ class Words:
 
     @cached_property
     def _others(self) -> IntArray:
-        """Places of characters that are no printable ASCII, ascending."""
+        """The positions of characters that are not printable ASCII, ascending, int64."""
         points = np.frombuffer(self._ground.text.encode("utf-32-le"), dtype="<u4")
         return np.flatnonzero((points < ord(" ")) | (points > ord("~")))
 
@@ -96,7 +98,7 @@ class Words:
 
 
 def _ids_at(laid: Laid, span: tuple[int, int]) -> list[int]:
-    """The one id that lies at a span, and the next; refused where there is none, or more there."""
+    """The id at a span, and the next id. Refused unless exactly one id lies at the span."""
     found = laid.numbers.get(span, [])
     one = len(found) == 1
     require(one, "pair", f"expected one such token in each window, got {len(found)}")

@@ -1,7 +1,7 @@
-"""The condition of each rule, from the proofs alone: K1, K2, K3. They return or refuse.
+"""Check the conditions of rules K1, K2 and K3, from the proofs alone. A check returns or refuses.
 
-Those of the other rules are in inside.py, word.py, edges.py and by_windows.py, that of theorem 50
-in spaces.py.
+The other rules are in within_pretoken_rule.py, common_word_rule.py, token_edge_rule.py and
+window_rule.py. Theorem 50 is in space_rule.py.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ _KEPT: dict[tuple[object, ...], frozenset[str]] = {
     **dict.fromkeys([(*key, _UNIVERSAL) for key in _OF_WINDOWS], KEEP_NON_SPACES),
     ("K3", "4.8", _ANY_SPACE): KEEP_ASCII_SPACES,
 }
-"""The licences of an ASCII space, and the normalizers that change nothing they look at."""
+"""For each licence of an ASCII space: the normalizers that change nothing that the licence reads.
+"""
 EDGE = ("K9", "29")
 _SPACE_MARKS = (" ", "▁")
 _AS_STORED = {"prepend": "▁", "pattern": {"String": " "}, "content": "▁"}
 
 
 class RuleChecker:
-    """Judges the seams of one text, one after the other. Without `answers`, which ask the
-    tokenizer, rules that need it license nothing."""
+    """Checks the seams of one text, one by one.
+
+    `answers` calls the tokenizer. Without `answers`, the rules that need it license nothing."""
 
     def __init__(self, ground: CheckContext, answers: TokenizerProbe | None = None) -> None:
         self._ground = ground
@@ -92,11 +94,11 @@ class RuleChecker:
             raise RefusedError("theorem", f"{key[0]} by theorem {key[1]} is none of: {listed}")
 
     def require_characters(self, seam: Seam) -> None:
-        """What a rule of K1 to K3 asks for, but for added tokens around the place."""
+        """Refuse unless the seam's rule, K1 to K3, holds. Does not check added tokens."""
         self._rules[str(seam.rule), seam.theorem](seam)
 
     def _require_cut(self, position: int) -> None:
-        """Some K1 rule holds at a place."""
+        """Refuse unless some K1 rule holds at the position."""
         ground = self._ground
         family = ground.family(ground.facts.family)
         try:
@@ -152,8 +154,8 @@ class RuleChecker:
     def _digit_phase(self, seam: Seam) -> None:
         """Theorem 22: three (or a multiple) digits after the start of a run of digits.
 
-        What follows the place does not matter: a digit continues the run in phase, anything else
-        ends it where its last group of three is complete (0'.9).
+        The character after the position does not matter. A digit continues the run in phase. Any
+        other character ends the run where its last group of three is complete (0'.9).
         """
         ground, text, stop = self._ground, self._ground.text, seam.position
         self._require_scheme("regex")
@@ -188,7 +190,7 @@ class RuleChecker:
 
     @cached_property
     def _digit_edged(self) -> str | None:
-        """The content of an added token that begins or ends with what may be a digit, or None."""
+        """The content of an added token that may begin or end with a digit, or None."""
         for token in self._ground.facts.added_tokens:
             ends = token.content[:1] + token.content[-1:]
             if not all(_is_no_digit(char, self._ground.tables) for char in ends):
@@ -196,7 +198,7 @@ class RuleChecker:
         return None
 
     def _pair_local(self, seam: Seam) -> None:
-        """Section 4.8: BERT and Metaspace look at two characters only."""
+        """Section 4.8: BERT and Metaspace decide by two characters alone."""
         ground, facts, position = self._ground, self._ground.facts, seam.position
         scheme, after = str(facts.scheme), ground.text[position]
         self._require_scheme("bert", "metaspace")
@@ -243,7 +245,7 @@ class RuleChecker:
         return before, after
 
     def _absorb(self, seam: Seam) -> None:
-        """Section 6.4: the tokenizer puts back the one space that is left out."""
+        """Section 6.4: the tokenizer adds the one space that the right chunk omits."""
         ground, text, p = self._ground, self._ground.text, seam.position
         self._require_scheme("dummy")
         one = witness_values(seam, "absorbed") == (1,)
@@ -264,7 +266,7 @@ class RuleChecker:
         ground.require_added_safe(p + 1)
 
     def _window(self, seam: Seam) -> None:
-        """Theorems 40, 42 and 44: a window of the text around the place."""
+        """Theorems 40, 42 and 44: a window of the text around the position."""
         self._by_windows.require(seam)
 
     @cached_property
@@ -279,8 +281,10 @@ class RuleChecker:
 
 
 def looks_at_two(licence: Licence, facts: Facts) -> bool:
-    """Whether the rule looks at two characters of the text and no more, added tokens apart: no
-    normalizer makes others of them. What it says then holds wherever they are the same."""
+    """True if the rule reads only two characters of the text, not counting added tokens.
+
+    No normalizer changes the two characters. The rule then decides alike wherever the same two
+    characters stand."""
     rule, theorem, witness = licence
     sides = tuple(value for _, value in witness[1:])
     if rule == "K10" and sides not in ((1, 1), _UNIVERSAL):
@@ -290,7 +294,7 @@ def looks_at_two(licence: Licence, facts: Facts) -> bool:
 
 
 def _is_dummy_prefix(stages: tuple[NormalizerStage, ...]) -> bool:
-    """They are just the two that make it."""
+    """True if the stages are exactly the two that add the dummy prefix."""
     settings = {name: value for stage in stages for name, value in stage.settings}
     wanted = {"prepend": "▁", "pattern": " ", "content": "▁"}
     kinds = [stage.kind for stage in stages]
@@ -302,5 +306,5 @@ def _names(family: Family, left: str, right: str) -> Witness:
 
 
 def _is_no_digit(char: str, tables: Tables) -> bool:
-    """In the frozen set, and no number there."""
+    """True if the character is in the frozen set and is not a number there."""
     return tables.atom_of(char) not in (None, *NUMBERS)

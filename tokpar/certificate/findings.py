@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The findings and the report of a check."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be.
+    """One error that a check found.
 
-    `kind`: one word or two. `message`: what was expected and what was got. `position`: code points,
-    `seam`: index into the planned seams, those made one by one; None where a finding is about the
-    whole."""
+    `kind`: one or two words. `message`: the expected and the actual value. `position`: code points.
+    `seam`: index into the planned seams. Both are None for a finding about the whole encoding."""
 
     kind: str
     message: str
@@ -21,9 +20,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Result of a check: `seams` were judged, `full` tells whether a serial encode was compared.
+    """The result of a check.
 
-    `notes`: what could not be checked, in words; they are no findings."""
+    `seams`: how many seams were checked. `full`: the ids were compared with a serial encode.
+    `notes`: sentences about parts that could not be checked; a note is not a finding."""
 
     findings: tuple[Finding, ...]
     seams: int
@@ -32,5 +32,5 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """True if nothing was found."""
+        """True if there is no finding."""
         return not self.findings

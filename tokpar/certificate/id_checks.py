@@ -1,4 +1,4 @@
-"""Checks of ids that need no serial encode, and the one that does."""
+"""Check ids: several checks without a serial encode, and the comparison with a serial encode."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HIDDEN = "padding, truncation or an unknown post-processor hides the text's own
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The text's own ids among the finished ones, or `note` on why they cannot be told."""
+    """The text's own ids within the post-processed ids, or a `note` why they are unknown."""
 
     ids: IdArray | None
     findings: tuple[Finding, ...] = ()
@@ -41,7 +41,7 @@ class Core:
 
 
 def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
-    """Take away what `postprocess` inserts, and compare that with what it should insert."""
+    """Remove the ids that `postprocess` inserts, and compare them with the expected ids."""
     if not isinstance(tokenizer, PostProcesses):
         return Core(ids)
     if tokenizer.around is not None:
@@ -75,7 +75,7 @@ def text_ids(ids: IdArray, text: str, tokenizer: TokenizerAdapter) -> Core:
 
 
 def _within(ids: IdArray, before: IdArray, after: IdArray) -> Core:
-    """Nothing is cut or padded: so much less new memory than probing takes."""
+    """The text's own ids if nothing was truncated or padded. Takes less memory than probing."""
     inserted, first, last = np.append(before, after), len(before), len(ids) - len(after)
     if last < first:
         message = f"expected at least the {len(inserted)} ids that are inserted, got {len(ids)}"
@@ -96,7 +96,7 @@ def _probe(count: int) -> IdArray:
 def id_findings(
     core: Core, seams: Columns, cuts: IntArray, answers: TokenizerProbe, again: bool
 ) -> tuple[list[Finding], tuple[str, ...]]:
-    """Findings about ids, and notes on what could not be looked at."""
+    """(findings about ids, notes about ids that could not be checked)."""
     text, tokenizer, findings = answers.text, answers.tokenizer, list(core.findings)
     if not well_formed(seams):
         return findings, ("limited: ids not looked at, the seams are no columns",)
@@ -115,14 +115,14 @@ def id_findings(
 
 
 def well_formed(columns: Columns) -> bool:
-    """Of one length, and with licences for all codes."""
+    """True if all columns have one length and every code has a licence."""
     lengths = {len(columns.positions), len(columns.tokens), len(columns.codes)}
     codes = columns.codes
     return len(lengths) == 1 and bool(((codes >= 0) & (codes < len(columns.licences))).all())
 
 
 def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
-    """Counts of ids before each seam: joined, never falling, never above the ids there are."""
+    """Check the number of ids before each seam: never falling, at most the number of ids."""
     least = np.maximum.accumulate(np.concatenate(([0], seams.tokens)))[:-1]
     wrong = seams.tokens < least
     if count is not None:
@@ -136,8 +136,9 @@ def token_counts(seams: Columns, count: int | None) -> Iterator[Finding]:
 def spelled(
     ids: IdArray, seams: Columns, cuts: IntArray, answers: TokenizerProbe
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: the ids spell it, and one begins at each seam. `cuts`: bytes
-    at which the seams of `everywhere` are."""
+    """For tokens that tile the text: check that the ids spell it and an id begins at each seam.
+
+    `cuts`: the byte offsets of the seams of `everywhere`."""
     tokenizer, written, edges = answers.tokenizer, answers.written, None
     if isinstance(tokenizer, Locates):
         try:
@@ -184,8 +185,9 @@ def _crossed(edges: IntArray, cuts: IntArray) -> IntArray:
 def _parts_decode(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """For tokens that tile the text: the ids between two seams are exactly the text between them;
-    where a decoder is not exact, tokenizing that part again must give its ids."""
+    """For tokens that tile the text: check that the ids between two seams decode to their segment.
+
+    If the decoder is not exact, encoding the segment again must give its ids."""
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, slice(None))):
         part, own = text[start:stop], ids[first:last]
         if _decoded(own, tokenizer) != part and not _encodes(part, own, tokenizer):
@@ -193,15 +195,16 @@ def _parts_decode(
                 f"expected ids {first} to {last} to be the text from {start} to {stop}, "
                 "got ids of another text"
             )
-            # a part is reported under the seam at its right, else at its left
+            # Report a segment under the seam at its right end, else under the seam at its left end.
             yield Finding("ids", message, start, min(k, len(seams) - 1) if len(seams) else None)
 
 
 def parts_encode(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """For other tokens: the text between two seams, tokenized again, gives the ids between them.
-    The two sides of a K8 seam, which may divide a word, are taken together."""
+    """For tokens that do not tile the text: check that each segment, encoded again, gives its ids.
+
+    The two segments of a K8 seam are encoded together, because the seam may divide a word."""
     licences = [seams.licences[code] for code in seams.codes.tolist()]
     apart = [k for k, (rule, _, _) in enumerate(licences) if rule != "K8"]
     for k, (start, stop, first, last) in enumerate(_parts(ids, text, seams, apart)):
@@ -215,7 +218,7 @@ def parts_encode(
 def serial_difference(
     ids: IdArray, text: str, seams: Columns, tokenizer: TokenizerAdapter
 ) -> Iterator[Finding]:
-    """The first difference to the tokenizer's own serial encode, and the seam nearest to it."""
+    """Yield the first difference to the tokenizer's own serial encode, with the nearest seam."""
     serial = _serial(text, tokenizer)
     common = min(len(ids), len(serial))
     unequal = np.flatnonzero(ids[:common] != serial[:common])

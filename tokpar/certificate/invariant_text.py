@@ -1,5 +1,7 @@
-"""Text that a normalizer leaves alone wherever it stands. Theorem 45, decided by the decompositions
-of all characters: one that is its own form, and stands behind another in none, is inert."""
+"""Check that a normalizer leaves a text unchanged in every context (theorem 45).
+
+The decompositions of all characters decide. A character is invariant if it is its own normal form,
+and stands after another character in no decomposition."""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _HANGUL = range(0xAC00, 0xD7A4)
 
 
 class Inert:
-    """Which characters the stages of one tokenizer leave alone; each is asked for once."""
+    """Decides which characters the stages of one tokenizer leave unchanged. Caches decisions."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
@@ -28,8 +30,9 @@ class Inert:
         self._known: set[str] = set()
 
     def require(self, start: int, stop: int) -> None:
-        """Refuses what the normalizer may change of the text from `start` to `stop`, or where an
-        added token that is searched in normalized text occurs."""
+        """Refuse if the normalizer may change a character of text[start:stop].
+
+        Also refuse if an added token that the engine searches in normalized text occurs there."""
         if not self._stages:
             return
         self.require_text(self._ground.text[start:stop])
@@ -40,7 +43,7 @@ class Inert:
         require(content is None, "added token", f"{content!r} occurs over [{start}, {stop})")
 
     def require_text(self, text: str) -> None:
-        """Refuses a text with a character that a stage may change."""
+        """Refuse a text with a character that a stage may change."""
         for char in sorted(set(text) - self._known):
             for stage in self._stages:
                 kept = self._is_known(char) and _keeps(stage, char)
@@ -55,7 +58,7 @@ class Inert:
 
 
 def edges_beside(facts: Facts, ids: IdArray, count: int, at: int) -> IntArray:
-    """Byte where each id begins, then the end, if the one numbered `count` begins at byte `at`."""
+    """The byte offset of each id, then the end, if the id at index `count` begins at byte `at`."""
     assert facts.sizes is not None
     edges = np.concatenate(([0], np.cumsum(facts.sizes(ids))))
     beside: IntArray = edges - edges[count] + at
@@ -80,8 +83,9 @@ def _keeps(stage: NormalizerStage, char: str) -> bool:
 
 @cache
 def _behind() -> frozenset[str]:
-    """All that stands behind another character in some canonical decomposition, so that it may be
-    composed with what is before it."""
+    """All characters that follow another character in some canonical decomposition.
+
+    Such a character may compose with the character before it."""
     return frozenset(_decomposed())
 
 

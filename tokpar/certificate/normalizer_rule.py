@@ -24,8 +24,9 @@ KEEP_ASCII_SPACES = KEEP_NON_SPACES | {"StripAccents", "BertNormalizer"}
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A window of the normalized text; `at` is the index of the place within it. One edge or both
-    may be ends of the text, where nothing is missing."""
+    """A window of the normalized text. `at`: the index of the position within `text`.
+
+    `at_start`, `at_end`: the window begins, or ends, where the text does."""
 
     text: str
     at: int
@@ -34,7 +35,7 @@ class Image:
 
 
 class UnsureError(Exception):
-    """The image cannot be told from the window."""
+    """The window does not determine the image."""
 
 
 def is_ascii_fixed(char: str) -> bool:
@@ -50,10 +51,10 @@ def is_fixed(char: str) -> bool:
 def image_around(
     text: str, position: int, reach: int, stages: Sequence[NormalizerStage], *, ascii_only: bool
 ) -> Image:
-    """At least `reach` normalized characters on either side of a place (fewer at the text's ends).
+    """At least `reach` normalized characters on each side of a position; fewer at the text's ends.
 
-    Raises UnsureError where that cannot be told, or where the stages would not give the same for
-    the two sides apart as for the whole."""
+    Raises UnsureError if the image is unknown, or if the stages may map the two sides differently
+    when they are separate."""
     radius = reach + sum(_margin(stages, k) for k in range(len(stages)))
     low, high = max(0, position - radius), min(len(text), position + radius)
     _require_sure(text, low, high, ascii_only)
@@ -64,8 +65,9 @@ def image_around(
 
 
 def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None:
-    """What the stages make of an added token's content, or None when no occurrence of it lies in a
-    sure ASCII window. Raises UnsureError when neither can be told."""
+    """The normalized content of an added token, or None if it cannot occur in a sure ASCII window.
+
+    Raises UnsureError if neither is certain."""
     kinds = {stage.kind for stage in stages}
     form: _Form = "NFD" if kinds.isdisjoint({"NFKC", "NFKD"}) else "NFKD"
     if kinds <= KEEP_ASCII_SPACES and any(_stays_foreign(char, form) for char in content):
@@ -78,7 +80,7 @@ def content_image(content: str, stages: Sequence[NormalizerStage]) -> str | None
 
 
 def longest_image(content: str, stages: Sequence[NormalizerStage]) -> int:
-    """No fewer characters than the content has, as written or under stages that cannot be told."""
+    """An upper bound on the length of the content, in characters, original or normalized."""
     known = content_image(content, stages)
     if known is not None:
         return max(len(content), len(known))
@@ -88,7 +90,7 @@ def longest_image(content: str, stages: Sequence[NormalizerStage]) -> int:
 
 
 def replace_pattern(stage: NormalizerStage) -> str:
-    """The string a Replace stage looks for; UnsureError if it is a regex, or empty."""
+    """The string that a Replace stage searches for. Raises UnsureError for a regex or ""."""
     pattern = dict(stage.settings).get("pattern")
     if isinstance(pattern, Mapping):
         pattern = pattern.get("String") if set(pattern) == {"String"} else None
@@ -98,7 +100,7 @@ def replace_pattern(stage: NormalizerStage) -> str:
 
 
 def _margin(stages: Sequence[NormalizerStage], k: int) -> int:
-    """How many characters at each edge of a window are no longer sure after stage k."""
+    """How many characters at each edge of a window become uncertain by stage k."""
     if stages[k].kind == "Replace":
         return len(replace_pattern(stages[k])) - 1
     return 1 if any(stage.kind == "Replace" for stage in stages[:k]) else 0
@@ -116,7 +118,7 @@ def _require_sure(text: str, low: int, high: int, ascii_only: bool) -> None:
 
 
 def _applied(image: Image, stage: NormalizerStage, margin: int) -> Image:
-    """What the stage makes of it, without what is no longer sure at its edges."""
+    """The image after one more stage, without the uncertain characters at its edges."""
     text, at = image.text, image.at
     if stage.kind == "Strip":
         if text[at - 1].isspace() or text[at].isspace():
@@ -133,7 +135,7 @@ def _applied(image: Image, stage: NormalizerStage, margin: int) -> Image:
 
 
 def _map(text: str, stage: NormalizerStage) -> str:
-    """The stages that work one sure character at a time; the length never changes."""
+    """Apply a stage that maps one sure character at a time. The length never changes."""
     if stage.kind in UNICODE_FORMS or stage.kind == "StripAccents":
         return text
     if stage.kind == "Lowercase":

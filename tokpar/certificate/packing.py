@@ -1,6 +1,6 @@
-"""Columns of whole numbers as bytes: differences, in the smallest type that holds them, by zlib.
+"""Pack columns of whole numbers: differences, in the smallest integer type, compressed by zlib.
 
-Data only. What a header says of a column is checked before a byte of it is unpacked."""
+The header's entry of a column is checked before any byte of the column is unpacked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tokpar.errors import FileFormatError
 
 TYPES = ("<i1", "<i2", "<i4", "<i8", "<u4")
 CODINGS = ("plain", "steps", "behind")
-"""As they are; each less the one before; each less the seam's position."""
+""""plain": the values. "steps": each value minus the previous one. "behind": each value minus the
+seam's position."""
 COMPRESSIONS = ("none", "zlib")
 MOST_COLUMNS = 64
 MOST = 1 << 53  # no number of a certificate is above this, so that sums of differences are exact
@@ -26,32 +27,34 @@ _ALWAYS = 1 << 16
 
 
 def expect(holds: object, message: str) -> None:
-    """A FileFormatError unless something holds."""
+    """Raise FileFormatError unless `holds` is true."""
     if not holds:
         raise FileFormatError(message)
 
 
 def most_unpacked(stored: int) -> int:
-    """The most bytes that so many stored ones may become: memory stays bounded by the file."""
+    """The most bytes that `stored` bytes may unpack to. This bounds memory by the file's size."""
     return _SHRINKS * stored + _ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One column: what the header says of it, and its bytes."""
+    """One packed column: its entry in the header, and its bytes."""
 
     entry: dict[str, Any]
     data: bytes
 
 
 def pack_ids(ids: NDArray[np.uint32]) -> Packed:
-    """The ids as they are: they hardly shrink, and are read at once."""
+    """Pack the ids without coding: ids hardly compress, and plain ids are fast to read."""
     data = ids.astype("<u4", copy=False).tobytes()
     return _column("ids", "<u4", "plain", "none", len(ids), data)
 
 
 def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Packed:
-    """The smallest of the ways to write a column. `positions`: of the seams it belongs to."""
+    """Pack a column with the coding that gives the fewest bytes.
+
+    `positions`: the positions of the seams of this column."""
     if len(values) and int(np.abs(values).max()) > MOST:
         raise ValueError(f"{name}: expected numbers up to 2**53")
     ways = {"steps": np.diff(values, prepend=0)}
@@ -64,7 +67,7 @@ def pack(name: str, values: IntArray, positions: IntArray | None = None) -> Pack
 def unpack(
     entry: Mapping[str, Any], data: bytes, positions: IntArray | None = None
 ) -> NDArray[Any]:
-    """The column of an entry that `checked` has passed; int64, but uint32 for ids."""
+    """Unpack a column whose entry passed `checked`; int64, or uint32 for ids."""
     name, dtype = entry["name"], np.dtype(entry["dtype"])
     size = entry["count"] * dtype.itemsize
     if entry["compression"] == "zlib":
@@ -86,7 +89,7 @@ def unpack(
 
 
 def checked(entries: object, stored: int) -> list[Mapping[str, Any]]:
-    """The directory of columns that take `stored` bytes, each entry known to be sound."""
+    """Check the header's column entries against `stored`, the bytes of all columns; return them."""
     if not isinstance(entries, list) or len(entries) > MOST_COLUMNS:
         raise FileFormatError(f"columns: expected a list of at most {MOST_COLUMNS}")
     for k, entry in enumerate(entries):
@@ -135,7 +138,7 @@ def _column(
 
 
 def _inflated(name: str, data: bytes, size: int) -> bytes:
-    """`size` bytes, and not one more, however many the stream holds."""
+    """Decompress exactly `size` bytes, and never more."""
     stream = zlib.decompressobj()
     try:
         found = stream.decompress(data, size + 1)

@@ -1,4 +1,4 @@
-"""Seams as columns of a file: what many of them share is said once, their numbers are packed."""
+"""Pack seams into columns of a file. Equal licences are stored once; numbers are packed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tokpar.types import Rule, Seam
 
 Unread = dict[str, tuple[Mapping[str, Any], bytes]]
 Shape = tuple[Rule | None, str, tuple[tuple[str, Any], ...]]
-"""A licence without its numbers: None stands for one."""
+"""A licence in which None stands for each number."""
 _KNOWN_RULES = (None, "K1", "K2", "K3", "K4", "K5", "K6", "K8", "K9", "K10")
 
 
 def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]:
-    """What a header says of the seams of a text of `length` code points, and their columns."""
+    """(header entry, packed columns) of the seams of a text of `length` code points."""
     planned = seams.planned
     shapes: dict[Shape, int] = {}
     numbers = [shapes.setdefault(_shape(licence), len(shapes)) for licence in planned.licences]
@@ -48,7 +48,7 @@ def pack_seams(seams: Seams, length: int) -> tuple[dict[str, Any], list[Packed]]
 
 
 def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Seams:
-    """The seams that a header describes. Raises FileFormatError."""
+    """Read the seams of a header and its columns. Raises FileFormatError."""
     entries = _list(header, "licences")
     shapes = [_shape_from(entry, f"licences[{k}]") for k, entry in enumerate(entries)]
     positions = _take(columns, "positions")
@@ -72,7 +72,7 @@ def unpack_seams(header: Mapping[str, Any], columns: Unread, length: int) -> Sea
 def _columns(
     shapes: Sequence[Shape], positions: IntArray, tokens: IntArray, codes: IntArray, unread: Unread
 ) -> Columns:
-    """Shapes and their numbers as licences, those that are equal once."""
+    """Build the licences from shapes and numbers. Equal licences are stored once."""
     known: dict[Licence, int] = {}
     numbers = np.zeros(len(codes), dtype=np.int64)
     for code, (rule, theorem, pairs) in enumerate(shapes):
@@ -104,7 +104,7 @@ def _witness(unread: Unread, name: str, positions: IntArray) -> list[int]:
 def _pack_everywhere(
     everywhere: Everywhere, positions: IntArray, length: int
 ) -> tuple[dict[str, Any], list[Packed]]:
-    """Ends of regions as numbers of the seams they are at, 0 for the text's start."""
+    """Pack the ends of regions as seam numbers; 0 stands for the start of the text."""
     regions, licence = everywhere.regions.reshape(-1, 2), everywhere.licence
     edges = np.concatenate(([0], positions, [length]))
     places = np.searchsorted(edges, regions)
@@ -160,7 +160,7 @@ def _described(shape: Shape) -> dict[str, Any]:
 
 
 def _shape_from(data: object, where: str, *, numbers: bool = False) -> Any:
-    """A licence that a header describes; with `numbers` they stand there themselves."""
+    """Read a licence from a header. With `numbers`, the header contains the numbers themselves."""
     if not isinstance(data, Mapping):
         raise FileFormatError(f"{where}: expected an object, got {data!r}")
     rule, theorem = data.get("rule", ""), data.get("theorem")

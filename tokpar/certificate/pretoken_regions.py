@@ -1,6 +1,7 @@
-"""Stretches between two certain cuts, and their pre-tokens (theorem 7.2), found by the library
-`regex` in any part of a text, on characters that all engines read alike (correction 0'.1) and that
-normalizers leave alone (theorem 45)."""
+"""Check regions between two certified cuts, and find their pre-tokens (theorem 7.2).
+
+The library `regex` finds the pre-tokens in any part of a text. Characters must have one class in
+all engines (correction 0'.1), and normalizers must leave them unchanged (theorem 45)."""
 
 from __future__ import annotations
 
@@ -20,15 +21,16 @@ from tokpar.certificate.invariant_text import Inert
 from tokpar.types import Facts
 
 Region = tuple[int, int]
-"""[start, stop) between two certain cuts, code points. By theorem 14 its pre-tokens are those of
-the whole text."""
+"""[start, stop) between two certified cuts, code points. By theorem 14 the pre-tokens of a region
+are pre-tokens of the whole text."""
 
 IN_VAIN = 2  # how many times the length of the text may be scanned in regions that are then refused
 
 
 class Regions:
-    """Regions of one text. Each place is scanned once as part of them, however many regions it is
-    in: what lies between two certain cuts is the same whichever of them is asked for."""
+    """The regions of one text. Each position is scanned once, however many regions contain it.
+
+    The pre-tokens between two certified cuts are the same in every region."""
 
     def __init__(self, ground: CheckContext, require_cut: Callable[[int], None]) -> None:
         self._ground = ground
@@ -47,12 +49,13 @@ class Regions:
         return bytearray(len(self._ground.text) + 1)
 
     def require(self, region: Region) -> None:
-        """Refuses what is no region."""
+        """Refuse [start, stop) unless it is a region."""
         once(self._judged, region, lambda: self._judge(*region))
 
     def piece(self, region: Region, position: int) -> tuple[int, int]:
-        """The pre-token [start, stop) that a place lies strictly inside of; of the many seams of a
-        long one only the first looks for it."""
+        """The pre-token [start, stop) with the position strictly inside.
+
+        The last pre-token is cached, because a long pre-token has many seams."""
         (start, stop), (low, high) = region, self._piece
         if not max(low, start) < position < min(high, stop):
             if not start < position < stop or self._marks[position]:
@@ -62,8 +65,11 @@ class Regions:
         return low, high
 
     def require_parts(self, region: Region, between: SeamContext, *, left: bool = True) -> None:
-        """The seam only adds itself to the pre-tokens of its two parts, or of the right one alone,
-        and each holds enough of the divided one."""
+        """Refuse unless the two parts of the seam have the pre-tokens of the text, divided only at
+        the seam.
+
+        With `left` False only the right part is checked. Each part must also have more of the
+        divided pre-token than the longest token."""
         position, (low, high) = between.seam.position, self.piece(region, between.seam.position)
         start, stop = max(region[0], between.start), min(region[1], between.stop)
         if left:
@@ -88,7 +94,7 @@ class Regions:
         require(begins, "region", f"an edge of [{start}, {stop}) lies inside a pre-token")
 
     def _gaps(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """What of [start, stop) was not scanned; both ends of each are certain cuts."""
+        """Yield the unscanned parts of [start, stop). Both ends of each are certified cuts."""
         for k in range(bisect_right(self._stops, start), bisect_left(self._starts, stop)):
             if start < self._starts[k]:
                 yield start, self._starts[k]
@@ -125,7 +131,9 @@ class Regions:
         return edges + start
 
     def _require_share(self, start: int, stop: int) -> None:
-        """Longer than any token: a model that looks whole pieces up never finds it (0'.7a)."""
+        """Refuse a share that is not longer than every token.
+
+        A model that looks up whole pieces never finds a longer share (0'.7a)."""
         longest = self._ground.facts.longest_token
         enough = stop - start > longest or byte_length(self._ground.text[start:stop]) > longest
         share = f"[{start}, {stop}) of the pre-token is not above {longest} bytes"
@@ -140,16 +148,18 @@ class Regions:
 
 
 class Scanner:
-    """Finds pre-tokens as one tokenizer does, whose scheme is "regex" (of a known family) or
-    "whole". The texts must hold no added token."""
+    """Finds the pre-tokens of one tokenizer with scheme "regex" (of a known family) or "whole".
+
+    The texts must not contain added tokens."""
 
     def __init__(self, facts: Facts) -> None:
         self._whole = facts.scheme == "whole"
         self._sources = facts.patterns
 
     def edges(self, text: str) -> IntArray | None:
-        """Where pre-tokens begin, and the end: "Hi you" -> [0, 2, 6]; int64, code points. None if
-        engines may differ on a character."""
+        """The starts of the pre-tokens, then the end: "Hi you" -> [0, 2, 6]; int64, code points.
+
+        None if engines may differ on a character."""
         if self._whole:
             return np.array([0, len(text)], dtype=np.int64)
         if not _agreed().fullmatch(text):
@@ -160,7 +170,7 @@ class Scanner:
         return np.array(edges, dtype=np.int64)
 
     def is_one(self, text: str) -> bool:
-        """The text, alone, is one pre-token."""
+        """True if the text by itself is one pre-token."""
         edges = self.edges(text)
         return edges is not None and len(edges) == 2
 

@@ -1,4 +1,4 @@
-"""K3 by theorem 50: a cut before a space, from what each stage of the tokenizer does there."""
+"""Check K3 seams by theorem 50: some stage of the tokenizer always splits before the space."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _LETTERS = re.compile(
     r"|[\u0660-\u0669\u0671-\u06d3\u0904-\u0939\u0e01-\u0e30\u1e00-\u1eff\u2010-\u2027]"
     r"|[\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e]"
 )
-"""One cluster each beside one another, spaces and line ends, in every version of Unicode."""
+"""Characters that are each one grapheme cluster next to one another, spaces and line ends, in every
+version of Unicode."""
 _CLASSES: dict[str, Callable[[str], bool | None]] = {
     " ": lambda kind: kind == "space",
     r"\s": lambda kind: kind in ("space", "line end"),
@@ -39,14 +40,14 @@ _ONE_BY_ONE = ("Punctuation", "Digits", "UnicodeScripts", "FixedLength", "CharDe
 
 
 class Spaces:
-    """Judges the seams of one text that rest on this theorem."""
+    """Checks the seams of one text by theorem 50."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
         self._judged: dict[tuple[str, str], _Row | RefusedError] = {}
 
     def require(self, seam: Seam) -> None:
-        """Return if theorem 50 licenses it, added tokens aside; RefusedError says why not."""
+        """Refuse unless theorem 50 licenses the seam. Does not check added tokens."""
         ground, text, p = self._ground, self._ground.text, seam.position
         scheme = ground.facts.scheme
         require(scheme == "spaces", "scheme", f"the rule goes by stages, the scheme is {scheme}")
@@ -65,8 +66,9 @@ class Spaces:
         require(row.holds(*around), "context", f"{text[p]!r} between {around} is not {left}")
 
     def everywhere(self, licence: Seam, start: int, stop: int) -> None:
-        """Return if it licenses all the places that it means in [start, stop), whose ends are
-        certain cuts or the text's: each is judged in this part alone."""
+        """Refuse unless the licence holds at all its positions in [start, stop).
+
+        Both ends must be certified cuts, or ends of the text. Only this part is read."""
         left, right, _ = map(str, witness_values(licence, "left", "right", "spared"))
         known = left in ("any", "non-space", "sure", "unjoined") and right == "space"
         require(known, "witness", f"no such sides: {left}|{right}")
@@ -78,7 +80,8 @@ class Spaces:
             require(row.holds(before, behind), "context", among)
 
     def _require_unjoined(self, pair: str) -> None:
-        """No token has the two side by side, each is one, and nothing but merging joins them."""
+        """Refuse unless both characters are tokens, no token has the pair, and only merges can join
+        them."""
         known = self._adjacent
         before, behind = ("\u2581" if char == " " else char for char in pair)
         apart = before in known and behind in known and before + behind not in known
@@ -99,9 +102,11 @@ class Spaces:
 
 
 def places(licence: Seam, part: str) -> list[int]:
-    """Those in a part of a text that a licence for many means, code points: spaces behind other
-    than white space that is not spared; for "sure" visible ASCII is on both sides of the space and,
-    or a blank, before that, none of it spared."""
+    """The positions in a part of a text to which a licence for regions applies, code points.
+
+    They are the spaces after a character that is neither white space nor spared. For "sure",
+    visible ASCII stands on both sides of the space, visible ASCII or a blank stands before that,
+    and none of these characters is spared."""
     left, _, spared = map(str, witness_values(licence, "left", "right", "spared"))
     return [match.start() for match in _between(left, spared).finditer(part)]
 
@@ -120,7 +125,9 @@ def _adjacent_of(facts: Facts) -> Collection[str]:
 
 
 class _Row:
-    """One tokenizer's stages, followed for one kind of sides. RefusedError if they do not part."""
+    """One tokenizer's stages, followed for one kind of neighbours of the cut.
+
+    Raises RefusedError if no stage certainly cuts."""
 
     def __init__(self, ground: CheckContext, left: str, behind: str) -> None:
         self._ground, self._left = ground, left
@@ -139,7 +146,10 @@ class _Row:
             require(cut, "pre-tokenizer", "no stage is certain to cut before a space")
 
     def holds(self, before: str, behind: str) -> bool:
-        """Of the one or two characters before the space, and the one behind it if there is one."""
+        """True if the cut is certain between these neighbours.
+
+        `before`: the one or two characters before the space. `behind`: the character after the
+        space, or ""."""
         last = before[-1]
         if self._left == "unjoined":
             return last not in {" ", _MARK, *(self._ground.facts.chars_before_mark or ())}
@@ -210,7 +220,7 @@ class _Row:
             self._window = self._window and content == " "
 
     def _cut(self, stages: tuple[NormalizerStage, ...]) -> bool:
-        """Whether some stage is certain to cut, all before it being split-closed."""
+        """True if some stage certainly cuts, and all stages before it are split-closed."""
         done, kept = False, True
         for stage in stages:
             settings = dict(stage.settings)
@@ -289,8 +299,10 @@ class _Row:
 
 
 def _parts(behavior: str, inverted: bool, before: bool, after: bool, *, joined: bool) -> bool:
-    """Whether a Split cuts between two characters that match or do not, whatever is around them.
-    `joined`: neighbours that match are one match. Tried on all rows of four around them."""
+    """True if a Split cuts between two characters in every context.
+
+    `before`, `after`: the left and the right character matches. `joined`: matching neighbours are
+    one match. The function tests all contexts of four characters."""
     around = list(itertools.product((False, True), repeat=2))
     return all(
         _is_edge(behavior, inverted, (*left, before), (after, *right), joined)
@@ -302,8 +314,8 @@ def _parts(behavior: str, inverted: bool, before: bool, after: bool, *, joined: 
 def _is_edge(
     behavior: str, inverted: bool, left: tuple[bool, ...], right: tuple[bool, ...], joined: bool
 ) -> bool:
-    """Whether a Split of a row of characters has an edge between two parts of it, or removes what
-    lies there."""
+    """True if a Split of the characters left + right has an edge between `left` and `right`, or
+    removes a character there."""
     runs: list[tuple[bool, int, int]] = []
     for i, matches in enumerate((*left, *right)):
         if runs and runs[-1][0] == matches and (joined or not matches):
@@ -329,7 +341,7 @@ def _is_edge(
 
 
 class _Table:
-    """What SentencePiece's table of replacements says of single characters."""
+    """SentencePiece's replacement table, for single characters."""
 
     def __init__(self, encoded: str) -> None:
         self._raw = encoded
@@ -344,11 +356,11 @@ class _Table:
         return blob[4 : 4 + size], blob[4 + size :]
 
     def unchanged(self, char: str) -> bool:
-        """The shortest key that it begins with, if there is one, is replaced by the character."""
+        """True if the table replaces the character by itself, or has no key for it."""
         return self.makes(char, char)
 
     def makes(self, char: str, image: str) -> bool:
-        """Whether it makes just this of a character that stands for itself."""
+        """True if the table replaces a character, alone in its cluster, by exactly `image`."""
         units, texts = self._read
         at, wanted = 0, image.encode()
         try:

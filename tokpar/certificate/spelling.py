@@ -1,5 +1,7 @@
-"""Do the ids spell the text? For tokens that tile it, many millions at a time: wherever an id
-stands, the text has the same bytes; and of one place for each id the decoder is asked."""
+"""Check that ids spell the text, for many millions of tokens that tile the text.
+
+All occurrences of an id must cover the same bytes of the text. The decoder then checks one
+occurrence of each id."""
 
 from __future__ import annotations
 
@@ -15,19 +17,20 @@ UNDECODABLE = (LookupError, ValueError, OverflowError, TypeError, EngineError)
 Words = NDArray[np.uint64]
 _WORD = 8
 _BLOCK = 1 << 15
-"""Ids that are looked at together: the columns of so many stay in the processor's cache."""
+"""Ids per block: the arrays of one block fit in the processor's cache."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
 _SPARSE = 4
-"""Few ids, compared with the highest of them, are numbered anew: tables are short then."""
+"""Ids are renumbered if they are few compared with the highest id. The tables are then short."""
 _NO_BYTE = 0xFF  # of no UTF-8
 _MOST_IDS = 1 << 26  # no vocabulary has more; tables of this length are still small
 
 
 def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> bool:
-    """Every id is, by the tokenizer's decoder, the bytes between its edges. False also where that
-    cannot be told: the decoder changes what it joins, or some id has no bytes.
+    """True if the tokenizer's decoder gives, for every id, the bytes between the id's edges.
 
-    `edges`: where each id begins in `codes`, the text's UTF-8 bytes, and the end; they tile it."""
+    Also False if this is uncertain: the decoder changes the text that it joins, or an id has no
+    bytes. `codes`: the text's UTF-8 bytes. `edges`: the byte offset of each id in `codes`, then the
+    end."""
     if not len(ids):
         return not len(codes)
     most = int(ids.max())
@@ -49,7 +52,7 @@ def spells(ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> b
 
 
 def _alike(ids: IdArray, edges: IntArray, examples: IntArray, codes: Bytes) -> bool:
-    """Each id has the bytes of its example."""
+    """True if each id has the same bytes as the example of this id."""
     if len(codes) < _WORD:
         codes = np.append(codes, np.zeros(_WORD, dtype=np.uint8))
     words: Words = np.ndarray(len(codes) - _WORD + 1, "<u8", codes, 0, (1,))
@@ -85,13 +88,15 @@ def _block_alike(
 def _longer(
     numbers: IntArray, starts: IntArray, left: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """What is left of those stretches that have more than eight bytes."""
+    """The rest of each token that has more than eight bytes."""
     some = np.flatnonzero(left > _WORD)
     return numbers[some], starts[some] + _WORD, left[some] - _WORD
 
 
 def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
-    """The first bytes, up to eight, of each stretch as one number; `words`: of each eight bytes."""
+    """The first bytes, up to eight, of each token as one number.
+
+    `words`: the number of the eight bytes at each offset."""
     last = len(words) - 1
     if len(starts) and int(starts.max()) > last:  # near the end of the text
         whole = np.minimum(starts, last)
@@ -103,7 +108,7 @@ def _masked(words: Words, starts: IntArray, lengths: IntArray) -> Words:
 
 
 class _Examples:
-    """Asks the decoder about one place of each id."""
+    """Checks one occurrence of each id with the decoder."""
 
     def __init__(self, ids: IdArray, edges: IntArray, codes: Bytes, tokenizer: Decodes) -> None:
         self._ids = ids
@@ -112,13 +117,15 @@ class _Examples:
         self._tokenizer = tokenizer
 
     def decode(self, examples: IntArray) -> bool:
-        """Each is what the decoder makes of its id, parts of a character with their neighbours."""
+        """True if the decoder gives the bytes of each example.
+
+        An example that is a part of a character is decoded with its neighbours."""
         whole = self._apart(self._edges[examples]) & self._apart(self._edges[examples + 1])
         parts = {self._around(place) for place in examples[~whole].tolist()}
         return self._decode_whole(examples[whole]) and all(self._decoded(*part) for part in parts)
 
     def _apart(self, edges: IntArray) -> NDArray[np.bool_]:
-        """No character of the text lies across."""
+        """True for each edge that no character of the text crosses."""
         following = self._codes[np.minimum(edges, len(self._codes) - 1)]
         found: NDArray[np.bool_] = (edges == len(self._codes)) | (following & 0xC0 != 0x80)
         return found
@@ -132,8 +139,10 @@ class _Examples:
         return first, last
 
     def _decode_whole(self, examples: IntArray) -> bool:
-        """All in one call, with an id between that keeps them apart: one ASCII character that few
-        of them hold. Those that do are decoded alone."""
+        """Check all examples in one decoder call, with a separator id between them.
+
+        The separator is one ASCII character that few examples contain. An example with this
+        character is decoded by itself."""
         starts = self._edges[examples]
         lengths = self._edges[examples + 1] - starts
         heads = np.cumsum(lengths + 1) - (lengths + 1)

@@ -1,4 +1,5 @@
-"""K9: an end of an added token that is matched whatever stands around it (Theorem 29)."""
+"""Check rule K9: a cut at an edge of an added token that every surrounding text matches (theorem
+29)."""
 
 from __future__ import annotations
 
@@ -9,17 +10,17 @@ from tokpar.certificate.check_context import CheckContext, RefusedError, require
 from tokpar.types import AddedToken, Seam
 
 _INVISIBLE = "\u180e\u200b\ufeff"
-"""No white space to Python, but to some engine, once or now."""
+"""Characters that some engine version treats as white space, but Python does not."""
 
 
 class Edges:
-    """Judges the K9 seams of one text."""
+    """Checks the K9 seams of one text."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
 
     def require(self, seam: Seam) -> None:
-        """Return if the token that the seam names ends, or begins, there, and is surely matched."""
+        """Refuse unless the token of the seam begins or ends there, and certainly matches."""
         facts, text = self._ground.facts, self._ground.text
         content, edge = witness_values(seam, "token", "edge")
         parted = facts.added_token_cuts_refused
@@ -36,7 +37,7 @@ class Edges:
         require(objection is None, "added token", f"position {seam.position}: {objection}")
 
     def _token(self, content: object) -> AddedToken:
-        """The only added token of this content; refused if it need not be matched as it stands."""
+        """The only added token with this content. Refused if its match may depend on context."""
         facts = self._ground.facts
         named = [token for token in facts.added_tokens if token.content == content]
         if len(named) != 1 or not content:
@@ -51,8 +52,8 @@ class Edges:
         return token
 
     def _require_alone(self, token: AddedToken, start: int, stop: int) -> None:
-        """Whatever occurs over a character of [start, stop) lies inside, and is looked for no
-        earlier than the token."""
+        """Refuse unless every overlapping occurrence lies inside [start, stop), and the engine does
+        not search for it before the token."""
         for content in self._ground.raw.contents:
             for place in self._places(content, start, stop):
                 inside = start <= place and place + len(content) <= stop
@@ -63,7 +64,7 @@ class Edges:
                 require(not sooner, "added token", first)
 
     def _places(self, content: str, start: int, stop: int) -> Iterator[int]:
-        """Where a content occurs over a character of [start, stop)."""
+        """Yield the starts of the content's occurrences that overlap [start, stop)."""
         text, size = self._ground.text, len(content)
         place = text.find(content, max(0, start - size + 1), stop + size - 1)
         while place >= 0:
@@ -77,7 +78,7 @@ class Edges:
 
     @cached_property
     def _stripping(self) -> str:
-        """The content of a token that strips, or nothing."""
+        """The content of a token that strips white space, or "" if there is none."""
         tokens = self._ground.facts.added_tokens
         return next((t.content for t in tokens if (t.lstrip or t.rstrip) and t.content), "")
 

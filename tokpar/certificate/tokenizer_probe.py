@@ -1,5 +1,4 @@
-"""A text as UTF-8, in which rows of places are looked at together; and what a tokenizer answers
-about it: ids of a part, and where ids lie."""
+"""A text as UTF-8 with array lookups, and calls of the tokenizer on parts of this text."""
 
 from __future__ import annotations
 
@@ -26,18 +25,18 @@ _WIDE_SPACES = {
 
 
 _BLOCK = 1 << 17
-"""Bytes that are looked at together: columns of so many stay in the processor's cache."""
+"""Bytes per block: arrays of this size fit in the processor's cache."""
 
 
 class Utf8Text:
-    """One text; its bytes only if it has no lone surrogate."""
+    """One text as UTF-8. A text with a lone surrogate has no bytes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def broken(self) -> bool:
-        """It cannot be written as UTF-8: it has a lone surrogate."""
+        """True if the text has a lone surrogate, so that it has no UTF-8 form."""
         try:
             return self.codes.ndim != 1
         except UnicodeEncodeError:
@@ -49,14 +48,14 @@ class Utf8Text:
         return utf8_bytes(self.text)
 
     def at(self, positions: IntArray) -> IntArray:
-        """Byte offsets of code points, int64; none outside the text."""
+        """The byte offsets of code points, int64. Positions outside the text are not allowed."""
         if self.text.isascii() or not len(positions):
             return positions
         return positions + np.searchsorted(self._begun, positions, side="right")
 
     @cached_property
     def _begun(self) -> IntArray:
-        """For each byte that begins no code point, how many have begun before it; ascending."""
+        """For each continuation byte, how many code points begin before it; ascending."""
         blocks, codes = range(0, len(self.codes), _BLOCK), self.codes.view(np.int8)
         found = (np.flatnonzero(codes[k : k + _BLOCK] < -0x40) + k for k in blocks)
         inner: IntArray = np.concatenate([NO_INTS, *found])
@@ -64,12 +63,12 @@ class Utf8Text:
         return inner
 
     def position(self, byte: int) -> int:
-        """The code point that begins at, or holds, a byte."""
+        """The index of the code point that contains a byte."""
         return len(self.codes[:byte].tobytes().decode(errors="ignore"))
 
     @cached_property
     def spaces(self) -> IntArray:
-        """Byte offset of each ASCII space behind a character that is none of the 25 spaces."""
+        """The byte offset of each ASCII space after a character that is not white space."""
         found: IntArray = np.empty(len(self.codes) // 2, dtype=np.int64)  # no page of it exists yet
         count = 0
         for first in range(1, len(self.codes), _BLOCK):
@@ -93,7 +92,9 @@ class Utf8Text:
         return places
 
     def spaces_inside(self, regions: IntArray) -> IntArray:
-        """Those strictly inside one of the regions; (n, 2), bytes, ascending, without overlap."""
+        """The `spaces` strictly inside one of the regions.
+
+        `regions`: (n, 2), byte offsets, ascending, without overlap."""
         if not len(regions):
             return NO_INTS
         first = np.searchsorted(self.spaces, regions[:, 0], side="right")
@@ -103,7 +104,7 @@ class Utf8Text:
         return np.concatenate([self.spaces[a:b] for a, b in zip(first, last, strict=True)])
 
     def _behind_wide(self, places: IntArray) -> Mask:
-        """Which of these bytes are behind white space of two or three bytes."""
+        """True for each byte offset after white space of two or three bytes."""
         low, middle, high = (
             self.codes[np.maximum(places - n, 0)].astype(np.int64) for n in (1, 2, 3)
         )
@@ -113,20 +114,20 @@ class Utf8Text:
 
 
 OF_THE_TEXT, FOR_A_SEAM = 64, 4096
-"""Parts of a text are tokenized as far as they have, together, so many times its characters, and
-so many for each seam. What a strategy makes has less, unless its overlap is many times a chunk."""
+"""The checker tokenizes parts with at most 64 times the text's characters, plus 4096 for each seam.
+An encoding needs less, unless the overlap of its chunks is many times a chunk."""
 
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """Ids and where they lie: int64 (n, 2), UTF-8 bytes from the start of the text."""
+    """Ids and their spans: int64, (n, 2), UTF-8 bytes from the start of the text."""
 
     ids: IdArray
     spans: SpanArray
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], list[int]]:
-        """The numbers of the tokens that lie at a place."""
+        """Map each span to the indices of the tokens with this span."""
         found: dict[tuple[int, int], list[int]] = {}
         for number, (start, stop) in enumerate(self.spans.tolist()):
             found.setdefault((start, stop), []).append(number)
@@ -134,8 +135,10 @@ class Laid:
 
 
 class TokenizerProbe:
-    """Asks one tokenizer about one text; `ids` are those of an encoding of it, None where finishing
-    hides them. `tokenized`: characters of the parts so far, limited by text length and `seams`."""
+    """Calls one tokenizer on parts of one text.
+
+    `ids`: the text's own ids in an encoding, None if post-processing hides them. `tokenized`: how
+    many characters were tokenized so far; the text length and `seams` limit this number."""
 
     def __init__(
         self, tokenizer: TokenizerAdapter, text: str, ids: IdArray | None, seams: int = 0
@@ -160,28 +163,28 @@ class TokenizerProbe:
         return byte_starts(self.text)
 
     def edges(self) -> IntArray:
-        """Byte where each id begins, then the end; refused unless they tile the text."""
+        """The byte offset of each id, then the end. Refused unless the ids tile the text."""
         return once(self._edges, "", self._tiling)
 
     def encode(self, text: str) -> IdArray:
-        """Ids of a text, which may be a part of this one; refused if the engine fails on it."""
+        """The ids of a text, often a part of this text. Refused if the engine fails on it."""
         try:
             return np.asarray(self.tokenizer.encode(text), dtype=np.uint32)
         except EngineError as error:
             raise RefusedError("tokenizer", f"it fails on a part of the text: {error}") from error
 
     def laid(self, text: str) -> Laid:
-        """Ids of any text and where they lie in it."""
+        """The ids of any text, and their spans in this text."""
         ids = self.encode(text)
         return Laid(ids, self._locate(ids, text))
 
     def position_at(self, byte: int) -> int | None:
-        """The code point that begins at a byte, or None inside one."""
+        """The code point that begins at a byte; None if the byte is inside a code point."""
         place = int(self.starts.searchsorted(byte))
         return place if self.starts[place] == byte else None
 
     def _part(self, start: int, stop: int) -> Laid:
-        """Ids of [start, stop), code points, alone; spans from the text's start. May be refused."""
+        """The ids of text[start:stop] by itself; spans from the text's start. May be refused."""
         self.tokenized += stop - start
         many = f"parts of over {self._most} characters were to be tokenized again"
         require(self.tokenized <= self._most, "work", many)
@@ -203,14 +206,14 @@ class TokenizerProbe:
 
 
 def asked(answers: TokenizerProbe | None) -> TokenizerProbe:
-    """The answers, or a refusal where the tokenizer may not be asked."""
+    """Return `answers`. Refused if the tokenizer may not be called."""
     if answers is None:
         raise RefusedError("tokenizer", "the rule needs the tokenizer, not only its facts")
     return answers
 
 
 def tiling_edges(spans: SpanArray, start: int, stop: int) -> IntArray:
-    """Start of each span, then the end; refused unless they tile [start, stop)."""
+    """The start of each span, then the end. Refused unless the spans tile [start, stop)."""
     shared = len(spans) > 0 and spans.strides == (8, 8)  # each end is the next start, in memory
     row = (len(spans) + 1,), (8,)
     edges = as_strided(spans, *row, writeable=False) if shared else np.append(spans[:, 0], stop)

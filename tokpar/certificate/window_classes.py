@@ -1,6 +1,6 @@
-"""Asks the engine that runs a pattern whether a class holds just the characters that a proof says.
+"""Ask the engine that runs a pattern whether a class has exactly the members that a proof states.
 
-All code points that a text may hold are asked: those inside must match, the others must not.
+The engine tests all code points that a text may contain: members must match, others must not.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Points = NDArray[np.int64]
 
 
 def require_class(source: str, engine: str, inside: Points, outside: Points) -> None:
-    """RefusedProofError unless `engine` takes a class for the code points `inside`, and for none of
-    those `outside`."""
+    """Raise RefusedProofError unless the class matches, in `engine`, every code point of `inside`
+    and no code point of `outside`."""
     char = _character(source)
     if char is not None:
         holds = inside.tolist() == [ord(char)]
@@ -37,7 +37,7 @@ def require_class(source: str, engine: str, inside: Points, outside: Points) -> 
 
 
 def _character(source: str) -> str | None:
-    """The character that a class of one stands for in every engine."""
+    """The only member of a one-character class, the same in every engine; else None."""
     found = _ITSELF.fullmatch(source)
     if found is None or (len(source) == 1 and source in _SPECIAL):
         return None
@@ -83,7 +83,7 @@ def _by_oniguruma(source: str, inside: str, outside: str) -> bool:
 
 
 def _by_fancy(source: str, inside: str, outside: str) -> bool:
-    """Each block inside is a token; text that does not match is dropped."""
+    """As `_asked`, by tiktoken. Each block of `inside` is a token. tiktoken drops other text."""
     import tiktoken
 
     ranks: dict[bytes, int] = {bytes([byte]): byte for byte in range(256)}

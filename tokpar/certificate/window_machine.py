@@ -1,8 +1,8 @@
-"""The machine of one pattern, from the proof that came with its windows (Theorem 40).
+"""The checker's automaton of one pattern, from the proof of its windows (theorem 40).
 
-Its semantics are its own: a state is an ordered list of what is left of the pattern (derivatives).
-It searches no states and decides no pattern: the proof names them, and here they are only compared.
-What it trusts is that the tree over symbols is the pattern, and which symbol a character is.
+A state is an ordered list of pattern remainders (derivatives), independent of `tokpar.patterns`.
+The proof names the states; this module only verifies them. It trusts that the tree over symbols is
+the pattern, and it trusts the symbol of each character.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from typing import Any
 
 Left = tuple[Any, ...]
-"""What is left of a pattern: trees, one after the other."""
+"""The remainder of a pattern: a sequence of trees."""
 State = tuple[Left, ...]
-"""The ways that an attempt may still go on, best first."""
+"""The remainders with which an attempt may continue, best first."""
 
 _MOST_STATES = 5_000
 _DEEPEST = 200
 
 
 class RefusedProofError(ValueError):
-    """The data do not prove what they should."""
+    """The proof does not prove its windows."""
 
 
 class Machine:
@@ -39,8 +39,9 @@ class Machine:
         self._check_marked()
 
     def _close(self, start: State, words: list[list[int]]) -> list[int]:
-        """Moves between the states that the words lead to, which must be all there are; the state
-        of each word."""
+        """Compute the moves between the states of the words; return the state of each word.
+
+        Raises RefusedProofError unless the words reach all states."""
         states: dict[State, int] = {}
         places = []
         for word in words:
@@ -70,7 +71,7 @@ class Machine:
 
 
 def _step(state: State, c: int) -> tuple[State, bool]:
-    """What is left behind symbol c, and whether a match ends before it."""
+    """(the state after symbol c, True if a match ends before c)."""
     found: dict[Left, None] = {}
     seen: set[Left] = set()
     for way in state:
@@ -154,7 +155,7 @@ def _below(numbers: list[Any], limit: int) -> bool:
 
 
 def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
-    """A tree of tuples that derivatives may be taken of."""
+    """Convert a tree of the proof to tuples, for derivatives."""
     if depth > _DEEPEST:
         raise RefusedProofError("a tree too deep")
     match node:
@@ -182,7 +183,7 @@ def _tree(node: Any, size: int, depth: int) -> tuple[Any, ...]:
 
 
 def _empty(node: tuple[Any, ...]) -> bool:
-    """It may match without consuming anything."""
+    """True if the node can match without consuming a character."""
     if node[0] == "repeat":
         return node[2] == 0 or _empty(node[1])
     if node[0] == "row":

@@ -1,6 +1,6 @@
-"""The checker's own reading of a pre-tokenizer pattern, as trees over symbols (Theorem 40).
+"""The checker's own parser of pre-tokenizer patterns, to trees over symbols (theorem 40).
 
-What it does not know it refuses. Classes of characters are not read: the engine was asked for them.
+The parser refuses unknown syntax. It does not interpret character classes: the engine lists them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from tokpar.certificate.window_machine import RefusedProofError
 
 Symbols = Callable[[str], list[int]]
-"""A class as it is spelled -> its symbols."""
+"""A function from the spelling of a class to the symbols of the class."""
 
 _ONE = (
     r"\\[pP]\{\^?\w[\w =-]*\}|\\[sSdDwWrntfv]|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
@@ -34,9 +34,9 @@ _DEEPEST = 60
 
 
 class PatternReader:
-    """Reads one pattern, a token at a time; raises `RefusedProofError` for what it does not know.
+    """Parses one pattern, token by token. Raises `RefusedProofError` for unknown syntax.
 
-    `sources`: the classes, as they are spelled, in the order they stand."""
+    `sources`: the spellings of the classes, in the order of the pattern."""
 
     def __init__(self, pattern: str, engine: str) -> None:
         self.engine = engine
@@ -154,7 +154,7 @@ def _require_single_folds(node: Any) -> None:
 
 
 def _folded(node: Any, end: int) -> set[str]:
-    """The folded letters that what a node matches may begin (0) or end (-1) with."""
+    """The folded letters with which a match of the node may begin (`end` 0) or end (`end` -1)."""
     kind, *parts = node
     if kind == "set" and parts[0].startswith("(?i:"):
         inside = parts[0][4:-1]

@@ -30,8 +30,9 @@ _BEGIN: Item = ((), frozenset())
 
 
 class RowChecker:
-    """The windows of a row of patterns over common symbols; raises `RefusedProofError` if a proof
-    does not hold."""
+    """Checks the windows of a sequence of Splits over common symbols.
+
+    Raises `RefusedProofError` if a proof does not hold."""
 
     def __init__(self, proofs: list[str]) -> None:
         self.stages = [Machine(proof) for proof in proofs]
@@ -110,7 +111,7 @@ class RowChecker:
     # ------------------------------------------------------------------ right of the cut
 
     def _first(self, lineages: tuple[int, ...], owed: Owed, c: int) -> set[Threat]:
-        """What may prove the cut of an item wrong, behind the first symbol."""
+        """The threats to the cut of an item, after the first symbol."""
         found: set[Threat] = set()
         above: Above = ()
         for i, x in enumerate(lineages):
@@ -137,7 +138,7 @@ class RowChecker:
         return found
 
     def _step(self, threat: Threat, d: int) -> list[Threat]:
-        """What is left of a threat behind symbol d, the end of the text among them."""
+        """The threats that remain of `threat` after symbol d, which may be the end of the text."""
         if threat == WRONG:
             return [WRONG]
         kind, i, above, *states = threat
@@ -182,7 +183,7 @@ class RowChecker:
         return ("broken", i, onward) if onward else WRONG
 
     def _may_end(self, above: Above, d: int) -> bool:
-        """The text inside these pieces may end before symbol d."""
+        """True if the text inside these pieces may end before symbol d."""
         if not above:
             return d == self.size
         stage, going = self.stages[len(above) - 1], above[-1]
@@ -200,7 +201,7 @@ class RowChecker:
         return quiet and stage.hit[going][d]
 
     def _onward(self, above: Above, d: int) -> Above | None:
-        """The pieces behind symbol d, if they may go on over it."""
+        """The pieces after symbol d, or None if they cannot continue over d."""
         found: list[Any] = []
         for stage, going in zip(self.stages, above, strict=False):
             if isinstance(going, frozenset):
@@ -215,7 +216,7 @@ class RowChecker:
         return None if d == self.size else tuple(found)
 
     def _is_safe(self, threat: Threat) -> bool:
-        """No text makes it come true."""
+        """True if no text makes the threat come true."""
         if threat not in self._safe:
             seen, todo = {threat}, [threat]
             while todo and WRONG not in seen:

@@ -1,5 +1,6 @@
-"""K10: a window of the text around a place certifies a cut, by the proof that came with it
-(Theorems 40 to 44)."""
+"""Check rule K10: the proof of a window shows that the window certifies a cut.
+
+Theorems 40 to 44."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ class Proved:
 
 
 class ByWindows:
-    """Judges the K10 seams of one text."""
+    """Checks the K10 seams of one text."""
 
     def __init__(self, ground: CheckContext) -> None:
         self._ground = ground
@@ -94,8 +95,8 @@ class ByWindows:
         self._work = _WORK * (len(ground.text) + 1)
 
     def require(self, seam: Seam) -> None:
-        """Return if the window of the seam proves its cut; RefusedError says why not. Whether added
-        tokens are matched as without the cut is asked by others."""
+        """Refuse unless the window of the seam proves its cut. Does not check that the engine
+        matches the same added tokens with the cut."""
         ground, p = self._ground, seam.position
         scheme = ground.facts.scheme
         require(scheme == "regex", "scheme", f"the rule is for regex, not {scheme}")
@@ -130,15 +131,17 @@ class ByWindows:
         require(why is None, "context", f"the cut at {p} is not proved: {why}")
 
     def _require_near(self, proved: Proved, behind: int) -> None:
-        """The cuts of a row are made one by one, the last first: what stands right of a place may
-        be gone but for one character."""
+        """Refuse a window with more than one character after its cut, for several Splits.
+
+        The cuts are made one by one, the last cut first. So only one character may be left after a
+        position."""
         near = proved.alone or behind == 1
         require(near, "context", "behind a row of Splits one character may be read on the right")
 
     def _require_anchored(
         self, proved: Proved, p: int, anchor: int | str, right: int | str
     ) -> None:
-        """What was read from an anchor before is not read again."""
+        """Refuse unless reading from the anchor proves the cut. Caches the last reading."""
         place, width = _widths(anchor, right, least=0)
         whole = place < p and width <= _LONGEST and p + width <= len(self._ground.text)
         require(whole, "context", f"no text from {place} to {p} and {width} characters behind")
@@ -172,7 +175,7 @@ class ByWindows:
         require(proved.universal, "context", "not every non-space before a space is proved")
 
     def _image(self, start: int, stop: int) -> str:
-        """What the normalizers make of a window, a character for each."""
+        """The normalized window, one character for each character."""
         ground = self._ground
         window, stages = ground.text[start:stop], ground.facts.normalizers
         if not stages:
@@ -184,7 +187,7 @@ class ByWindows:
         return window.lower() if "Lowercase" in kinds else window
 
     def _require_apart(self, start: int, stop: int) -> None:
-        """No added token has a share in the window, nor the white space that one may strip."""
+        """Refuse if an added token, or the white space that it may strip, overlaps the window."""
         ground = self._ground
         require(not ground.normalized, "added token", "tokens of the normalized text: not judged")
         content = ground.raw.reaching(ground.text, start, stop)

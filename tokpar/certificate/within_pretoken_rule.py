@@ -1,6 +1,7 @@
-"""Seams inside one pre-token of a BPE: K4 (Lemma 24), K5 (Theorem 5'), K6 (Theorem 11): each place
-is a token boundary. With split-closed parts (theorem 7.2) the ids are those of the whole, by Lemma
-4."""
+"""Check seams inside one pre-token of a BPE: K4 (lemma 24), K5 (theorem 5'), K6 (theorem 11).
+
+Each rule proves that the seam is a token boundary. If the two parts are split-closed (theorem 7.2),
+their ids are the ids of the whole, by lemma 4."""
 
 from __future__ import annotations
 
@@ -30,8 +31,10 @@ _MOST_TRIED = 4096
 
 
 class Inside:
-    """Judges the seams inside the pre-tokens of one text. `require_cut` refuses places that are no
-    K1 cut; `answers` is None where the tokenizer may not be asked."""
+    """Checks the seams inside the pre-tokens of one text.
+
+    `require_cut` refuses a position that is no K1 cut. `answers`: None if the tokenizer may not be
+    called."""
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class Inside:
         self._runs: dict[tuple[str, int, int, int], RefusedError | None] = {}
 
     def forced(self, between: SeamContext) -> None:
-        """Lemma 24: no token of the vocabulary occurs across the place."""
+        """Refuse unless no token occurrence crosses the position (lemma 24)."""
         start, stop = witness_numbers(between.seam, "start", "stop")
         region = self._region(start, stop)
         self._regions.require_parts(region, between)
@@ -207,8 +210,9 @@ class Inside:
 
 
 def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """Ever longer stretches of ids around the one at `count`, the shorter side growing, as long as
-    their edges lie within [low, high] bytes: (first id, last id + 1)."""
+    """Yield longer and longer runs of ids around the id at `count`, as (first, last + 1).
+
+    The shorter side grows first. All edges stay within [low, high] bytes."""
     first, last = np.searchsorted(edges, (low, high)).tolist()
     left = right = count
     place, middle = edges.item, edges.item(count)
@@ -223,15 +227,16 @@ def _stretches(edges: IntArray, count: int, low: int, high: int) -> Iterator[tup
 
 
 class Vocabulary:
-    """All tokens, sorted, so that the tokens that begin alike stand together."""
+    """All tokens, sorted, so that tokens with a common prefix are neighbours."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
         self._tokens = sorted(set(tokens) - {b""})
         self.longest = max(map(len, self._tokens), default=0)
 
     def across(self, left: bytes, right: bytes) -> bytes | None:
-        """A token that occurs in left + right and holds the last byte of `left` and the first of
-        `right`: tokens {ab, bc} and b"a", b"bc" -> b"ab". None if there is none."""
+        """A token that occurs in left + right across the border of the two, or None.
+
+        Tokens {ab, bc}: b"a", b"bc" -> b"ab"."""
         whole, middle = left + right, len(left)
         for start in range(max(0, middle - self.longest + 1), middle):
             found = self._prefix(whole[start:], middle - start + 1)

@@ -264,7 +264,7 @@ class WindowSeams:
         return None
 
     def _anchored_from(self, text: str, p: int, known: int | None) -> Anchored | None:
-        """The last anchor before `p` if it is near, else the anchor `known`, else one in `FAR`."""
+        """The last anchor before `p` if near, else the anchor `known`, or one within `FAR`."""
         near = self._anchored(text, p, NEAR if known is not None else FAR)
         if near is not None or known is None or self.facts.normalizers:
             return near

@@ -1,1 +1,1 @@
-"""What is known of a tokenizer, and how it was decided."""
+"""Derive the facts of a tokenizer from its configuration."""

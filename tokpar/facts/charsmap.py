@@ -1,7 +1,7 @@
-"""SentencePiece's table of replacements, as the normalizer Precompiled has it.
+"""Read SentencePiece's replacement table, as in the normalizer Precompiled.
 
-Bytes: the length of a double array (Darts, little-endian words of 32 bits), the array, and the
-replacements, each ended by a zero byte."""
+The bytes are: the length of a double array (Darts, little-endian words of 32 bits), the array, and
+the replacements. A zero byte ends each replacement."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import numpy as np
 
 
 class Charsmap:
-    """What such a table makes of single characters; one that cannot be read keeps none."""
+    """A replacement table, for single characters. An unreadable table keeps no character."""
 
     def __init__(self, encoded: str) -> None:
         self._units, self._replacements = _parts(encoded)
 
     def keeps(self, char: str) -> bool:
-        """Whether it certainly leaves a character that stands for itself as it is."""
+        """True if the table certainly leaves the character unchanged when the character is a
+        grapheme cluster by itself."""
         return self.image(char) == char
 
     def image(self, char: str) -> str | None:
-        """What it makes of such a character, or None if that is not certain."""
+        """The replacement of a character that is a whole grapheme cluster; None if uncertain."""
         try:
             place = self._first(char.encode())
         except IndexError:
@@ -32,15 +33,17 @@ class Charsmap:
         return self._replacements[place:].split(b"\0", 1)[0].decode(errors="replace")
 
     def may_delete(self, beginning: str) -> bool:
-        """Whether nothing may be left of a cluster of characters that begins so."""
+        """True if the table may delete a grapheme cluster that begins with `beginning`."""
         try:
             return self._deletes(beginning.encode("utf-8", "replace"))
         except IndexError:
             return True
 
     def _deletes(self, beginning: bytes) -> bool:
-        """The shortest key of a text is replaced: one that `beginning` begins with, or one of those
-        that begin with it."""
+        """True if a key that may apply has an empty replacement.
+
+        The table replaces the shortest key. This key is a prefix of `beginning`, or `beginning` is
+        a prefix of the key."""
         units = self._units
         if not units:
             return True
@@ -63,7 +66,7 @@ class Charsmap:
         return False
 
     def _child(self, node: int, byte: int) -> tuple[int, int | None] | None:
-        """The node behind a byte, and where its replacement is if a key ends there; or None."""
+        """(node after the byte, offset of its replacement if a key ends there), or None."""
         place = node ^ byte
         unit = self._units[place] if place < len(self._units) else 0
         if unit & 0x800000FF != byte:
@@ -75,7 +78,7 @@ class Charsmap:
         return self._replacements[place:].split(b"\0", 1)[0]
 
     def _first(self, key: bytes) -> int | None:
-        """Where the replacement of the shortest key that these bytes begin with is."""
+        """The offset of the replacement of the shortest key that is a prefix of `key`, or None."""
         units = self._units
         if not units:
             return None

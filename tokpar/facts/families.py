@@ -1,4 +1,4 @@
-"""The patterns of the families that are known by name."""
+"""The patterns of the known families, by name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a `tokenizer.json` says about a tokenizer: dict -> Facts.
+"""Derive the `Facts` of a tokenizer from its parsed `tokenizer.json`.
 
-Anything that is not recognised makes the facts `unprovable`, with a reason; nothing is guessed."""
+Any unknown setting makes the facts `unprovable`, with a reason. Nothing is guessed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tokpar.types import AddedToken, Facts, NormalizerStage, Scheme
 
 ENGINE = "oniguruma"
 MISPLACED = "byte_fallback beside a mark of words: the engine tells wrong places of such tokens"
-"""Where it falls back to bytes, it counts those of the mark as bytes of the text."""
+"""The engine counts the bytes of the mark as bytes of the text when it falls back to bytes."""
 
 _FLAGS = "lstrip", "rstrip", "single_word", "normalized", "special"
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
@@ -45,14 +45,14 @@ _PRE_TOKENIZERS = frozenset(
     {"BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace"}
     | {"Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"}
 )
-"""All that Hugging Face has: each is called for one segment at a time. Only Metaspace "first" asks
-where in the text that is."""
+"""All pre-tokenizers of Hugging Face. The engine calls each for one segment at a time. Only
+Metaspace with "first" depends on the position of the segment in the text."""
 _DUMMY_STAGES = [("Prepend", {"prepend": MARK}), ("Replace", {"pattern": " ", "content": MARK})]
 
 
 @dataclass(frozen=True, slots=True)
 class _Falling:
-    """How a text falls apart before the model, or (`why`) the reason why that is not known."""
+    """How the pre-tokenizer splits a text before the model. `why`: why this is unknown, or None."""
 
     scheme: Scheme = "none"
     family: str | None = None
@@ -64,10 +64,12 @@ class _Falling:
 def facts_from_json(
     config: Json, *, encode_special_tokens: bool = False, asked: bool = False
 ) -> Facts:
-    """Facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
-    `encode_special_tokens`: the tokenizer's flag, which the file does not hold; with it special
-    tokens are not matched and therefore left out. `asked`: what will run the patterns can be asked
-    about their classes, so that one of no known family is no reason. KeyError if there is no model.
+    """The facts of the tokenizer that `config`, a parsed `tokenizer.json`, describes.
+
+    `encode_special_tokens`: the tokenizer's flag, which the file does not contain. With this flag
+    the engine does not match special tokens, so the facts omit them. `asked`: the engine can list
+    the members of character classes, so an unknown pattern does not make the facts `unprovable`.
+    Raises KeyError if there is no model.
     """
     model: Json = config["model"]
     staged = _normalizers(config)
@@ -124,8 +126,9 @@ def _at_spaces(
     model: Json,
     always: str | None,
 ) -> Facts:
-    """Facts that prove nothing as they are: what theorem 50 says of the same stages. `always`: why
-    it cannot say anything."""
+    """For facts that are `unprovable` so far, try the cuts before spaces of theorem 50.
+
+    `always`: why theorem 50 does not apply to this tokenizer, or None."""
     across = joined_to_marks(model)
     joined = None if isinstance(across, str) else across
     found = decided(normalizers, pre_tokenizers, joined)
@@ -150,7 +153,7 @@ def _at_spaces(
 
 
 def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
-    """The same, and the bytes of all tokens where no more is needed to divide pre-tokens."""
+    """As `facts_from_json`, with the bytes of all tokens if cuts inside pre-tokens are possible."""
     facts = facts_from_json(config, asked=asked)
     if facts.pretoken_cuts_refused is not None:
         return facts
@@ -161,14 +164,15 @@ def facts_with_tokens(config: Json, *, asked: bool = False) -> Facts:
 def dividing(
     facts: Facts, tokens: Callable[[], Collection[bytes]], count: int, config: Json
 ) -> Facts:
-    """The facts with the bytes of tokens, their number and sizes: what cuts inside pre-tokens need.
+    """Add to the facts what cuts inside pre-tokens need: token bytes, token count and sizes.
+
     `pretoken_cuts_refused` must be None."""
     sizes = None if facts.tiles else token_lengths(config).of
     return replace(facts, tokens=tokens, token_count=count, sizes=sizes)
 
 
 def token_lengths(config: Json) -> TokenLengths:
-    """UTF-8 bytes of text that each token stands for, where the facts say `tiles`."""
+    """The number of UTF-8 bytes of text of each token, for facts with `tiles`."""
     vocab, added = config["model"]["vocab"], _added_tokens(config)
     if isinstance(vocab, VocabularyArrays):
         ids = np.array([token.id for token in added], dtype=np.int64)
@@ -192,7 +196,7 @@ def _stage(stage: Json) -> NormalizerStage:
 
 
 def _plain(value: object) -> object:
-    """{"String": "x"} -> "x"; everything else as it is."""
+    """Unwrap {"String": "x"} to "x". Return any other value unchanged."""
     return value["String"] if isinstance(value, dict) and list(value) == ["String"] else value
 
 
@@ -225,8 +229,9 @@ def _falling(pieces: list[Json], stages: tuple[NormalizerStage, ...], model: Jso
 
 
 def _dropping_nothing(piece: Json) -> Json:
-    """A Split that drops what its regex does not match is an isolated one if there is no such text:
-    each regex that is a family by itself matches at every character (docs/conditions.md)."""
+    """Turn a Split that drops unmatched text into an isolated Split, if all text is matched.
+
+    Each regex that is a family by itself matches at every character (docs/conditions.md)."""
     dropping = piece["type"] == "Split" and (piece["behavior"], piece.get("invert")) == (
         "Removed",
         True,
@@ -237,13 +242,13 @@ def _dropping_nothing(piece: Json) -> Json:
 
 
 def _is_plain_split(piece: Json) -> bool:
-    """Split(Regex, Isolated), not inverted."""
+    """True for Split(Regex, Isolated) that is not inverted."""
     plain = piece["type"] == "Split" and piece["behavior"] == "Isolated"
     return plain and not piece.get("invert") and "Regex" in piece["pattern"]
 
 
 def _is_bert(stages: tuple[NormalizerStage, ...]) -> bool:
-    """BertNormalizer alone, with the switches that theorem 4.8 needs."""
+    """True if BertNormalizer is the only stage, with the settings that theorem 4.8 needs."""
     wanted = {("handle_chinese_chars", True), ("clean_text", True)}
     return [s.kind for s in stages] == ["BertNormalizer"] and wanted <= {*stages[0].settings}
 
@@ -267,7 +272,7 @@ def _normalizer_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
 
 
 def _changing_reason(stages: tuple[NormalizerStage, ...]) -> str | None:
-    """Why no text is known that the stages leave alone, or None."""
+    """Why no text is known to stay unchanged under the stages, or None."""
     other = next((stage.kind for stage in stages if stage.kind not in _INERT), None)
     return other and f"nothing is proved about text that the normalizer {other} leaves alone"
 
@@ -299,7 +304,8 @@ def _random_reason(model: Json) -> str | None:
 def _unknown_reason(
     pieces: Sequence[Json], stages: tuple[NormalizerStage, ...], model: Json
 ) -> str | None:
-    """A part of the engine of which it is not known that it looks at one segment at a time."""
+    """Why a stage may look beyond one segment, or None if every stage handles one segment at a
+    time."""
     parts = (
         ("pre-tokenizer", _PRE_TOKENIZERS, [piece["type"] for piece in pieces]),
         ("normalizer", _NORMALIZERS, [stage.kind for stage in stages]),
@@ -313,7 +319,7 @@ def _unknown_reason(
 
 
 def _moved_reason(added: Sequence[AddedToken], stages: tuple[NormalizerStage, ...]) -> str | None:
-    """An added token that is searched in a text that cannot be told around any space."""
+    """Why an added token is searched in a text that is unknown around every space, or None."""
     moved = next((token.content for token in added if token.normalized), None)
     reason = _normalizer_reason(stages)
     if any(s.kind == "Replace" and s.setting("pattern") == " " for s in stages):
@@ -333,10 +339,10 @@ def _skipped_reason(
     skipped: Sequence[AddedToken],
     stages: tuple[NormalizerStage, ...],
 ) -> str | None:
-    """Why those that are left out (`encode_special_tokens`) may hide others, or None."""
+    """Why a skipped special token (`encode_special_tokens`) may hide a matched token, or None."""
     if stages and any(token.normalized for token in skipped):
         return "encode_special_tokens with a special token that is matched in normalized text"
-    # special tokens are still found where they are encoded as text, and hide what begins inside
+    # The engine still finds skipped tokens, and then misses a token that begins inside one.
     for one, other in product(skipped, matched):
         if one.content == other.content or can_overlap(one.content, other.content):
             shown = f"{one.content!r} and {other.content!r}"
@@ -345,7 +351,7 @@ def _skipped_reason(
 
 
 def can_overlap(one: str, other: str) -> bool:
-    """Whether two strings, or two occurrences of one, can share characters of a text."""
+    """True if occurrences of the two strings can overlap in a text. The strings may be equal."""
     if one != other and (one in other or other in one):
         return True
     shorter = min(len(one), len(other))

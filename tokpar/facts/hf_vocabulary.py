@@ -1,4 +1,4 @@
-"""What the vocabulary in a `tokenizer.json` says: its tokens, and how they lie in a text."""
+"""Read the vocabulary of a `tokenizer.json`: its tokens, and how tokens cover a text."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _BYTE_JOINED = re.compile(f"<0x[0-9A-F]{{2}}>{MARK}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VocabularyArrays:
-    """A vocabulary in which no two tokens have one id, in place of the dictionary of a model.
+    """A vocabulary as arrays, instead of a model's dictionary. No two tokens share an id.
 
-    `ids`; `characters`: how many each token has; `spelled`: whether all of them are letters of the
-    byte alphabet; `has_all_bytes`: each of the 256 letters is a token; `tokens` makes the
-    dictionary, for what the arrays do not tell."""
+    `ids`: the id of each token. `characters`: the number of characters of each token. `spelled`:
+    True if all characters of the token are letters of the byte alphabet. `has_all_bytes`: each of
+    the 256 letters is a token. `tokens`: builds the dictionary token -> id."""
 
     ids: IntArray
     characters: IntArray
@@ -33,13 +33,13 @@ class VocabularyArrays:
     tokens: Callable[[], dict[str, int]]
 
     def spelled_lengths(self, ids: Iterable[int]) -> dict[int, int]:
-        """Of those of these ids whose tokens are spelled in the byte alphabet: id -> characters."""
+        """Map id to number of characters, for the `ids` whose tokens use the byte alphabet."""
         found = np.flatnonzero(np.isin(self.ids, list(ids)) & self.spelled)
         return dict(zip(self.ids[found].tolist(), self.characters[found].tolist(), strict=True))
 
 
 def model_kind(model: Json) -> str:
-    """ "BPE", "WordPiece", "WordLevel" or "Unigram"; old files leave the type out."""
+    """The model type: "BPE", "WordPiece", "WordLevel" or "Unigram". Old files omit the type."""
     if "type" in model:
         return str(model["type"])
     if "merges" in model:
@@ -48,7 +48,7 @@ def model_kind(model: Json) -> str:
 
 
 def vocabulary(model: Json) -> dict[str, int]:
-    """Token -> id; a Unigram model lists its pieces in the order of their ids."""
+    """Map token to id. A Unigram model lists its pieces in the order of their ids."""
     vocab = model["vocab"]
     if isinstance(vocab, VocabularyArrays):
         return vocab.tokens()
@@ -58,8 +58,10 @@ def vocabulary(model: Json) -> dict[str, int]:
 
 
 def shared_id(model: Json) -> str | None:
-    """Two tokens with one id, in words, or None. The engine merges by ids, so a pair that no merge
-    names may merge instead of one with the same ids: Lemma 3 needs one string for each id."""
+    """A sentence that names two tokens with the same id, or None.
+
+    Lemma 3 needs one string for each id. The engine merges by ids, so it may merge a pair that no
+    merge names, if another pair has the same ids."""
     if isinstance(model["vocab"], VocabularyArrays):
         return None
     tokens = vocabulary(model)
@@ -71,7 +73,7 @@ def shared_id(model: Json) -> str | None:
 
 
 def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
-    """Bytes of byte-level tokens; others, which merging cannot make, as they are."""
+    """The bytes of byte-level tokens. Other tokens, which no merge makes, give UTF-8 bytes."""
     code = byte_alphabet()
     spelled = re.compile(f"[{re.escape(''.join(code))}]*").fullmatch
     latin = str.maketrans({char: chr(byte) for char, byte in code.items()})
@@ -82,14 +84,16 @@ def token_bytes(tokens: Iterable[str]) -> frozenset[bytes]:
 
 
 def neighbours(tokens: Sequence[str]) -> frozenset[str]:
-    """All pairs of characters side by side in a token, and the tokens of one character."""
+    """All pairs of adjacent characters in the tokens, and the tokens of one character."""
     pairs = {token[i : i + 2] for token in tokens for i in range(len(token) - 1)}
     return frozenset(pairs.union(token for token in tokens if len(token) == 1))
 
 
 def joined_to_marks(model: Json) -> frozenset[str] | str:
-    """What some token has before "▁", if merging reaches over a "▁" by its tokens alone, else why
-    it need not (theorems 6.4 and 24 with their corrections)."""
+    """The characters that some token has before "▁", or a sentence why this set is not enough.
+
+    The set is enough if merges cross a "▁" only inside the model's tokens (theorems 6.4 and 24 with
+    their corrections)."""
     if model_kind(model) != "BPE":
         return f"only a BPE parts a text without pre-tokenizer, not {model_kind(model)}"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
@@ -116,7 +120,7 @@ def joined_to_marks(model: Json) -> frozenset[str] | str:
 
 
 def tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> bool:
-    """Every byte of the text is in exactly one token, and ids tell lengths."""
+    """True if every byte of the text is in exactly one token, and each id has one length."""
     keeps = all(p.get("behavior") == "Isolated" for p in pieces[:-1])
     plain = not (model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"))
     if not keeps or not plain or model_kind(model) != "BPE":
@@ -134,8 +138,9 @@ def tiles(pieces: list[Json], model: Json, added: tuple[AddedToken, ...]) -> boo
 
 
 def _ambiguous(added: Iterable[AddedToken], merged: dict[int, int]) -> bool:
-    """An added token shares its id with a token of another length, added or merged ("é" is E9).
-    `merged`: bytes by id."""
+    """True if an added token shares its id with a token of another length, added or merged.
+
+    `merged`: number of bytes by id. A byte-level letter is one byte: the token "é" is byte E9."""
     return any(merged.setdefault(t.id, utf8(t.content)) != utf8(t.content) for t in added)
 
 

@@ -1,7 +1,8 @@
-"""Texts of which the engine tells token offsets that may be wrong, and why.
+"""Find texts for which the engine may return wrong token offsets.
 
-tokenizers 0.2x loses the length of what the normalizer Precompiled deletes at the beginning of a
-segment, and places every token of the segment too far left by that length."""
+In tokenizers 0.2x, if the normalizer Precompiled deletes text at the beginning of a segment, the
+engine loses the length of the deleted text. It then places every token of the segment too far left
+by this length."""
 
 from __future__ import annotations
 
@@ -15,29 +16,32 @@ from tokpar.facts.space_stages import SURE
 from tokpar.types import Facts, NormalizerStage
 
 _KEEPING = frozenset({"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Nmt", "Strip"})
-"""Normalizers that make of a `SURE` character one of `_first_characters`."""
+"""Normalizers that map a `SURE` character to one of its `_first_characters`."""
 _BLANK = " \t\n\r"
 _SURE = re.compile(f"[{SURE}]")
 
 
 def why_misplaced(facts: Facts, text: str) -> str | None:
-    """Why the offsets that the engine tells for the tokens of `text` may be wrong, or None if they
-    are right as far as is known (proofs/window-lemma.md)."""
+    """Why the engine's token offsets for `text` may be wrong, or None.
+
+    None: no reason for a wrong offset is known (proofs/window-lemma.md)."""
     tables = facts.derived(_tables)
     return next((why for table in tables if (why := table.why(text)) is not None), None)
 
 
 @dataclass(frozen=True)
 class _Table:
-    """One Precompiled stage. `before`: the stages before it. `contents`: the added tokens behind
-    which a segment of the raw text begins."""
+    """One Precompiled stage.
+
+    `before`: the stages before it. `contents`: the added tokens after which a segment of the
+    original text begins."""
 
     charsmap: Charsmap
     before: tuple[NormalizerStage, ...]
     contents: tuple[str, ...]
 
     def why(self, text: str) -> str | None:
-        """Why the table may delete what a segment of the text begins with, or None."""
+        """Why the table may delete the beginning of a segment of the text, or None."""
         if self._unknown is not None:
             return f"it is not known what the normalizer {self._unknown} gives to Precompiled"
         deleted = {char for char in set(text) if self._may_delete(char)}
@@ -54,7 +58,7 @@ class _Table:
 
     @cached_property
     def _unknown(self) -> str | None:
-        """A stage before the table that may put anything in front of it."""
+        """The kind of an earlier stage that may insert any character, or None."""
         for stage in self.before:
             if stage.kind == "Replace":
                 content = str(stage.setting("content"))
@@ -67,13 +71,13 @@ class _Table:
 
     @staticmethod
     def _patterns(stage: NormalizerStage) -> str:
-        """The string that a Replace stage looks for, "" if that is a regex."""
+        """The string that a Replace stage searches for; "" if the stage searches for a regex."""
         pattern = stage.setting("pattern")
         return pattern if isinstance(pattern, str) else ""
 
     @cached_property
     def _replaced(self) -> frozenset[str]:
-        """Characters that a Replace stage before the table looks for, but spaces."""
+        """The characters, except spaces, that Replace stages before the table search for."""
         return frozenset(
             char
             for stage in self.before
@@ -87,7 +91,7 @@ class _Table:
         return {}
 
     def _may_delete(self, char: str) -> bool:
-        """Whether nothing may be left of a segment's first character."""
+        """True if the table may delete a segment's first character."""
         if char not in self._known:
             self._known[char] = self._judged(char)
         return self._known[char]
@@ -102,7 +106,7 @@ class _Table:
 
 
 def _first_characters(char: str) -> set[str]:
-    """What may stand first in place of `char` behind the stages of `_KEEPING`."""
+    """The characters that may come first in the image of `char` after the `_KEEPING` stages."""
     images, new = {" "}, {char}
     while new:
         images |= new

@@ -1,7 +1,8 @@
-"""Where any row of Hugging Face's stages is certain to part a text before a space (theorem 50).
+"""Find pipelines in which some Hugging Face stage always splits before a space (theorem 50).
 
-Each stage is asked what it does at a place with a space behind it, from what is known of the
-characters there: first nothing but the space, then more and more, until all stages answer."""
+The module follows a position before a space through every stage. At first only the space is known.
+If a stage's effect cannot be proved, the module assumes more about the characters at the position,
+and starts again."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.types import Facts, NormalizerStage
 
 Left = Literal["any", "non-space", "sure", "unjoined"]
-"""What has to stand before the space: see the page of theorem 50."""
+"""The condition on the character before the space: see the page of theorem 50."""
 
 MARK = "▁"
 ASCII_SURE = "!-~"
@@ -27,7 +28,8 @@ SURE = (
     "\u0621-\u064a\u0660-\u0669\u0671-\u06d3\u0904-\u0939\u0e01-\u0e30\u1e00-\u1eff\u2010-\u2027"
     "\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e"
 )
-"""Characters, as a regex class without brackets, that each are a grapheme cluster beside others."""
+"""A regex class, without brackets, of characters that are always a grapheme cluster by themselves.
+"""
 
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _BEHAVIORS = ("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext")
@@ -36,15 +38,16 @@ _HOLD_SOLID = {"\\s": False, " ": False, "\\S": True}
 
 
 class _UnprovedError(Exception):
-    """Nothing is proved about a stage, from what is known of the place."""
+    """The known facts about the position do not prove what a stage does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is known of a place in what a stage is given.
+    """The known facts about a position in the input of a stage.
 
-    `solid`: the character before it is there, and no white space. `window`: the raw window is as
-    it was, see `SpaceCut`; `ascii`: if it is ASCII. `right`: what may stand behind it."""
+    `solid`: a character stands before the position and is not white space. `window`: the characters
+    of the original window are unchanged, see `SpaceCut`. `ascii`: the window must be ASCII.
+    `right`: the characters that may stand after the position."""
 
     solid: bool = False
     window: bool = False
@@ -56,9 +59,9 @@ class _Place:
 
 @dataclass(frozen=True)
 class SpaceCut:
-    """The cuts that are certain: before a space, behind a character as `left` says.
+    """The certain cuts of a pipeline: before a space, after a character that meets `left`.
 
-    "sure": the two characters before and the one behind the space are `sure`."""
+    "sure": the two characters before the space, and the one after it, must be `SURE` characters."""
 
     left: Left
     behind: str = " "
@@ -68,7 +71,7 @@ class SpaceCut:
     tables: tuple[str, ...] = ()
 
     def holds(self, text: str, p: int) -> bool:
-        """Whether the characters around code point `p`, 0 < p < len(text), are such."""
+        """True if the characters around code point `p`, 0 < p < len(text), meet the conditions."""
         before = text[p - 1]
         if text[p] != self.behind or (self.left == "unjoined" and before in self.joined):
             return False
@@ -82,29 +85,29 @@ class SpaceCut:
 
     @cached_property
     def spared_ascii(self) -> str:
-        """ASCII characters that must not stand beside the space, besides what `left` says."""
+        """ASCII characters that must not be next to the space, in addition to `left`."""
         some = self.joined - {" "} if self.left == "unjoined" else self.spared
         if self.left == "sure":
             some |= {char for char in map(chr, range(33, 127)) if not self._sure(char)}
         return "".join(sorted(filter(str.isascii, some)))
 
     def ends(self, stretch: str) -> bool:
-        """A part of a text that is cut as `sides` says may end here, before a space."""
+        """True if a segment of a text cut by `sides` may end with `stretch`, before a space."""
         return stretch[-1:] not in self._joined_others
 
     def everywhere(self, text: str, start: int, stop: int) -> bool:
-        """It holds at all places in [start, stop) that `sides` leaves."""
+        """True if `holds` is True at all positions in [start, stop) that `sides` selects."""
         return all(text.find(f"{char} ", start, stop) < 0 for char in self._joined_others)
 
     @cached_property
     def _joined_others(self) -> frozenset[str]:
-        """What `sides` cannot tell of characters that tokens join with a space."""
+        """The characters that tokens join with a space and that `sides` cannot express."""
         some = self.joined if self.left == "unjoined" else ()
         return frozenset(char for char in some if not char.isascii())
 
     @cached_property
     def sides(self) -> bytes:
-        """As `spaces_behind_text` takes them."""
+        """The conditions on the neighbours of a space, in the form of `spaces_behind_text`."""
         return sides_of_spaces(self.left, self.spared_ascii)
 
     @cached_property
@@ -135,8 +138,8 @@ _SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 
 
 def space_cuts(facts: Facts) -> tuple[SpaceCut, ...]:
-    """The cuts of a tokenizer of scheme "spaces", before spaces and, where they are certain, before
-    line ends."""
+    """The certain cuts of a tokenizer with the scheme "spaces": before spaces, then before line
+    ends if these are certain, too."""
     at_spaces = decided(facts.normalizers, facts.pre_tokenizers, facts.chars_before_mark)
     at_lines = decided(facts.normalizers, facts.pre_tokenizers, None, "\n")
     return tuple(found for found in (at_spaces, at_lines) if isinstance(found, SpaceCut))
@@ -148,9 +151,10 @@ def decided(
     joined: frozenset[str] | None,
     behind: str = " ",
 ) -> SpaceCut | str:
-    """The cuts before a space that are certain, as many as can be, or the stage that prevents any.
+    """The largest set of certain cuts before `behind`, or the stage that prevents all of them.
 
-    `joined`: what some token has before "▁", None where the model is not known to part at all."""
+    `joined`: the characters that some token has before "▁". None: the model may join any two
+    characters."""
     why = ""
     for left, place in _LEVELS:
         place = replace(place, right=frozenset(behind))
@@ -249,8 +253,11 @@ def _by_table(stage: NormalizerStage, place: _Place) -> _Place:
 
 
 def _parted(stages: Sequence[NormalizerStage], place: _Place) -> bool:
-    """Whether one of the stages is certain to cut there. Up to it, each either cuts there or only
-    fails to (split-closed); behind it each works on pieces of one side, so any will do."""
+    """True if one of the stages certainly cuts at the position.
+
+    Each stage before this one must be split-closed: it cuts at the position, or only fails
+    to cut there. Each stage after it handles the pieces of one side, so any stage is
+    allowed."""
     for number, stage in enumerate(stages):
         if _moves(stage) and any(s.kind not in _KEEP_SPACES for s in stages[:number]):
             raise _UnprovedError('the pre-tokenizer Metaspace "first" behind another stage')
@@ -277,12 +284,12 @@ def _require_piecewise(stages: Sequence[NormalizerStage]) -> None:
 
 
 def _moves(stage: NormalizerStage) -> bool:
-    """Whether it asks where in the text a piece lies."""
+    """True if the stage depends on the position of a piece in the text."""
     return dict(stage.settings).get("prepend_scheme") == "first"
 
 
 def _step(stage: NormalizerStage, place: _Place) -> tuple[bool, _Place]:
-    """Whether the stage is certain to cut at the place, and what is known behind it if not."""
+    """(True if the stage certainly cuts at the position, else the known facts after the stage)."""
     kind, spaced = stage.kind, place.right <= {" ", "\n"}
     if kind in ("WhitespaceSplit", "Whitespace", "BertPreTokenizer"):
         return spaced, place
@@ -344,8 +351,10 @@ def _split(stage: NormalizerStage, place: _Place) -> bool:
 
 
 def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool = False) -> bool:
-    """Whether a Split certainly cuts between two characters that match or do not (`before`,
-    `after`); `run`: neighbours that match are one match."""
+    """True if a Split certainly cuts between two characters.
+
+    `before`, `after`: the left and the right character matches. `run`: matching neighbours are one
+    match."""
     if before == after and (run or not before):  # one match, or one gap
         return behavior == "Removed" and before != invert
     one, other = before != invert, after != invert
@@ -361,7 +370,7 @@ def _edge(behavior: str, invert: bool, before: bool, after: bool, *, run: bool =
 def only_marks(
     normalizers: Sequence[NormalizerStage], pre_tokenizers: Sequence[NormalizerStage]
 ) -> bool:
-    """Nothing is changed but spaces into "▁", and where a stage cuts, it does so cleanly."""
+    """True if the stages only replace spaces with "▁", and every cut of a stage removes nothing."""
     place = _Place()
     try:
         for stage in normalizers:
@@ -369,7 +378,7 @@ def only_marks(
                 return False
             place = _normalized(stage, place)
         if _parted(pre_tokenizers, place):
-            return False  # and some stage behind is unknown, or this would not be asked
+            return False  # a later stage is unknown: otherwise nothing calls this function
         for stage in pre_tokenizers:
             _, place = _step(stage, place)
     except _UnprovedError:
@@ -378,5 +387,5 @@ def only_marks(
 
 
 def bare(pre_tokenizers: Sequence[NormalizerStage]) -> bool:
-    """Whether the stages do nothing to a text without spaces: none, or Splits on a space."""
+    """True if the stages leave a text without spaces unsplit: no stage, or Splits on a space."""
     return all(s.kind == "Split" and s.setting("pattern") == " " for s in pre_tokenizers)

@@ -1,4 +1,4 @@
-"""How many bytes of text each id stands for, and where no token reaches across (lemma 24)."""
+"""Token lengths by id, and positions that no token crosses (lemma 24)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from tokpar.arrays import IdArray, IntArray, SpanArray, byte_length, spans_betwe
 from tokpar.types import Facts
 
 _HEAD = 3
-_BLOCK = 1 << 15  # ids, whose lengths stay in the processor's cache
-_SOON = 1 << 15  # tokens, which are ready in some milliseconds
-_PAYS = 8  # code points for each token, whose encoding takes several times as long as that
-_DENSE = 8  # a table of all ids is made up to so many times the number of tokens
+_BLOCK = 1 << 15  # ids per block: their lengths fit in the processor's cache
+_SOON = 1 << 15  # tokens: a vocabulary of this size is ready in some milliseconds
+_PAYS = 8  # code points per token: encoding them takes several times as long as preparing a token
+_DENSE = 8  # the highest id may be this many times the number of tokens for a table of all ids
 
 
 class TokenLengths:
-    """UTF-8 bytes of tokens by id; of an id given twice the later counts. `shared`: ids of several
-    tokens, each with their bytes; of those found in the text the first is meant."""
+    """The number of UTF-8 bytes of each token, by id. The later entry of a repeated id counts.
+
+    `shared`: for an id of several tokens, the bytes of these tokens. The id means the first of them
+    that the text has at the token's position."""
 
     def __init__(
         self,
@@ -46,11 +48,11 @@ class TokenLengths:
 
     @property
     def doubtful(self) -> bool:
-        """Some id is one of tokens of different lengths."""
+        """True if some id belongs to tokens of different lengths."""
         return len(self._doubtful) > 0
 
     def of(self, ids: IdArray | IntArray) -> IntArray:
-        """The length of each token, 0 for ids without one: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
+        """The length of each token, int64; 0 for unknown ids: {2: 5}, [2, 1, 7] -> [5, 0, 0]."""
         if self._table is not None:
             try:  # cheaper than looking for the highest id first
                 known: IntArray = self._table[ids]
@@ -65,14 +67,16 @@ class TokenLengths:
         return found
 
     def certain(self, ids: IdArray) -> IntArray:
-        """The same, and 0 for ids of tokens of different lengths."""
+        """As `of`, and 0 for ids that belong to tokens of different lengths."""
         lengths = self.of(ids)
         if len(self._doubtful):
             lengths[np.isin(ids, self._doubtful)] = 0
         return lengths
 
     def spans(self, ids: IdArray, text: str) -> SpanArray:
-        """Byte spans of tokens that tile `text`; LookupError if by their lengths they do not."""
+        """The byte spans of tokens that tile `text`.
+
+        Raises LookupError if the token lengths do not add up to the text."""
         edges: IntArray = np.zeros(len(ids) + 1, dtype=np.int64)
         lengths = edges[1:]
         for k in range(0, len(ids), _BLOCK):
@@ -86,7 +90,7 @@ class TokenLengths:
         return spans_between(edges)
 
     def _measure(self, ids: IdArray, text: str, lengths: IntArray) -> None:
-        """Puts in the lengths that shared ids have in this text, one after the other."""
+        """Fill in the lengths that shared ids have in this text, from left to right."""
         places = np.flatnonzero(np.isin(ids, list(self._shared)))
         if not len(places):
             return
@@ -103,7 +107,7 @@ def _integers(some: Iterable[int] | IntArray) -> IntArray:
 
 
 class Vocabulary:
-    """All tokens, by the first bytes of each; `longest` in bytes."""
+    """All tokens, indexed by their first bytes. `longest`: bytes of the longest token."""
 
     def __init__(self, tokens: Iterable[bytes]) -> None:
         self._tokens = frozenset(tokens)
@@ -116,8 +120,9 @@ class Vocabulary:
         self._sizes = lru_cache(1 << 16)(self._sizes_of)
 
     def longest_at(self, data: bytes, least: int = 1) -> int:
-        """Bytes of the longest token, of `least` or more, that `data` begins with: {a, ab}, b"abc"
-        -> 2; 0 if none."""
+        """The length of the longest token, at least `least` bytes, that is a prefix of `data`.
+
+        {a, ab}, b"abc" -> 2. 0 if there is none."""
         for size in (*self._sizes(data[:_HEAD]), 2, 1):
             if size < least:
                 return 0
@@ -126,15 +131,18 @@ class Vocabulary:
         return 0
 
     def _sizes_of(self, head: bytes) -> Sequence[int]:
-        """Bytes of the tokens that begin with these three, and maybe of others, longest first."""
+        """Lengths of the tokens that begin with the three bytes `head`, longest first.
+
+        The result may contain lengths of other tokens, too."""
         first = int.from_bytes(head.ljust(4, b"\0"), "big") << 24
         low, high = np.searchsorted(self._keys, (first, first + (1 << 32)))
         return tuple((self._keys[low:high][::-1] - first).tolist())
 
     def forced(self, text: str, piece: tuple[int, int], start: int, stop: int) -> int | None:
-        """The first place in [start, stop) across which no token occurs in text[slice(*piece)].
+        """The first position in [start, stop) that no token occurrence in text[slice(*piece)]
+        crosses, or None.
 
-        All in code points, piece[0] < start, stop <= piece[1]. None if there is none."""
+        All positions are code points; piece[0] < start, stop <= piece[1]."""
         low = max(piece[0], start - self.longest)
         data = text[low : min(piece[1], stop + self.longest)].encode()
         offset = len(text[low:start].encode())
@@ -152,9 +160,11 @@ class Vocabulary:
 
 
 def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
-    """The tokens that the facts name; None if they name none, or one longer than their longest, or
-    so many (0.1 to 0.4 s for 200,000) that all that was asked for, `text` more code points now, was
-    encoded sooner than they are made ready."""
+    """The `Vocabulary` of the facts' tokens, or None.
+
+    None if the facts have no tokens, or a token longer than `longest_token`. Also None while the
+    vocabulary does not pay: 200,000 tokens take 0.1 to 0.4 s to prepare. It pays after the callers
+    have asked for enough text; this call adds `text` code points."""
     asked = facts.derived(_asked)
     asked[0] += text
     if facts.token_count > max(_SOON, asked[0] // _PAYS):
@@ -163,7 +173,7 @@ def vocabulary_of(facts: Facts, text: int) -> Vocabulary | None:
 
 
 def _asked(_: Facts) -> list[int]:
-    """Code points for which the tokens were asked for; threads may lose some."""
+    """Count the code points for which callers asked for the tokens. Threads may lose counts."""
     return [0]
 
 

@@ -1,1 +1,1 @@
-"""Decides at load where a pre-tokenizer pattern certifies cuts: parser, machine, windows."""
+"""Compute which windows of a pre-tokenizer pattern certify cuts: parser, automaton, windows."""

@@ -1,7 +1,8 @@
-"""The machine of one Split (Definition 39): ordered thread lists over symbols.
+"""Build the automaton of one Split (definition 39): ordered thread lists over symbols.
 
-A state holds the threads of one attempt to match, best first, cut at the first match, before the
-look-aheads at the next symbol are settled. So what ends before a symbol is known when it is read.
+A state is the list of threads of one match attempt, best thread first, up to the first match. The
+lookaheads at the next symbol are still open in a state. So a match that ends before a symbol is
+known when the automaton reads this symbol.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ MAX_STATES = 5_000
 MAX_STEPS = 20_000
 
 Members = Mapping[str, frozenset[int]]
-"""The symbols of each class, by its spelling."""
+"""Map the spelling of each character class to its symbols."""
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """State 0 is the start; symbols are 0..size-1, and `size` stands for the end of the text.
+    """A deterministic automaton. State 0 is the start.
 
-    `target[x][c]` is the state after c; `hit[x][c]`, c up to `size`: a match ends before c.
-    `live[x]`: some continuation hits. `avoid[x]`: some continuation, or the end, never hits.
-    `words` has a shortest word to each list of threads, before those that hit alike were made one.
+    The symbols are 0..size-1; `size` stands for the end of the text. `target[x][c]`: the state
+    after symbol c. `hit[x][c]`, c up to `size`: a match ends before c. `live[x]`: some continuation
+    has a match. `avoid[x]`: some continuation, or the end of the text, has no match. `words`: a
+    shortest word to each state of the automaton before minimization.
     """
 
     size: int
@@ -43,7 +45,7 @@ class Automaton:
     words: tuple[tuple[int, ...], ...]
 
     def behind(self, word: Iterable[int]) -> int:
-        """The state that a word leads to."""
+        """The state after reading `word` from the start."""
         x = 0
         for c in word:
             x = self.target[x][c]
@@ -51,7 +53,7 @@ class Automaton:
 
 
 def automaton(tree: Expression, members: Members, size: int, budget: Budget) -> Automaton:
-    """The least machine of a pattern that matches no empty text."""
+    """Build the minimal automaton of a pattern that does not match the empty text."""
     target, hit = _explore(_Program(members, size, budget).run(tree), size, budget)
     if any(hit[0]):
         raise UnsupportedPatternError("the pattern may match the empty text")
@@ -77,7 +79,9 @@ def automaton(tree: Expression, members: Members, size: int, budget: Budget) -> 
 
 @dataclass(frozen=True)
 class _Step:
-    """Consume a symbol of the bit set, look at one (bit `size` is the end), fork, or match."""
+    """One step of a program: consume a symbol, look ahead at a symbol, fork, or match.
+
+    `symbols`: a bit set of symbols; bit `size` is the end of the text."""
 
     kind: str
     symbols: int = 0
@@ -85,7 +89,7 @@ class _Step:
 
 
 class _Program:
-    """Thompson's construction; the entry is the last step."""
+    """Thompson's construction of a program. The entry is the last step."""
 
     def __init__(self, members: Members, size: int, budget: Budget) -> None:
         self.sets = {source: sum(1 << c for c in found) for source, found in members.items()}
@@ -105,7 +109,7 @@ class _Program:
         return len(self.steps) - 1
 
     def node(self, node: Expression, then: int) -> int:
-        """Entry of the code that matches `node` and goes on at `then`."""
+        """Add the steps that match `node` and continue at `then`; return their entry."""
         if isinstance(node, OneOf):
             return self.add(_Step("consume", self.sets[node.source], (then,)))
         if isinstance(node, Ahead):
@@ -128,7 +132,7 @@ class _Program:
     def repeat(self, node: Repeat, then: int) -> int:
         leave = then
         if node.mode == "possessive":
-            # goes on while the class is there: leaving looks at what follows
+            # A possessive repeat continues while the class matches: leaving it is a lookahead.
             assert isinstance(node.item, OneOf)
             leave = self.add(_Step("look", self.every & ~self.sets[node.item.source], (then,)))
         if node.high is None:
@@ -147,7 +151,7 @@ class _Program:
 
 
 def _advance(program: list[_Step], state: tuple[int, ...], c: int) -> tuple[tuple[int, ...], bool]:
-    """The threads after symbol `c`, and whether a match ends before it."""
+    """The threads after symbol `c`, and whether a match ends before `c`."""
     after: dict[int, None] = {}
     seen: set[int] = set()
     stack = list(state[::-1])
@@ -197,7 +201,7 @@ def _explore(
 def _minimal(
     target: list[list[int]], hit: list[list[bool]], budget: Budget
 ) -> tuple[list[list[int]], list[list[bool]]]:
-    """States that hit alike on all continuations become one; the start stays state 0."""
+    """Merge the states that have the same matches on all continuations. The start stays state 0."""
     block = _numbered([tuple(flags) for flags in hit])
     while True:
         budget.spend("states")
@@ -213,13 +217,13 @@ def _minimal(
 
 
 def _numbered(keys: list[tuple[int, ...]]) -> list[int]:
-    """Numbers for equal keys, in the order in which they appear."""
+    """Number the keys in order of first appearance. Equal keys get equal numbers."""
     numbers: dict[tuple[int, ...], int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def _least(count: int, holds: Callable[[int, list[bool]], bool]) -> list[bool]:
-    """The least set of states that `holds`, which grows with the set, does not enlarge."""
+    """The least fixed point of `holds` over sets of states. `holds` must be monotone."""
     known = [False] * count
     grown = True
     while grown:

@@ -1,4 +1,5 @@
-"""Symbols: characters that no class of a pattern tells apart are one."""
+"""Partition the characters into symbols: the classes of a pattern do not distinguish two characters
+of one symbol."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ SymbolArray = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """`symbol_of` has a symbol for each code point, shape (0x110000,), uint8; one that was not
-    asked has `size`, which is none. `sets` are the symbols of each class, `examples` a character
-    of each symbol."""
+    """A partition of the characters into symbols 0..size-1.
+
+    `symbol_of`: the symbol of each code point, uint8, (0x110000,). Code points outside `asked` have
+    the value `size`, which is no symbol. `sets`: the symbols of each class. `examples`: one
+    character of each symbol."""
 
     size: int
     symbol_of: SymbolArray
@@ -29,12 +32,14 @@ class Alphabet:
     examples: tuple[str, ...]
 
     def symbols(self, text: str) -> tuple[int, ...]:
-        """The symbols of the characters of a text."""
+        """The symbol of each character of the text."""
         return tuple(int(self.symbol_of[ord(char)]) for char in text)
 
 
 def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alphabet:
-    """The coarsest symbols of which each class is a union, of the code points that were asked."""
+    """The coarsest partition of `asked`, all code points by default, that every class respects.
+
+    Each class is a union of symbols."""
     edges = {0, CODE_POINTS}
     for ranges in (asked, *classes.values()):
         for low, high in ranges:
@@ -61,7 +66,7 @@ def alphabet(classes: Mapping[Hashable, Ranges], asked: Ranges = EVERY) -> Alpha
 
 
 def _spans(starts: list[int], found: list[int], size: int) -> list[tuple[int, int]]:
-    """The first range of each symbol."""
+    """The first code point range of each symbol."""
     spans: dict[int, tuple[int, int]] = {}
     for i, c in enumerate(found):
         spans.setdefault(c, (starts[i], starts[i + 1]))
@@ -69,7 +74,7 @@ def _spans(starts: list[int], found: list[int], size: int) -> list[tuple[int, in
 
 
 def _example(start: int, stop: int) -> str:
-    """A character of a range that can be seen, if there is one."""
+    """A visible character of the range if it has one, else any character of it."""
     return chr(
         next((p for p in range(start, min(stop, start + 64)) if chr(p).isprintable()), start)
     )

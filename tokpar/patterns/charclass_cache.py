@@ -1,7 +1,8 @@
-"""The members of classes, kept on disk by what was asked and of which version of which engine.
+"""A disk cache of the members of character classes, keyed by classes, engine and engine version.
 
-A file is no authority. It counts only if it is about the same question, if it is whole, and if the
-engine says the same of every code point at which a class begins or ends; else all is asked again.
+A cache file is not trusted. A file is a hit only if it is for the same key, is complete, and the
+engine confirms every code point at which a class begins or ends. On a miss the engine classifies
+all code points again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PACKAGES = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "regex": "reg
 
 
 def kept_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
-    """As `members`, from the disk if it is there."""
+    """As `members`, from the disk cache on a hit."""
     wanted = sorted(set(sources))
     asked = [source for source in wanted if not is_plain(source)]
     folder = directory(KIND)
@@ -39,7 +40,7 @@ def kept_members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
 
 
 def _version(engine: str) -> str | None:
-    """The installed version of the package that carries the engine."""
+    """The installed version of the package that contains the engine, or None."""
     try:
         return version(_PACKAGES[engine])
     except (KeyError, PackageNotFoundError):
@@ -51,7 +52,7 @@ def _written(found: Mapping[str, Ranges]) -> str:
 
 
 def _read(path: object, key: str, asked: list[str], engine: str) -> dict[str, Ranges] | None:
-    """What a file says, if it may be believed."""
+    """The classes in a cache file if the file passes all checks, else None."""
     try:
         with open(str(path), encoding="utf-8") as file:
             kept = json.load(file)
@@ -66,14 +67,16 @@ def _read(path: object, key: str, asked: list[str], engine: str) -> dict[str, Ra
                 return None
             try:
                 right = all(_agrees(source, engine, found[source]) for source in asked)
-            except Exception:  # each engine has errors of its own
+            except Exception:  # each engine has its own error types
                 return None
             return found if right else None
     return None
 
 
 def _parsed(text: str) -> dict[str, Ranges] | None:
-    """Classes whose ranges are ascending and apart, and hold no surrogate; else None."""
+    """Parse the text of a cache file into classes, or return None.
+
+    Ranges must be ascending, disjoint and without surrogates."""
     try:
         found = {
             str(source): tuple((int(low), int(high)) for low, high in spans)
@@ -92,7 +95,7 @@ def _parsed(text: str) -> dict[str, Ranges] | None:
 
 
 def _agrees(source: str, engine: str, ranges: Ranges) -> bool:
-    """The engine says the same at both sides of every edge of these ranges."""
+    """True if the engine agrees with `ranges` on both sides of every edge."""
     near = {p for low, high in ranges for p in (low - 1, low, high, high + 1)} | {0x20, 0x61}
     points = sorted(
         p for p in near if 0 <= p < CODE_POINTS and not SURROGATES[0] <= p <= SURROGATES[1]

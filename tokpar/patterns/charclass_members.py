@@ -1,6 +1,6 @@
-"""Asks the engine that will run a pattern which characters its classes hold.
+"""Ask the engine that runs a pattern for the members of its character classes.
 
-All 1,112,064 code points that a text may hold are asked, so nothing is taken on trust.
+The engine classifies all 1,112,064 code points that a text may contain. No class is assumed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tokpar.patterns.expression import UnsupportedPatternError
 CODE_POINTS = 0x110000
 SURROGATES = (0xD800, 0xDFFF)
 EVERY: Ranges = ((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, CODE_POINTS - 1))
-"""What a text may hold: all code points but surrogates."""
+"""The code points that a text may contain: all code points except surrogates."""
 MAX_CLASSES = 64
 _BLOCK = 1 << 15
 
@@ -27,7 +27,7 @@ PointArray = npt.NDArray[np.int64]
 
 
 def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
-    """Code points that each one-character regex matches, by its spelling, as inclusive ranges."""
+    """Map each one-character regex to the code points that it matches, as inclusive ranges."""
     wanted = sorted(set(sources))
     found: dict[str, Ranges] = {s: ((ord(s[-1]),) * 2,) for s in wanted if is_plain(s)}
     asked = [source for source in wanted if source not in found]
@@ -35,22 +35,23 @@ def members(sources: Iterable[str], engine: str) -> dict[str, Ranges]:
         raise UnsupportedPatternError(f"more than {MAX_CLASSES} classes")
     try:
         return found | _EVERYWHERE[engine](asked)
-    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+    except BaseException as error:  # engines have own error types; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} refuses a class: {error}") from error
 
 
 def is_plain(source: str) -> bool:
-    """A character that stands for itself, escaped or not."""
+    """True if `source` is a literal character, escaped or not."""
     if len(source) == 2 and source[0] == "\\":
         return source[1].isascii() and not source[1].isalnum()
     return len(source) == 1 and source not in ".^$\\[](){}|*+?"
 
 
 def matched(source: str, engine: str, text: str) -> BoolArray:
-    """Which characters of a text, ascending and each once, a one-character regex matches; shape
-    (characters,)."""
+    """True for each character of the text that a one-character regex matches; (characters,).
+
+    The characters of the text must be ascending and distinct."""
     return _MATCHED[engine](source, text)
 
 
@@ -68,7 +69,7 @@ def _matched_by_regex(source: str, text: str) -> BoolArray:
 
 
 def _matched_by_fancy(source: str, text: str) -> BoolArray:
-    """tiktoken drops unmatched text: the matched part is what it encodes, byte by byte."""
+    """As `matched`, by tiktoken. tiktoken encodes only the matched characters, byte by byte."""
     found = bytes(_encoding(source).encode_ordinary(text)).decode()
     return np.isin(_points(text), _points(found))
 
@@ -91,7 +92,7 @@ _MATCHED: dict[str, Callable[[str, str], BoolArray]] = {
 
 @cache
 def _blocks() -> tuple[tuple[int, str], ...]:
-    """All code points but surrogates, in order: the first of each block, and the block."""
+    """All code points except surrogates, in order, as blocks (first code point, text)."""
     return tuple(
         (start, "".join(map(chr, range(start, min(start + _BLOCK, high + 1)))))
         for low, high in EVERY
@@ -114,7 +115,8 @@ def _with_regex(sources: Sequence[str]) -> dict[str, Ranges]:
 
 
 def _with_fancy(sources: Sequence[str]) -> dict[str, Ranges]:
-    """A whole block is a token of its own: one id where all of it is in the class."""
+    """As `members`, by tiktoken. Each block is one token: a single id means that the whole block is
+    in the class."""
     blocks = {text.encode(): 256 + i for i, (_, text) in enumerate(_blocks())}
     found: dict[str, Ranges] = {}
     for source in sources:
@@ -138,8 +140,10 @@ def _encoding(pattern: str, more: dict[bytes, int] | None = None) -> Any:
 
 
 def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
-    """A row of Splits at the runs of each class cuts all code points into pieces that no class cuts
-    in two, in one pass; then a character of each piece is asked for all of it."""
+    """As `members`, by Oniguruma, in one pass over all code points.
+
+    A sequence of Splits, one at the runs of each class, cuts the code points into pieces. Each
+    class contains all of a piece or nothing. One character then decides for the whole piece."""
     from tokenizers import PreTokenizedString, Regex, pre_tokenizers
 
     if not sources:
@@ -151,7 +155,7 @@ def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
     for low, text in _blocks():
         block = PreTokenizedString(text)
         row.pre_tokenize(block)
-        # counting places in bytes is much faster, and the pieces are all of the text
+        # Byte offsets are much faster than code point offsets. The pieces cover the whole text.
         for piece, _, _ in block.get_splits("original", "byte"):
             pieces.append((low, low + len(piece) - 1))
             low += len(piece)
@@ -164,7 +168,7 @@ def _with_oniguruma(sources: Sequence[str]) -> dict[str, Ranges]:
 
 
 def _runs(points: PointArray) -> list[tuple[int, int]]:
-    """Ascending code points as ranges: [48, 49, 65] -> [(48, 49), (65, 65)]."""
+    """Join ascending code points to inclusive ranges: [48, 49, 65] -> [(48, 49), (65, 65)]."""
     ends = np.flatnonzero(np.diff(points) != 1)
     lows = points[np.concatenate(([0], ends + 1))]
     highs = points[np.concatenate((ends, [len(points) - 1]))]

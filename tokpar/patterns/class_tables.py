@@ -1,6 +1,6 @@
 """Load the frozen tables; see tables/README.md for their format.
 
-`class_of` answers None outside the frozen set: nothing may be certified there by class."""
+`class_of` returns None outside the frozen set: no rule may certify a cut there by class."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHITESPACE: Ranges = (
 
 @dataclass(frozen=True)
 class Spelling:
-    """One spelling under which a family occurs: an engine and a pattern per Split stage."""
+    """One spelling of a family: an engine, and a pattern for each Split stage."""
 
     engine: str
     patterns: tuple[str, ...]
@@ -36,11 +36,11 @@ class Spelling:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """One pre-tokenizer. Compared by identity; get it from `family_named`.
+    """One known pre-tokenizer. Compared by identity; get it from `family_named`.
 
-    `sources`: of regexes, how they are spelled. `universal` is the white space y that U1 admits:
-    "not_newline", "any" or None. Those that look at two characters only have `classes` and `pairs`:
-    `pairs[left][right]` is the theorem that proves the cut between them."""
+    `sources`: the spellings, for a regex family. `universal`: the white space y that U1 admits:
+    "not_newline", "any" or None. A family that decides by two characters alone has `classes` and
+    `pairs`: `pairs[left][right]` is the theorem that proves the cut between the two classes."""
 
     name: str
     sources: tuple[Spelling, ...]
@@ -49,18 +49,18 @@ class Family:
     pairs: Mapping[str, Mapping[str, str]]
 
     def class_of(self, char: str) -> str | None:
-        """Class of one character, None outside the frozen set."""
+        """The class of one character; None outside the frozen set."""
         point = ord(char)
         if point < 0x80:
             return self._ascii[point]
         return self._beyond(point)
 
     def theorem(self, left: str, right: str) -> str | None:
-        """Theorem that makes (left|right) safe whatever surrounds it, None if there is none."""
+        """The theorem that proves the cut (left|right) in every surrounding text, or None."""
         return self.pairs.get(left, {}).get(right)
 
     def ranges(self, name: str) -> Ranges:
-        """Code points of one class."""
+        """The code points of one class."""
         return merged(span for atom in self.classes[name] for span in load_atoms()[atom])
 
     @cached_property
@@ -81,7 +81,7 @@ class Family:
 
 @lru_cache(maxsize=1)
 def load_atoms() -> Mapping[str, Ranges]:
-    """The frozen code points, parted into atoms that no family tells apart."""
+    """The frozen code points as atoms: no family distinguishes two characters of one atom."""
     return {
         name: tuple((low, high) for low, high in ranges)
         for name, ranges in _read("atoms.json")["atoms"].items()
@@ -90,7 +90,7 @@ def load_atoms() -> Mapping[str, Ranges]:
 
 @lru_cache(maxsize=1)
 def load_pictographs() -> Ranges:
-    """Code points beyond the frozen set that every engine takes for symbols and nothing else."""
+    """Code points outside the frozen set that every engine classifies as symbols only."""
     return tuple((low, high) for low, high in _read("pictographs.json")["pictographs"])
 
 
@@ -103,8 +103,9 @@ def load_families() -> Mapping[str, Family]:
 
 @lru_cache(maxsize=16)
 def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
-    """The stored windows of a family, as the README of the tables says; none for those that look at
-    two characters only."""
+    """The stored windows of a family; tables/README.md has the format.
+
+    Empty for a family that decides by two characters alone."""
     if not load_families()[family].sources:
         return ()
     found: list[dict[str, Any]] = _read(f"windows/{family}.json")["windows"]
@@ -112,21 +113,21 @@ def load_windows(family: str) -> Sequence[Mapping[str, Any]]:
 
 
 def family_named(name: str) -> Family | None:
-    """The family of that name, None if there is none."""
+    """The family of this name, or None."""
     return load_families().get(name)
 
 
 def recognise(engine: str, patterns: tuple[str, ...]) -> Family | None:
-    """The family that `engine` makes of these Split patterns, one per stage; None if unknown."""
+    """The family of these Split patterns, one per stage, run by `engine`; None if unknown."""
     spelling = Spelling(engine, tuple(patterns))
     return next((family for family in load_families().values() if spelling in family.sources), None)
 
 
 @lru_cache(maxsize=64)
 def pair_pattern(family: Family) -> re.Pattern[str]:
-    """Zero-width: matches at p exactly where the characters around p are a certified pair.
+    """A zero-width regex that matches at p exactly if the characters around p are a certified pair.
 
-    Left classes with the same right set share one branch, the largest first."""
+    Left classes with the same right classes share one branch. The largest branch is first."""
     rows: dict[frozenset[str], list[tuple[int, int]]] = {}
     for left, row in family.pairs.items():
         if row:
@@ -139,29 +140,29 @@ def pair_pattern(family: Family) -> re.Pattern[str]:
 
 
 def range_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """A regex class of inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
+    """Build a regex class from inclusive code point ranges: [(48, 57)] -> "[0-9]"."""
     ends = ((re.escape(chr(low)), re.escape(chr(high))) for low, high in merged(ranges))
     return "[" + "".join(f"{low}-{high}" for low, high in ends) + "]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharSet:
-    """A set of characters; build it with `char_set`. `has` (0x110000,) bool."""
+    """A set of characters. Build it with `char_set`. `has`: bool, (0x110000,)."""
 
     has: npt.NDArray[np.bool_]
 
     def holds(self, text: str) -> bool:
-        """Every character of the text is in the set."""
+        """True if every character of the text is in the set."""
         return self.behind_others(text) == 0
 
     def behind_others(self, text: str) -> int:
-        """Where the longest tail of the text begins that the set holds."""
+        """Where the longest suffix of the text begins whose characters are all in the set."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
         return len(text) - int(np.argmin(np.append(self.has.take(points)[::-1], False)))
 
 
 def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
-    """The set of inclusive code point ranges."""
+    """Build the set of the code points in these inclusive ranges."""
     has = np.zeros(sys.maxunicode + 1, np.bool_)
     for low, high in ranges:
         has[low : high + 1] = True
@@ -169,7 +170,7 @@ def char_set(ranges: Iterable[tuple[int, int]]) -> CharSet:
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The same code points as ascending ranges that neither overlap nor touch."""
+    """Merge ranges to ascending ranges that neither overlap nor touch."""
     result: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if result and low <= result[-1][1] + 1:

@@ -1,5 +1,6 @@
-"""The engine itself is tried on the texts that tell its machine from another: that it finds the
-first of the ordered alternatives is what all that is decided of a pattern rests on."""
+"""Compare the engine with the automaton on texts that distinguish the automaton from others.
+
+All proofs about a pattern assume that the engine finds the first of the ordered alternatives."""
 
 from __future__ import annotations
 
@@ -11,13 +12,14 @@ from tokpar.patterns.expression import UnsupportedPatternError
 
 MOST_TEXTS = 6_000
 LONGEST = 16
-"""Symbols of a text; states that lie farther are not tried."""
+"""Most symbols of a test text. States that need longer words are not tested."""
 
 
 def require_engine(pattern: str, engine: str, machine: Automaton, examples: Sequence[str]) -> None:
-    """UnsupportedPatternError unless the engine finds the matches that the machine finds, in texts
-    that lead to each of its states and go on with all symbols, two or more as long as there are not
-    more than MOST_TEXTS. `examples`: a character of each symbol."""
+    """Check that the engine finds the matches that the automaton finds.
+
+    Raises UnsupportedPatternError if not. A test text leads to a state and continues with any two
+    or more symbols, within MOST_TEXTS. `examples`: one character of each symbol."""
     words = _words(machine)
     texts = ["".join(examples[c] for c in word) for word in words]
     found = _found(pattern, engine, texts)
@@ -32,7 +34,7 @@ def require_engine(pattern: str, engine: str, machine: Automaton, examples: Sequ
 def _found(pattern: str, engine: str, texts: Sequence[str]) -> list[list[str]]:
     try:
         return _FOUND[engine](pattern, texts)
-    except BaseException as error:  # each engine has errors of its own; a panic is no Exception
+    except BaseException as error:  # engines have own error types; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise UnsupportedPatternError(f"{engine} fails on a text: {error}") from error
@@ -50,7 +52,7 @@ def _words(machine: Automaton) -> list[tuple[int, ...]]:
 
 
 def matches(machine: Automaton, word: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """[start, stop) of the matches in a text of these symbols."""
+    """Yield [start, stop) of the matches in a text of these symbols."""
     start = 0
     while start < len(word):
         stop = _match(machine, word, start)
@@ -85,7 +87,8 @@ def _by_oniguruma(pattern: str, texts: Iterable[str]) -> list[list[str]]:
 
 
 def _by_fancy(pattern: str, texts: Sequence[str]) -> list[list[str]]:
-    """tiktoken does not tell its matches, but each is one token of a vocabulary that has them."""
+    """The matches by tiktoken, which does not report matches: each possible match is
+    one token of the vocabulary."""
     import tiktoken
 
     ranks = {bytes([byte]): byte for byte in range(256)}

@@ -1,4 +1,4 @@
-"""The tree of a pre-tokenizer pattern: ordered choices of rows of classes (Theorem 40)."""
+"""The tree of a pre-tokenizer pattern: ordered choices of sequences of classes (theorem 40)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ Mode = Literal["greedy", "lazy", "possessive"]
 
 
 class UnsupportedPatternError(ValueError):
-    """The pattern lies outside what the decision procedure models."""
+    """The decision procedure does not support this pattern."""
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Consumes one character of a class; `source` is its regex spelling."""
+    """Consumes one character of a class. `source`: the regex spelling of the class."""
 
     source: str
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """Succeeds if one of the classes follows, or with `end` the end of the text; `negated`: if
-    none of these does. Consumes nothing."""
+    """A lookahead: succeeds if a character of one of the classes follows. Consumes nothing.
+
+    `end`: the end of the text succeeds, too. `negated`: the lookahead succeeds exactly if it would
+    otherwise fail."""
 
     sources: tuple[str, ...] = ()
     end: bool = False
@@ -32,7 +34,9 @@ class Ahead:
 
 @dataclass(frozen=True)
 class Repeat:
-    """`low` to `high` times, None meaning no bound; a possessive one repeats an `OneOf`."""
+    """Repeats `item` `low` to `high` times; `high` None: no bound.
+
+    The item of a possessive repeat is an `OneOf`."""
 
     item: Expression
     low: int
@@ -42,14 +46,14 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Row:
-    """One after the other."""
+    """A sequence: matches the items one after the other."""
 
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The first of the options that lets the rest match."""
+    """An ordered choice: matches the first option with which the rest of the pattern matches."""
 
     options: tuple[Expression, ...]
 
@@ -58,7 +62,7 @@ Expression = OneOf | Ahead | Repeat | Row | Choice
 
 
 def may_be_empty(node: Expression) -> bool:
-    """Some way through the node consumes nothing, look-aheads being taken to succeed."""
+    """True if the node can match without consuming a character, if all lookaheads succeed."""
     if isinstance(node, Repeat):
         return node.low == 0 or may_be_empty(node.item)
     if isinstance(node, Row):
@@ -69,7 +73,7 @@ def may_be_empty(node: Expression) -> bool:
 
 
 def sources(node: Expression) -> Iterator[str]:
-    """The spellings of all classes in the tree, look-aheads included, with repetitions."""
+    """Yield the spelling of every class in the tree, including lookaheads and repetitions."""
     if isinstance(node, OneOf):
         yield node.source
     elif isinstance(node, Ahead):
@@ -82,8 +86,9 @@ def sources(node: Expression) -> Iterator[str]:
 
 
 def folded_edge(node: Expression, side: int) -> frozenset[str]:
-    """Lower-case letters of case-insensitive classes that may be the first (side 0) or the last
-    (side -1) that the node consumes."""
+    """The lower-case letters of case-insensitive classes at one end of the node.
+
+    Side 0: classes that may consume the node's first character. Side -1: its last character."""
     if isinstance(node, OneOf):
         folded = node.source.startswith("(?i:")
         return frozenset(node.source[4:-1].lower()) if folded else frozenset()

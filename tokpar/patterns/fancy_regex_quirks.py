@@ -1,7 +1,8 @@
-"""What fancy-regex 0.19 (tiktoken 0.14) makes another pattern of before it runs it.
+"""Refuse patterns that fancy-regex 0.19 (tiktoken 0.14) rewrites to a different pattern.
 
-``a+b?a+`` becomes ``a+(?:ba+)?``, which matches "a" too; ``a+b??a*`` and ``(?:a+(?:ba*)?)+`` are
-changed alike. All rows of these shapes are refused, those that would stay what they are as well.
+fancy-regex rewrites ``a+b?a+`` to ``a+(?:ba+)?``, which also matches "a". It rewrites ``a+b??a*``
+and ``(?:a+(?:ba*)?)+`` in the same way. This module refuses every sequence of such a shape, even if
+fancy-regex would not change it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from tokpar.patterns.regex_parser import parse_expression
 
 
 def refuse_rewritten(tree: Expression, members: Members) -> None:
-    """UnsupportedPatternError for a pattern that fancy-regex may have rewritten. `members`: the
-    symbols of its classes; the engine compares their spellings, and equal ones hold the same."""
+    """Raise UnsupportedPatternError for a pattern that fancy-regex may rewrite.
+
+    `members`: the symbols of the pattern's classes. The engine compares the spellings of classes;
+    equal spellings have equal symbols."""
     for node in _nodes(tree):
         row = _items(node.item if isinstance(node, Repeat) else node)
         if isinstance(node, Repeat):
@@ -45,8 +48,10 @@ def refuse_rewritten(tree: Expression, members: Members) -> None:
 
 
 def require_unchanged(pattern: str) -> None:
-    """OptionError for a pattern that tiktoken may run as another, so that no other engine can be
-    said to give its ids. Of patterns that are not read here nothing is known."""
+    """Raise OptionError for a pattern that tiktoken may rewrite.
+
+    Another engine may then give other ids than tiktoken. Accepts every pattern that the parser
+    does not support."""
     try:
         tree = parse_expression(pattern, "fancy-regex")
     except UnsupportedPatternError:
@@ -67,14 +72,14 @@ def _nodes(node: Expression) -> Iterator[Expression]:
 
 
 def _items(node: Expression) -> Sequence[Expression]:
-    """The items of a row, and of rows in it."""
+    """The items of a sequence, with nested sequences flattened."""
     if not isinstance(node, Row):
         return (node,)
     return [item for child in node.items for item in _items(child)]
 
 
 def _alike(left: Expression, right: Expression, members: Members) -> bool:
-    """Both repeat the same without end."""
+    """True if both nodes repeat the same item without an upper bound."""
     if not isinstance(left, Repeat) or not isinstance(right, Repeat):
         return False
     endless = left.high is None and right.high is None
@@ -82,7 +87,7 @@ def _alike(left: Expression, right: Expression, members: Members) -> bool:
 
 
 def _spelled(node: Expression, members: Members) -> object:
-    """The same for nodes that match the same by the same way."""
+    """A key that is equal for nodes that match the same texts in the same way."""
     if isinstance(node, OneOf):
         return members[node.source]
     if isinstance(node, Repeat):

@@ -1,7 +1,7 @@
-"""Right of a cut: what may still prove it wrong (Theorems 40 to 42).
+"""Track threats to a cut: pending matches that may still prove the cut wrong (theorems 40 to 42).
 
-Threats are read symbol by symbol behind the cut. One that comes true refutes the cut; those that no
-text can make come true are dropped.
+Each threat advances symbol by symbol through the text after the cut. A threat that comes true
+refutes the cut. A threat that no text can make true is dropped.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from tokpar.patterns.product_states import GAP, Item
 from tokpar.patterns.time_budget import Budget
 
 Going = int | frozenset[int]
-"""A piece that goes on over the cut: the state of its attempt, or for a gap the states of those
-that must not match any more."""
+"""A piece that continues over the cut. For a match: the state of its attempt. For a gap: the states
+of the attempts that must not match any more."""
 Above = tuple[Going, ...]
-"""The pieces of the stages before, each of which is the text of the next."""
+"""The current pieces of the earlier stages. The piece of a stage is the text of the next stage."""
 
 
 class Threat(NamedTuple):
-    """Something that must not happen in the text of one stage.
+    """An event in the text of one stage that would refute the cut.
 
     longer     the attempt in state x matches once more
-    unmatched  the attempt in state x, begun at the cut, never matches
-    broken     the text goes on at all
+    unmatched  the attempt in state x, which began at the cut, never matches
+    broken     the text of the stage continues
     unclean    the attempts in state x (of the piece before the cut) and y (begun at the cut) end at
-               different places. `had`: x has matched behind the cut, `same`: their last matches
-               coincide, `edge`: the piece ends at the cut if x does not match again
+               different positions. `had`: x has matched after the cut. `same`: the last matches of
+               x and y coincide. `edge`: the piece ends at the cut if x does not match again
     """
 
     kind: Literal["longer", "unmatched", "broken", "unclean"]
@@ -42,16 +42,16 @@ class Threat(NamedTuple):
 
     @property
     def good(self) -> bool:
-        """An unclean threat has not come true if the text ends now."""
+        """True if an "unclean" threat does not come true when the text ends now."""
         return self.same if self.had else self.edge
 
 
 Outcome = tuple[Threat, ...] | None
-"""The threats that are left; None: the cut is refuted."""
+"""The threats that remain. None: the cut is refuted."""
 
 
 class Threats:
-    """Moves of threats over symbols; symbol `size` is the end of the whole text."""
+    """Advances threats over symbols. The symbol `size` is the end of the whole text."""
 
     def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
         self.budget = budget
@@ -61,13 +61,13 @@ class Threats:
         self._harmless: dict[Threat, bool] = {}
 
     def first(self, item: Item, c: int) -> Outcome:
-        """The threats behind symbol c, the first behind the cut, if the item holds at the cut."""
+        """The threats after c, the first symbol after the cut, if `item` holds at the cut."""
         lineages, owed = item
         found: list[Threat] = []
         above: Above = ()
         for i, lineage in enumerate(lineages):
             onward = self._onward(above, c)
-            if onward is None:  # a piece of a stage before ends at the cut
+            if onward is None:  # a piece of an earlier stage ends at the cut
                 break
             if lineage == GAP:
                 outcome, over = self._behind_gap(i, c, onward)
@@ -84,7 +84,7 @@ class Threats:
         return tuple(found)
 
     def _behind_gap(self, i: int, c: int, onward: Above) -> tuple[Outcome, bool]:
-        """The threats to a gap before the cut, and whether it may go on over the cut."""
+        """The threats if a gap stands before the cut, and whether the gap may continue over it."""
         stage = self.stages[i]
         y = stage.target[0][c]
         if i + 1 < len(self.stages):
@@ -94,7 +94,8 @@ class Threats:
         return ((Threat("unmatched", i, onward, y),) if stage.avoid[y] else ()), False
 
     def _behind_attempt(self, i: int, x: int, c: int, onward: Above) -> tuple[Outcome, bool]:
-        """The same for the piece of an attempt in state x."""
+        """The threats if the piece before the cut is an attempt in state x, and whether the piece
+        may continue over the cut."""
         stage = self.stages[i]
         ends, edge = stage.hit[x][self.size], stage.hit[x][c]
         y = stage.target[x][c]
@@ -108,7 +109,7 @@ class Threats:
         return self._settled(Threat("unclean", i, onward, y, start, False, edge, edge)), True
 
     def step(self, threat: Threat, d: int) -> Outcome:
-        """What is left of a threat behind symbol d."""
+        """The threats that remain of `threat` after symbol d; None: the cut is refuted."""
         key = threat, d
         if key not in self._steps:
             self.budget.spend("threats")
@@ -157,7 +158,7 @@ class Threats:
         return self._settled(after(d)._replace(above=onward, x=x, y=y))
 
     def _settled(self, threat: Threat) -> Outcome:
-        """An unclean threat, unless what is to come cannot change how it ends."""
+        """The outcome of an "unclean" threat if it is already settled, else the threat itself."""
         stage = self.stages[threat.stage]
         if threat.x == threat.y:
             return () if threat.good else (threat,)
@@ -169,12 +170,14 @@ class Threats:
         return (threat,)
 
     def _broken(self, i: int, onward: Above) -> Outcome:
-        """It came true behind a symbol that belongs to the text of stage i if the pieces above go
-        on over it."""
+        """The outcome of a threat of stage i that came true after a symbol.
+
+        The cut is refuted in stage 0. In a later stage, it is refuted once the earlier stages'
+        pieces continue over that symbol."""
         return (Threat("broken", i, onward),) if onward else None
 
     def _may_end(self, above: Above, d: int) -> bool:
-        """The text inside these pieces may end before symbol d."""
+        """True if the text inside these pieces may end before symbol d."""
         if not above:
             return d == self.size
         stage, going = self.stages[len(above) - 1], above[-1]
@@ -193,7 +196,7 @@ class Threats:
         return self._onward(above[:-1], d) is not None
 
     def _onward(self, above: Above, d: int) -> Above | None:
-        """The pieces behind symbol d, if they may go on over it."""
+        """The pieces after symbol d, or None if they cannot continue over d."""
         if d == self.size:
             return None
         if not above:
@@ -213,7 +216,7 @@ class Threats:
         return (*before, y) if stage.live[y] else None
 
     def harmless(self, threat: Threat) -> bool:
-        """No text makes it come true."""
+        """True if no text makes the threat come true."""
         if threat not in self._harmless:
             seen, todo, safe = {threat}, [threat], True
             while todo and safe:

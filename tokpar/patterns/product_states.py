@@ -1,8 +1,9 @@
-"""Left of a cut: what a row of Splits may be doing there (Definition 39, Theorems 40 to 42).
+"""Compute the possible states of a sequence of Splits before a cut (definition 39, theorems 40 to
+42).
 
-A lineage of stage i is the state of one attempt to match inside the piece of stage i-1 that goes
-on here, or `GAP`. An item has a lineage for each stage, and obligations: attempts that have to end
-without another match, because what the item says is true only then.
+A lineage of stage i is the state of one match attempt inside the current piece of stage i-1, or
+`GAP`. An item has a lineage for each stage, and obligations. An obligation is an attempt that must
+end without another match: the item is true only under this condition.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ MAX_ITEMS = 50_000
 Owed = frozenset[tuple[int, int]]
 """Obligations: (stage, state of the attempt)."""
 Item = tuple[tuple[int, ...], Owed]
-"""One lineage per stage, and the obligations."""
+"""(one lineage per stage, obligations)."""
 
 BEGIN: Item = ((), frozenset())
-"""The text begins here."""
+"""The item at the beginning of a text."""
 
 
 class Items:
-    """Moves of items over symbols. An item is left out of a set that has it with fewer
-    obligations."""
+    """Advances sets of items over symbols.
+
+    A set drops an item if it has the same lineages with fewer obligations."""
 
     def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
         self.stages = tuple(stages)
@@ -35,7 +37,7 @@ class Items:
         self._moves: dict[tuple[Item, int], tuple[Item, ...]] = {}
 
     def everywhere(self) -> frozenset[Item]:
-        """The items after any text, and `BEGIN`."""
+        """The items after every possible text, and `BEGIN`."""
         least: dict[tuple[int, ...], list[Owed]] = {}
         todo = [BEGIN]
         count = 0
@@ -54,7 +56,7 @@ class Items:
         return frozenset([BEGIN, *items])
 
     def after(self, items: Iterable[Item], c: int) -> frozenset[Item]:
-        """The items behind symbol c."""
+        """The items after symbol c."""
         by_lineages: dict[tuple[int, ...], set[Owed]] = {}
         for item in items:
             for lineages, owed in self.moves(item, c):
@@ -67,11 +69,11 @@ class Items:
         )
 
     def holds_at_end(self, item: Item) -> bool:
-        """What the item says is true if the text ends here."""
+        """True if the item's obligations hold when the text ends here."""
         return not any(self._hits_end(i, x) for i, x in item[1])
 
     def moves(self, item: Item, c: int) -> tuple[Item, ...]:
-        """What may become of an item over symbol c."""
+        """The items that may follow `item` after symbol c."""
         key = item, c
         found = self._moves.get(key)
         if found is None:
@@ -89,7 +91,7 @@ class Items:
         lineages, owed = item
         last = len(self.stages)
         for first in range(last + 1):
-            # stages before `first` go on over c, the others start anew before it
+            # Pieces of stages before `first` continue over c. Later stages start anew before c.
             if first < last and not self._may_end(first, lineages[first], c):
                 continue
             kept = self._owed_after(owed, first, c)
@@ -110,8 +112,9 @@ class Items:
         return lineage == GAP or self.stages[i].hit[lineage][c]
 
     def _owed_after(self, owed: Owed, first: int, c: int) -> set[tuple[int, int]] | None:
-        """The obligations behind c; None if one is broken. The texts of stages behind `first` end
-        before c."""
+        """The obligations after symbol c; None if c breaks an obligation.
+
+        The texts of the stages after `first` end before c."""
         kept: set[tuple[int, int]] = set()
         for i, x in owed:
             if i > first:
@@ -127,7 +130,7 @@ class Items:
     def _onward(
         self, lineages: tuple[int, ...], c: int
     ) -> tuple[tuple[int, ...], set[tuple[int, int]]] | None:
-        """The lineages that go on over c, and what they owe; None if one cannot."""
+        """The lineages after symbol c, and their obligations; None if one cannot continue."""
         going = []
         failed: set[tuple[int, int]] = set()
         for i, lineage in enumerate(lineages):
@@ -147,8 +150,9 @@ class Items:
     def _fresh(
         self, first: int, c: int, behind_gap: bool = False
     ) -> list[tuple[tuple[int, ...], set[tuple[int, int]]]]:
-        """How the stages from `first` on may start before c. Behind a gap of stage `first` only a
-        match starts a piece."""
+        """The lineages and obligations with which the stages from `first` on may start before c.
+
+        After a gap of stage `first`, only a match starts a piece."""
         ways: list[tuple[tuple[int, ...], set[tuple[int, int]]]] = [((), set())]
         for i in range(first, len(self.stages)):
             stage = self.stages[i]
@@ -166,7 +170,7 @@ class Items:
         return ways
 
     def _debt(self, i: int, x: int) -> set[tuple[int, int]]:
-        """An attempt that must not match any more; none if it cannot."""
+        """The obligation that attempt x of stage i has no more match; empty if x cannot match."""
         return {(i, x)} if self.stages[i].live[x] else set()
 
     def _hits_end(self, i: int, x: int) -> bool:

@@ -1,9 +1,10 @@
-"""Parse a pre-tokenizer pattern of any tokenizer into an ordered tree (the class of Theorem 40).
+"""Parse a pre-tokenizer pattern into an ordered tree (the class of theorem 40).
 
-Ordered alternatives of classes of one character, groups, greedy, lazy and possessive repeats,
-look-aheads at one character or the end of the text, `$` as the engine means it, and `(?i:..)` over
-ASCII. What a class holds is never read here: its spelling is kept, and the engine asked
-(`members.py`). Anything else raises `UnsupportedPatternError` with the reason.
+Supported: ordered alternatives of one-character classes, groups, greedy, lazy and possessive
+repeats, lookaheads at one character or the end of the text, `$` as the engine means it, and
+`(?i:..)` over ASCII. The parser keeps the spelling of a class and does not interpret it: the engine
+tells the members (`charclass_members.py`). Anything else raises `UnsupportedPatternError` with the
+reason.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ MAX_COUNT = 1_000
 
 
 def parse_expression(pattern: str, engine: str) -> Expression:
-    """The pattern as `engine` ("fancy-regex", "oniguruma", "regex") reads it."""
+    """Parse the pattern as `engine` ("fancy-regex", "oniguruma", "regex") reads it.
+
+    Raises UnsupportedPatternError."""
     if engine not in ENGINES:
         raise UnsupportedPatternError(f"engine must be one of {ENGINES}, got {engine!r}")
     if len(pattern) > MAX_LENGTH:
@@ -50,18 +53,18 @@ _PROPERTY = re.compile(r"\{\^?[A-Za-z_][A-Za-z0-9_ =-]*\}")
 _FOLDED = re.compile(r"[ -~]|\[[A-Za-z0-9']+\]")
 _SIMPLE_ESCAPES = frozenset("sSdDwWrntfv")
 _ANCHORS = frozenset("<>`'")
-"""Escaped they are anchors in some engines."""
+"""Characters that are anchors in some engines when escaped."""
 _CODES = {
     "x": re.compile(r"[0-9a-fA-F]{2}(?![0-9a-fA-F])"),
     "u": re.compile(r"[0-9a-fA-F]{4}(?![0-9a-fA-F])"),
 }
 _CODE_IN_BRACES = re.compile(r"\{[0-9a-fA-F]{1,6}\}")
 _DOUBLE_FOLDS = frozenset({"ss", "st", "ff", "fi", "fl"})
-"""ASCII pairs that are the full case folding of one character, or of the beginning of one."""
+"""ASCII pairs that are the full case folding of one character, or begin such a folding."""
 
 
 class _Reader:
-    """Recursive descent over one pattern; `place` is the next unread character."""
+    """Recursive descent parser of one pattern. `place`: the next unread character."""
 
     def __init__(self, pattern: str, engine: str) -> None:
         self.pattern, self.engine = pattern, engine
@@ -113,7 +116,8 @@ class _Reader:
         return items[0] if len(items) == 1 else Row(tuple(items))
 
     def refuse_double_folds(self, letters: frozenset[str], item: Expression) -> None:
-        """`(?i:ss)` matches one U+00DF in Oniguruma, so pairs like it are no row of classes."""
+        """Raise for pairs like `(?i:ss)`: in Oniguruma the pair also matches the one character
+        U+00DF, so the pair is no sequence of classes."""
         for right in folded_edge(item, 0):
             if any(left + right in _DOUBLE_FOLDS for left in letters):
                 raise self.error("case-insensitive letters that fold to one character")
@@ -132,7 +136,7 @@ class _Reader:
             if high is None or high > 1:
                 self.refuse_double_folds(folded_edge(item, -1), item)
             item = Repeat(item, low, high, mode)
-            # `{m,n}+` is a repeated group in Oniguruma
+            # In Oniguruma `{m,n}+` is a repeated group, not a possessive repeat.
             again = interval and self.engine == "oniguruma" and mode == "greedy" and self.at("+")
             if not again and self.place < len(self.pattern) and self.pattern[self.place] in "?*+{":
                 raise self.error("stacked quantifier")
@@ -183,7 +187,7 @@ class _Reader:
         return OneOf(f"(?i:{source})" if fold else source)
 
     def dollar(self, before: Expression | None) -> Ahead:
-        # behind all of the white space no line end is left
+        # After a possessive repeat of white space no line end is left.
         spaces = [Repeat(OneOf(r"\s"), low, None, "possessive") for low in (0, 1)]
         if self.engine == "fancy-regex" or (self.engine == "regex" and before in spaces):
             return Ahead(end=True)
@@ -192,7 +196,8 @@ class _Reader:
         raise self.error("'$' looks two characters ahead in this engine")
 
     def escape(self) -> Ahead | None:
-        """Read what stands behind a backslash; the end of the text is no class."""
+        """Read an escape after its backslash. Returns an `Ahead` for the end of the text, which is
+        not a class, else None."""
         char = self.char()
         if char == ("Z" if self.engine == "regex" else "z"):
             return Ahead(end=True)
@@ -201,7 +206,7 @@ class _Reader:
                 raise self.error("a property without braces")
         elif char in _CODES:
             braced = self.engine == "fancy-regex" or (self.engine == "oniguruma" and char == "x")
-            # a raw byte in Oniguruma
+            # `\x` may be a raw byte in Oniguruma.
             byte = self.engine == "oniguruma" and char == "x" and not self.at_ascii_code()
             taken = braced and self.take_match(_CODE_IN_BRACES)
             if not taken and (byte or not self.take_match(_CODES[char])):
@@ -216,7 +221,7 @@ class _Reader:
         return self.place < len(self.pattern) and self.pattern[self.place] in "01234567"
 
     def bracket(self) -> None:
-        """Skip to the end of a class whose opening bracket is read."""
+        """Skip to the end of a class. Its opening bracket was already read."""
         depth = 1
         self.take("^")
         if self.at("]"):

@@ -1,4 +1,4 @@
-"""From a row of Splits to its windows: parse, ask the engine, build the machines, decide."""
+"""Compute the windows of a sequence of Splits: parse, ask the engine, build automata, decide."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tokpar.patterns.window_search import Decision, Windows
 
 @dataclass(frozen=True)
 class SplitStage:
-    """One stage of a pre-tokenizer: matches and gaps of a pattern are pieces of their own."""
+    """One Split stage of a pre-tokenizer: each match and each gap of the pattern is a piece."""
 
     pattern: str
     engine: str
 
 
 Ask = Callable[[Iterable[str], str], Mapping[str, Ranges]]
-"""(classes, engine) -> code points of each."""
+"""A function (classes, engine) -> the code points of each class."""
 
 
 def decide_windows(
@@ -35,8 +35,10 @@ def decide_windows(
     asked: Ranges = EVERY,
     seconds: float = SECONDS,
 ) -> Windows:
-    """The windows of a row of Splits, of texts over the code points `asked`; raises
-    `UnsupportedPatternError` with the reason. `seconds` bound the work but for asking."""
+    """Compute the windows of a sequence of Splits, for texts over the code points `asked`.
+
+    `seconds` bounds the processor time, without the time that the engine takes to list classes.
+    Raises `UnsupportedPatternError` with the reason."""
     budget = Budget(seconds)
     symbols, machines = machines_of(splits, ask, asked, budget)
     return Windows(symbols, Decision(machines, budget))
@@ -48,7 +50,7 @@ def machines_of(
     asked: Ranges = EVERY,
     budget: Budget | None = None,
 ) -> tuple[Alphabet, tuple[Automaton, ...]]:
-    """The machine of each Split, over common symbols. Raises as `decide_windows`."""
+    """Build the automaton of each Split, over common symbols. Raises as `decide_windows`."""
     budget = Budget(SECONDS) if budget is None else budget
     trees = [parse_expression(split.pattern, split.engine) for split in splits]
     parsed = list(zip(trees, (split.engine for split in splits), strict=True))
@@ -58,7 +60,7 @@ def machines_of(
         for source, ranges in ask(wanted, engine).items():
             classes[engine, source] = ranges
     symbols = alphabet(classes, asked)
-    budget.renew()  # asking is not bounded
+    budget.renew()  # the budget does not cover listing the classes
     machines = []
     for tree, engine in parsed:
         sets = {source: symbols.sets[engine, source] for source in sources(tree)}

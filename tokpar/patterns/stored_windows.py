@@ -1,4 +1,4 @@
-"""The tables of windows, and those that are stored for known families (Theorems 40 to 44)."""
+"""Window tables, and the stored window tables of known families (theorems 40 to 44)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CODE_POINTS = 0x110000
 SymbolArray = npt.NDArray[np.uint8]
 TableArray = npt.NDArray[np.int32]
 Word = tuple[int, ...]
-"""Symbols of a text."""
+"""The symbols of a text."""
 
 
 @dataclass(frozen=True, eq=False)
 class WindowTables:
-    """The decision for all widths; `n` symbols.
+    """Tables that decide windows of every width; `n` symbols.
 
-    `left`     (left sets, n) int32: the set behind a symbol; set 0 is everything, 1 a text's start
-    `cut`      (left sets, n) int32: the threats if the cut is here and the symbol follows
-    `right`    (threat sets, n) int32: the threats behind one symbol more; set 0 is refuted
-    `certain`  (threat sets,) bool: none of the threats can come true any more
+    `left`     (left sets, n) int32: the left set after a symbol; 0: any text, 1: start of a text
+    `cut`      (left sets, n) int32: the threat set if the cut is here and the symbol follows
+    `right`    (threat sets, n) int32: the threat set after one more symbol; 0: refuted
+    `certain`  (threat sets,) bool: no threat of the set can come true any more
     """
 
     left: TableArray
@@ -34,8 +34,10 @@ class WindowTables:
     certain: npt.NDArray[np.bool_]
 
     def holds(self, left: Word, right: Word, start: int = 0) -> bool:
-        """Whether the window certifies its cut; `start` 1 if it begins where the text, or a chunk
-        behind a certified cut, begins (Theorem 44)."""
+        """True if the window (left | right) certifies its cut.
+
+        `start` 1: the window begins at the beginning of the text, or at a certified cut
+        (theorem 44). `start` 0: any text may stand before the window."""
         here = start
         for c in left:
             here = int(self.left[here, c])
@@ -47,10 +49,12 @@ class WindowTables:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """The windows of a pattern. `symbol_of` (0x110000,) uint8; the symbol `size` is a code point
-    about which nothing is known. `proof`: where checkers find what proves them; the name of a
-    family, or the sha256, in hex, of what was handed over (`Facts.proofs`). `unbroken`: sets of
-    symbols of which every text that ends with one of the second is one pre-token."""
+    """The windows of a pattern.
+
+    `symbol_of`: uint8, (0x110000,); the symbol `size` stands for all unknown code points. `proof`:
+    where a checker finds the proof of the windows: the name of a family, or the sha256, in hex, of
+    the proof in `Facts.proofs`. `unbroken`: pairs of symbol sets; a text over the first set that
+    ends with a symbol of the second set is one pre-token."""
 
     symbol_of: SymbolArray
     size: int
@@ -61,8 +65,9 @@ class Decided:
 
 @lru_cache(maxsize=16)
 def stored_windows(family: str, engine: str, patterns: tuple[str, ...]) -> Decided | None:
-    """The windows of a family as `engine` runs these patterns, of the frozen code points; None if
-    it is not known so."""
+    """The stored windows of a family for this engine and these patterns, or None.
+
+    They cover the frozen code points."""
     for entry in load_windows(family):
         if {"engine": engine, "patterns": [*patterns]} in entry["sources"]:
             break

@@ -1,4 +1,4 @@
-"""How long deciding a pattern may take before it is refused."""
+"""The processor time that the decision about a pattern may take before the pattern is refused."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ SECONDS = 2.0
 
 @dataclass
 class Budget:
-    """Processor time of one thread for a decision; `spend` is called in all loops that may grow."""
+    """The processor time, of one thread, for one decision. Every unbounded loop calls `spend`."""
 
     seconds: float = SECONDS
     _start: float = field(default_factory=time.thread_time)
 
     def renew(self) -> None:
-        """The same time again, for another question."""
+        """Start the time again, for another decision."""
         self._start = time.thread_time()
 
     def spend(self, what: str, count: int = 0, limit: int = 1) -> None:
-        """Raise `UnsupportedPatternError` if there are more than `limit`, or it is late."""
+        """Raise `UnsupportedPatternError` if `count` exceeds `limit`, or the time is over."""
         if count > limit:
             raise UnsupportedPatternError(f"more than {limit} {what}")
         if time.thread_time() - self._start > self.seconds:

@@ -1,5 +1,4 @@
-"""The windows of a pattern of no known family, decided when they are first asked for, and what
-proves them to a checker."""
+"""Compute and cache the windows of a pattern of no known family, and their proof for a checker."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from tokpar.types import Facts
 
 
 def decided(facts: Facts) -> Decided | str:
-    """The windows of the pattern that these facts name, kept with them; or why there are none."""
+    """The windows of the facts' pattern, or the reason why there are none. The facts cache them."""
     return facts.derived(_decided)
 
 
@@ -38,7 +37,9 @@ def _decided(facts: Facts) -> Decided | str:
 
 
 def _tried(splits: Sequence[SplitStage]) -> Windows:
-    """The windows, if each engine does on the texts that matter what they were decided from."""
+    """The windows of these Splits, after comparing each engine with its automaton.
+
+    Raises UnsupportedPatternError if they differ on a test text."""
     windows = decide_windows(splits)
     for split, machine in zip(splits, windows.decision.items.stages, strict=True):
         require_engine(split.pattern, split.engine, machine, windows.alphabet.examples)
@@ -46,13 +47,15 @@ def _tried(splits: Sequence[SplitStage]) -> Windows:
 
 
 def splits_of(facts: Facts) -> list[SplitStage]:
-    """The row of Splits that these facts name."""
+    """The sequence of Splits that these facts name."""
     return [SplitStage(pattern, facts.engine) for pattern in facts.patterns]
 
 
 def written_proof(facts: Facts, windows: Windows) -> str:
-    """JSON: engine and patterns; the symbols of all code points, as how many code points in a row
-    have one, and which; the symbols of each class; a proof for each stage."""
+    """The proof as JSON: engine, patterns, symbols, classes, and a proof for each stage.
+
+    The symbols of all code points are run-length encoded: (count, symbol). The classes map to their
+    symbols."""
     points = windows.alphabet.symbol_of
     starts = np.flatnonzero(np.diff(points)) + 1
     edges = np.concatenate(([0], starts, [len(points)]))

@@ -1,4 +1,4 @@
-"""What proves the windows of Splits to a checker that decides nothing (Theorems 40 and 42)."""
+"""Build the proof of the windows of Splits, for a checker that only verifies (theorems 40, 42)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from tokpar.patterns.window_search import Windows
 
 Tree = list[Any]
 """["set", symbols], ["look", symbols], ["row", trees], ["choice", trees] or
-["repeat", tree, low, high or null, mode]; the symbol `size` is the end of the text."""
+["repeat", tree, low, high or null, mode]. The symbol `size` is the end of the text."""
 
 
 @dataclass(frozen=True)
 class WindowProof:
-    """A pattern over symbols, words to all states of its machine, the start first, and which words
-    lead to states that cannot match any more (`dead`) or match whatever follows (`sure`)."""
+    """The proof for one pattern.
+
+    `tree`: the pattern over symbols. `words`: a word to each state of its automaton, the start
+    first. `dead`: the words whose state cannot match any more. `sure`: the words whose state
+    matches whatever follows."""
 
     size: int
     tree: Tree
@@ -30,13 +33,13 @@ class WindowProof:
     sure: tuple[int, ...]
 
     def to_json(self) -> str:
-        """The form that `tokpar.certificate.window_machine` reads."""
+        """The proof as JSON, in the format that `tokpar.certificate.window_machine` reads."""
         parts = {name: getattr(self, name) for name in ("size", "tree", "words", "dead", "sure")}
         return json.dumps(parts, separators=(",", ":"))
 
 
 def prove_windows(windows: Windows, splits: Sequence[SplitStage]) -> tuple[WindowProof, ...]:
-    """A proof for each stage of the row of Splits that was decided."""
+    """Build a proof for each stage of the Splits from which `windows` was computed."""
     stages = zip(windows.decision.threats.stages, splits, strict=True)
     return tuple(_proof(windows, machine, split) for machine, split in stages)
 

@@ -1,7 +1,7 @@
-"""Which windows (v1|v2) of a text certify a cut, whatever stands outside (Theorems 40 to 42).
+"""Decide which windows (v1|v2) certify a cut in every surrounding text (theorems 40 to 42).
 
-Everything that windows of any width can meet becomes four small tables. The left part is read from
-the set of all items, the right part from the threats that are left.
+Four small tables decide windows of every width. The left part v1 is read from the set of all items,
+the right part v2 from the threats that remain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_SETS = 5_000
 
 
 class Decision:
-    """Items and threats of a row of Splits over common symbols, with the tables."""
+    """The items, threats and window tables of a sequence of Splits over common symbols."""
 
     def __init__(self, stages: Sequence[Automaton], budget: Budget) -> None:
         self.budget = budget
@@ -51,7 +51,7 @@ class Decision:
         return WindowTables(_array(left), _array(cut), _array(right), np.array(certain))
 
     def behind_cut(self, items: frozenset[Item], c: int) -> frozenset[Threat] | None:
-        """The threats behind the first symbol on the right; None: refuted."""
+        """The threats after c, the first symbol after the cut; None: the cut is refuted."""
         found: set[Threat] = set()
         for item in items:
             if item != BEGIN and self.items.holds_at_end(item):
@@ -62,7 +62,7 @@ class Decision:
         return frozenset(found)
 
     def behind(self, threats: frozenset[Threat] | None, d: int) -> frozenset[Threat] | None:
-        """The threats behind one symbol more; None: refuted."""
+        """The threats after one more symbol d; None: the cut is refuted."""
         if threats is None:
             return None
         found: set[Threat] = set()
@@ -74,9 +74,10 @@ class Decision:
         return frozenset(found)
 
     def witness(self, left: Word, right: Word) -> tuple[Word, Word] | None:
-        """What may stand before and behind a window that is not certified so that its cut is wrong;
-        the shortest there are. None for a certified window. Raises `UnsupportedPatternError` if it
-        takes as long as deciding may."""
+        """The shortest texts (before, after) around a window that make its cut wrong.
+
+        None for a certified window. Raises `UnsupportedPatternError` if the search exceeds the
+        budget of a decision."""
         self.budget.renew()
         best: tuple[Word, Word] | None = None
         for item, before in self._reached(left).items():
@@ -90,7 +91,7 @@ class Decision:
         return best
 
     def _reached(self, left: Word) -> dict[Item, Word]:
-        """Items behind a left part, each with a shortest text before it."""
+        """Map each item after the left part to a shortest text before the left part."""
         words: dict[Item, Word] = {BEGIN: ()}
         queue = deque(words)
         while queue:
@@ -109,7 +110,7 @@ class Decision:
         return words
 
     def _realized(self, item: Item, right: Word) -> Word | None:
-        """A shortest text behind the right part with which a threat comes true; None if none."""
+        """A shortest text after the right part that makes a threat come true, or None."""
         live = self.threats.first(item, right[0])
         for d in right[1:]:
             if live is None:
@@ -135,7 +136,7 @@ class Decision:
 
 
 class _Numbers:
-    """Numbers of sets in the order in which they appear; `values` grows while it is walked."""
+    """Numbers sets in order of first appearance. `values` grows while a caller iterates over it."""
 
     def __init__(self, what: str, budget: Budget) -> None:
         self.what, self.budget = what, budget
@@ -156,7 +157,8 @@ def _array(rows: list[list[int]]) -> TableArray:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The windows of one row of Splits: which are certified, and texts against the others."""
+    """The windows of one sequence of Splits: which are certified, and counterexamples for the
+    rest."""
 
     alphabet: Alphabet
     decision: Decision
@@ -166,13 +168,14 @@ class Windows:
         return self.decision.tables
 
     def window(self, left: str, right: str) -> bool:
-        """Whether a cut between these two texts is lossless whatever stands before and behind."""
+        """True if a cut between these two texts is lossless in every surrounding text."""
         word = self._word(left), self._word(right)
         return bool(left and right) and self.tables.holds(*word)
 
     def witness(self, left: str, right: str) -> tuple[str, str] | None:
-        """Texts (before, behind) with which the cut of a window that is not certified is not
-        lossless: one Split that matches at every place is surely broken by them."""
+        """Texts (before, after) around an uncertified window that make its cut wrong, or None.
+
+        They are a proven counterexample for a single Split that matches at every position."""
         found = self.decision.witness(self._word(left), self._word(right))
         return None if found is None else (self._text(found[0]), self._text(found[1]))
 
