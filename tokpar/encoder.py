@@ -195,7 +195,7 @@ class Encoder:
         return len(self.encode(text).ids)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
-        """Returns the text that the tokenizer decodes `ids` to. LookupError if it has no decoder."""
+        """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
         tokenizer = self.tokenizer
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
@@ -252,7 +252,7 @@ class Encoder:
         return partial(Encoder, **self._arguments), (tokenizer,)
 
     def close(self) -> None:
-        """Shut down the pools that this encoder opened. The encoder can be used again after that."""
+        """Shut down the pools of this encoder. The encoder can be used again afterwards."""
         if not self._executors:
             return
         with self._lock:

@@ -163,7 +163,7 @@ def _encoded(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray
 
 
 def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray] | None:
-    """Returns arrays of ids that also come inside pre-tokens. None if the tokenizer cannot do so."""
+    """Returns arrays of ids that also come inside pre-tokens. None if that is not possible."""
     facts = facts_of(tokenizer)
     plain = not any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
     # the pre-tokens are the matches of `regex` and the gaps; no normalizer changes the text before
@@ -175,7 +175,7 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
         sink = splitters(facts.patterns, merging)
     except (OptionError, UnsupportedPatternError):
         return None
-    for normalized in (True, False):  # the outer splitter finds the tokens not normalized
+    for normalized in (True, False):  # the last, outer splitter finds tokens first
         tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
         if tokens:
             sink = TokenSplitter(tokens, sink, merging.ids.append)
