@@ -1,7 +1,7 @@
-"""Imports the compiled kernel, the hot loops of the cache, if the kernel is installed (docs/design.md).
+"""Imports the compiled kernel, the hot loops of the cache, if it is installed (docs/design.md).
 
-With ``TOKPAR_KERNEL=compiled``, a missing kernel is an ImportError. With ``TOKPAR_KERNEL=none``, the
-kernel is not used. The ids are the same with and without the kernel. Another value is an
+With ``TOKPAR_KERNEL=compiled``, a missing kernel is an ImportError. With ``TOKPAR_KERNEL=none``,
+the kernel is not used. The ids are the same with and without the kernel. Another value is an
 ImportError. A broken kernel raises its own error."""
 
 from __future__ import annotations

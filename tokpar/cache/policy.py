@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 MOST_NEW = 0.7
-"""If new segments have a larger share of the bytes of a text, or of a wave of a long text, nothing is
-learnt: the text goes straight to the engine."""
+"""If new segments have a larger share of the bytes of a text, or of a wave of a long text, the text
+goes straight to the engine, and nothing is learnt."""
 FIRST_WAVE, LARGEST_WAVE = 1 << 17, 1 << 20
-"""Code points of a wave. The largest wave writes only as much as the processor's cache holds until it
+"""Code points of a wave. What the largest wave writes still fits into the processor's cache when it
 is read. The first wave is small, so that segments that repeat soon are already learnt."""
 
 
@@ -32,16 +32,17 @@ class CachePolicy:
         return self.first < 1 << 62
 
     def most(self, known: int) -> int:
-        """Returns how many bytes of a call are looked up, if `known` bytes at its start are known."""
+        """Returns the most bytes that a call looks up. `known`: known bytes at its start."""
         return max(self.first, 4 * known)
 
 
 USUAL = CachePolicy()
 OFFSETS = CachePolicy(young=1 << 20)
-"""For a cache of offsets. It is made when a caller asks for offsets, so the engine would run anyway."""
+"""For a cache of offsets. A caller asked for offsets, so the engine would run anyway."""
 QUICK = CachePolicy(most_new=0.05, first=1 << 15)
-"""For an engine that encodes new text faster than a cache learns it. A new byte costs the cache some
-100 ns and a known byte 2.5 ns. The engine takes 7 to 13 ns (DeepSeek-V3, tokenizers 1.0.0rc3)."""
+"""For an engine that encodes new text faster than a cache learns it. A new byte costs the cache
+some 100 ns and a known byte 2.5 ns. The engine takes 7 to 13 ns (DeepSeek-V3,
+tokenizers 1.0.0rc3)."""
 MOST_BUDGET = 1 << 22
 KNOWN_EARNS, STRAIGHT_EARNS = 20, 400
 """Learning one new byte is paid for by 20 known bytes, or by 400 that went straight to the engine.
@@ -89,7 +90,7 @@ class CacheState:
     def ended(self, known: int, new: int, rest: int) -> CacheState:
         """Returns the counters after a call.
 
-        `known`: known bytes at the beginning of the call. `new`: bytes in new segments. `rest`: code
+        `known`: known bytes at the start of the call. `new`: bytes in new segments. `rest`: code
         points that went straight to the engine. `known` and `rest` raise the budget; `new` lowers
         the budget."""
         earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS

@@ -640,7 +640,7 @@ def _too_new(
 
 
 def require_bytes(cache_bytes: int) -> int:
-    """Returns `cache_bytes`, a budget that a cache can keep, or 0 for no cache. Else OptionError."""
+    """Returns `cache_bytes`: a budget that a cache can keep, or 0 for none. Else OptionError."""
     whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
     if not whole or (cache_bytes != 0 and cache_bytes < LEAST_BYTES):
         least = f"0, or {LEAST_BYTES:,} or more"

@@ -37,7 +37,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scratch:
-    """The buffers of one lookup. They are kept for the next wave, because new memory pages are slow."""
+    """The buffers of one lookup, kept for the next wave because new memory pages are slow."""
 
     out: IdArray
     misses: IntArray
@@ -108,8 +108,8 @@ def part_of(
 def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
     """Run the jobs on `workers` threads, the calling thread included. Returns their results.
 
-    Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in the
-    order of the jobs. An interrupt may leave a thread running."""
+    Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
+    the order of the jobs. An interrupt may leave a thread running."""
     found: list[_T | BaseException | None] = [None] * len(jobs)
     waiting = deque(enumerate(jobs))
 
