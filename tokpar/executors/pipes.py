@@ -1,8 +1,8 @@
 """Worker processes that answer pickled requests over their standard streams.
 
 Each worker is a fresh interpreter. It is safe after native thread pools were used, and needs no
-``if __name__ == "__main__"`` guard. When the parent is gone, the input of the worker ends, and so the
-worker ends."""
+``if __name__ == "__main__"`` guard. A worker ends when its parent is gone, because the worker's
+input then ends."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""`blocks`: encodes blocks that fit a processor's cache in parallel, and merges them left to right."""
+"""`blocks`: encodes blocks that fit a processor's cache in parallel, merged left to right."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _BOUNDARIES = (
     (re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*\s"), 0.5),
     (re.compile(r"\s+"), 1.0),
 )
-"""Paragraph, sentence, white space. The edge is after the match. The overlap counts longest tokens."""
+"""Paragraph, sentence, white space: an edge is after the match. Overlap in longest tokens."""
 
 
 @dataclass(frozen=True)

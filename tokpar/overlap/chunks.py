@@ -1,6 +1,6 @@
 """Makes the chunks of a text: between cuts, or overlapping at edges.
 
-Also finds the chunks that meet at a certified cut, and marks the chunks that the cache may divide."""
+Also finds chunks that meet at a certified cut, and marks chunks that the cache may divide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -117,7 +117,7 @@ def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | No
 
 
 def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Inside | None:
-    """Returns the finder of certified cuts. None if the text has no such cuts, or none are wanted."""
+    """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
     inside = inside_of(tokenizer)
     return inside if certified and inside.finder.refusal_for(text) is None else None
 
@@ -174,7 +174,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
 
 
 def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
-    """Returns the cut finder of a tokenizer with a cache and certified cuts before spaces, or None."""
+    """Returns the cut finder of a tokenizer with a cache and cuts before spaces, or None."""
     if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
         return None
     finder = finder_for(facts_of(tokenizer))

@@ -31,7 +31,7 @@ _MOST_TRIED = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlap:
-    """What two neighbouring chunks both tokenized, [start, stop) in code points of the text.
+    """The text [start, stop), code points, that two neighbouring chunks both tokenized.
 
     `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
@@ -83,16 +83,18 @@ class Overlap:
 
 @dataclass
 class Located:
-    """Where the tokens of chunks lie. The last answer is kept: the right side of a pair is the left
-    side of the next."""
+    """Locates the tokens of chunks, and keeps the last answer.
+
+    The right chunk of one pair is the left chunk of the next pair."""
 
     text: str
     tokenizer: TokenizerAdapter
     _last: tuple[Chunk, Piece, tuple[SpanArray, bool]] | None = None
 
     def of(self, chunk: Chunk, piece: Piece) -> tuple[SpanArray, bool]:
-        """The spans of a piece, UTF-8 bytes from the start of its chunk, and whether tokens of the
-        chunk can lie so. LookupError where no spans can be told."""
+        """Returns the spans of a piece, and True if tokens of the chunk can have these spans.
+
+        UTF-8 bytes from the start of the chunk. LookupError if the tokenizer has no spans."""
         last = self._last
         if last is None or last[0] is not chunk or last[1] is not piece:
             spans = _spans(self.text, chunk, piece, self.tokenizer)
@@ -107,7 +109,7 @@ def overlap_of(
     tokenizer: TokenizerAdapter,
     located: Located | None = None,
 ) -> Overlap:
-    """The overlap of two neighbouring chunks. LookupError where no spans can be told."""
+    """Returns the overlap of two neighbouring chunks. LookupError if there are no spans."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
@@ -173,12 +175,12 @@ class Licences:
 
     @cached_property
     def refused(self) -> bool:
-        """No place of the text is a certified cut."""
+        """True if no place of the text is a certified cut."""
         return self.finder.refusal_for(self.text) is not None
 
     @cached_property
     def none_inside(self) -> bool:
-        """No pre-token of the text may be divided."""
+        """True if no pre-token of the text may be divided."""
         return self.inside.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
@@ -194,7 +196,7 @@ class Licences:
         return self.finder.certify_context(text, position)
 
     def cuts(self, overlap: Overlap) -> Iterator[Seam]:
-        """Certified cuts of the overlap, the planned one first."""
+        """Yield the certified cuts of the overlap, the planned cut first."""
         if self.refused:
             return
         text, place, planned = overlap.text, overlap.start + 1, overlap.right.cut
