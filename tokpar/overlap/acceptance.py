@@ -38,7 +38,7 @@ class Match:
     stop: int
 
     def enough(self, least: LeastMatch, facts: Facts) -> bool:
-        """True if the run has `least` tokens or, for "longest", more bytes than the longest token."""
+        """True if the run has `least` tokens; "longest": more bytes than the longest token."""
         if least == "longest":
             return self.stop - self.start > facts.longest_token
         return self.tokens >= least

@@ -33,7 +33,7 @@ from tokpar.types import (
 class OverlapMerger:
     """Joins overlapping chunks where `accept` accepts a seam, and other chunks at certified cuts.
 
-    `restart`: a failed seam starts the splitter's next attempt; else the two chunks are repaired."""
+    `restart`: a failed seam starts the splitter's next attempt; else the seam is repaired."""
 
     accept: Accept
     restart: bool = False
@@ -201,7 +201,7 @@ def _joins(
 
 
 def _divides(chunk: Chunk) -> Seam | None:
-    """Returns the seam at the left edge of a chunk if the seam divides a pre-token, or may do so."""
+    """Returns the seam at the left edge of a chunk if the seam may divide a pre-token."""
     cut = chunk.cut
     return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
 
