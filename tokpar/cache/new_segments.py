@@ -1,7 +1,7 @@
-"""Encodes new segments without the engine, by their pre-tokens, and compares samples with the engine.
+"""Encodes new segments by their pre-tokens, without the engine, and checks samples by the engine.
 
-A segment has the ids of its pre-tokens (theorem 51). The ids of a pre-token come from a cache table,
-or from the merges of the tokenizer's file (theorem 52)."""
+A segment has the ids of its pre-tokens (theorem 51). A pre-token's ids come from a cache table, or
+from the merges of the tokenizer's file (theorem 52)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 
 Tokenize = Callable[[bytes], IdArray | None]
-"""Runs the engine's model on the bytes of one piece. Returns its ids, or None if the model changed."""
+"""The engine's model on the bytes of one piece: returns its ids, or None if the model changed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
