@@ -85,8 +85,8 @@ def build(
     """`chunk_chars`: own share of a chunk, code points; tuned to tokenizer and text if None (the
     paper divides the text by the number of workers). `overlap_chars`: code points that two chunks
     share. `acceptance`: what licenses a seam. `min_match`: tokens in a row that both sides must
-    have found, or "longest" for more bytes than the longest token has. `on_failure`: mend the two
-    chunks concerned, or double `chunk_chars` and encode everything again, as the paper does."""
+    have found, or "longest" for more bytes than the longest token has. `on_failure`: repair the two
+    chunks at the seam, or double `chunk_chars` and encode everything again, as the paper does."""
     require_sizes(chunk_chars)
     require_count("overlap_chars", overlap_chars)
     require_choice("acceptance", acceptance, ACCEPTANCES)

@@ -167,9 +167,7 @@ class LicensedMerger:
             found = None if join is None else _licensed(join, text, tokenizer)
             if edges_only and found is not None and found.seam.rule != "K9":
                 found = None
-            if (
-                found is not None and found.seam.position <= last
-            ):  # the second seam at one place is dropped
+            if found is not None and found.seam.position <= last:  # a second seam at one place
                 found = None
             kept.append(found)
             last = last if found is None else found.seam.position
