@@ -22,11 +22,11 @@ SpanArray = NDArray[np.int64]
 """[start, stop) of each token, shape (n, 2), UTF-8 bytes unless a name says otherwise."""
 
 
-LONG_ROW = 150  # ids from which on rows are copied one by one faster than by a mask of all
+LONG_ROW = 150  # ids per row from which on copying row by row is faster than by one mask
 
 
 def byte_starts(text: str) -> IntArray:
-    """UTF-8 byte offset of each code point, then the total: "aé😀" -> [0, 1, 3, 7]."""
+    """Returns the UTF-8 byte offset of each code point, then the total: "aé😀" -> [0, 1, 3, 7]."""
     if text.isascii():
         return np.arange(len(text) + 1, dtype=np.int64)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -37,16 +37,16 @@ def byte_starts(text: str) -> IntArray:
 
 
 SHORT_TEXT = 65536
-"""Code points below which encoding a text anew takes less than asking Python for what it kept."""
+"""Code points below which encoding a text again is faster than asking Python for its UTF-8 copy."""
 _as_utf8 = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyUnicode_AsUTF8AndSize", ctypes.pythonapi)
 )
-"""Python keeps these bytes with the text, as for every engine that is given it, so that only the
-first question about a long text costs anything."""
+"""Returns the address of the UTF-8 bytes of a text. Python keeps these bytes with the text, so only
+the first call for a long text costs time. Every engine that gets the text makes Python do this."""
 
 
 def byte_length(text: str) -> int:
-    """Length in UTF-8 bytes; lone surrogates count 3, as if they could be encoded."""
+    """Returns the length of `text` in UTF-8 bytes. A lone surrogate counts as 3 bytes."""
     if text.isascii():
         return len(text)
     if len(text) < SHORT_TEXT:
@@ -60,14 +60,17 @@ def byte_length(text: str) -> int:
 
 
 def utf8_bytes(text: str) -> NDArray[np.uint8]:
-    """The UTF-8 bytes of `text`, read-only and not copied: those that Python keeps with it.
-    UnicodeEncodeError for lone surrogates."""
+    """Returns the UTF-8 bytes of `text`, read-only, not copied: the bytes that Python keeps.
+
+    Raises UnicodeEncodeError for lone surrogates."""
     data: NDArray[np.uint8] = np.asarray(_Utf8(text))
     return data
 
 
 class _Utf8:
-    """What numpy makes an array of, which holds on to this, and so to the text."""
+    """The UTF-8 bytes of a text for `numpy.asarray`.
+
+    The array refers to this object, which keeps the text alive."""
 
     def __init__(self, text: str) -> None:
         size = ctypes.c_ssize_t()
@@ -96,22 +99,28 @@ def has_surrogate(text: str) -> bool:
 
 
 def spans_from_lengths(lengths: IntArray) -> SpanArray:
-    """Spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]]. Read-only: the
-    end of each token and the start of the next are one number in memory."""
+    """Returns the spans of tokens that tile a text: lengths [2, 1] (bytes) -> [[0, 2], [2, 3]].
+
+    Read-only, because the end of a token and the start of the next token share one number in
+    memory."""
     return spans_between(offsets_of(lengths))
 
 
 def spans_between(edges: IntArray) -> SpanArray:
-    """The same of the places where they begin, and the end: [0, 2, 3] -> [[0, 2], [2, 3]]."""
+    """Returns the spans between the edges of tokens that tile: [0, 2, 3] -> [[0, 2], [2, 3]].
+
+    Read-only, see `spans_from_lengths`."""
     spans: SpanArray = np.ndarray((len(edges) - 1, 2), edges.dtype, edges, strides=(8, 8))
     spans.flags.writeable = False
     return spans
 
 
 def code_point_spans(spans: SpanArray, text: str) -> SpanArray:
-    """Byte spans as code point spans; an offset inside a code point goes to that code point's
-    start (left ends) or its end (right ends), so that every touched code point is covered. Of ASCII
-    text the same array."""
+    """Returns UTF-8 byte spans as code point spans.
+
+    An offset inside a code point moves to the start of the code point (left ends) or to its end
+    (right ends), so each span covers every code point it touches. For ASCII text, returns `spans`
+    itself."""
     if text.isascii():
         return spans
     data = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.int8)
@@ -127,22 +136,21 @@ def code_point_spans(spans: SpanArray, text: str) -> SpanArray:
 
 
 def frozen_ids(ids: IdArray) -> IdArray:
-    """A read-only view; the array itself stays as writeable as it was."""
+    """Returns a read-only view of `ids`. The array `ids` itself does not change."""
     view: IdArray = ids.view()
     view.flags.writeable = False
     return view
 
 
 def concatenate_ids(pieces: Sequence[IdArray]) -> IdArray:
-    """One array of all ids in order; no piece gives an empty array."""
+    """Returns one array of all ids, in order. Without pieces, the array is empty."""
     if not pieces:
         return np.empty(0, dtype=np.uint32)
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def together(pieces: Sequence[IdArray]) -> IdArray:
-    """`concatenate_ids`; no id is copied where each piece stands in memory behind the one before,
-    in the same array."""
+    """Returns all ids in order, without a copy if the pieces are neighbours in one array."""
     pieces = [piece for piece in pieces if len(piece)]
     if len(pieces) < 2 or not _in_a_row(pieces):
         return concatenate_ids(pieces)
@@ -174,7 +182,7 @@ def _address(ids: IdArray) -> int:
 
 
 def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
-    """Where each of several rows begins, and the end: [2, 0, 1] -> [0, 2, 2, 3]."""
+    """Returns where each row begins, and the end: lengths [2, 0, 1] -> [0, 2, 2, 3]."""
     sizes = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     sizes.cumsum(out=offsets[1:])
@@ -184,7 +192,7 @@ def offsets_of(lengths: Iterable[int] | IntArray) -> IntArray:
 def copy_rows(
     source: IdArray, first: IntArray, lengths: IntArray, target: IdArray, start: IntArray
 ) -> None:
-    """source[first[k] : first[k] + lengths[k]] to target[start[k] : ...], for all k."""
+    """Copy source[first[k] : first[k] + lengths[k]] to target[start[k] : ...], for all k."""
     if len(first) == 1 or len(first) * LONG_ROW <= len(target):
         for a, n, b in zip(first.tolist(), lengths.tolist(), start.tolist(), strict=True):
             target[b : b + n] = source[a : a + n]
@@ -198,7 +206,9 @@ def copy_rows(
 
 
 def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
-    """Which of so many places lie in one of the ranges, none empty: 4, [1], [3] -> [F, T, T, F]."""
+    """Returns which of `count` places lie in one of the ranges: 4, [1], [3] -> [F, T, T, F].
+
+    No range is empty."""
     steps = np.zeros(count + 1, dtype=np.int8)
     steps[starts] += 1
     steps[stops] -= 1
@@ -207,10 +217,13 @@ def _inside(count: int, starts: IntArray, stops: IntArray) -> NDArray[np.bool_]:
 
 
 def spaces_behind_text(text: str, start: int, stop: int, beside: bytes = b"") -> IntArray:
-    """Each place in (start, stop) with an ASCII space behind it and before it a character that is
-    no white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending. `beside`, 129 bytes if any:
-    of each ASCII character, and of all others, bit 1 if it may stand before the space, 2 before
-    that, 4 behind the space, where such characters are in [start, stop)."""
+    """Returns each place in (start, stop) before an ASCII space and after a character other than
+    white space: "a  b c", 0, 6 -> [1, 4]. Code points, ascending.
+
+    `beside`: empty, or 129 bytes: one for each ASCII character, and one for all other characters.
+    Bit 1: the character may stand directly before the space. Bit 2: it may stand two places before
+    the space. Bit 4: it may stand directly after the space. Characters outside of [start, stop) are
+    not checked."""
     part = text[start:stop]
     if part.isascii():
         codes: NDArray[Any] = np.frombuffer(part.encode("ascii"), dtype=np.uint8)
@@ -220,15 +233,18 @@ def spaces_behind_text(text: str, start: int, stop: int, beside: bytes = b"") ->
     kept = places[~(np.isin(codes[places], _SPACE_CODES))] + 1
     if beside:
         bits = np.frombuffer(beside, np.uint8)[np.minimum(codes, 128)]
-        bits = np.concatenate(([7], bits, [7]))  # beyond the ends there is nothing
+        bits = np.concatenate(([7], bits, [7]))  # characters outside of the range are not checked
         kept = kept[bits[kept] & bits[kept - 1] >> 1 & bits[kept + 2] >> 2 & 1 == 1]
     found: IntArray = kept.astype(np.int64) + start
     return found
 
 
 def sides_of_spaces(left: str, spared: str) -> bytes:
-    """What `spaces_behind_text` may take of theorem 50, by its `left`: anything but the ASCII
-    characters `spared`; for "sure" visible ASCII on all sides, or blanks two before."""
+    """Returns the argument `beside` of `spaces_behind_text` for a licence of theorem 50.
+
+    Every character but the ASCII characters in `spared` may stand before and after the space. With
+    `left` "sure", only visible ASCII may stand next to the space, and visible ASCII or blanks two
+    places before the space."""
     bits = bytearray([7] * 128 + [0 if left == "sure" else 7])
     for code in range(128):
         char = chr(code)
@@ -243,9 +259,11 @@ def sides_of_spaces(left: str, spared: str) -> bytes:
 def equal_tokens(
     left_spans: SpanArray, left_ids: IdArray, right_spans: SpanArray, right_ids: IdArray
 ) -> tuple[IntArray, IntArray]:
-    """Numbers (i, j) of tokens with equal span and id, ascending in both; spans int64, (n, 2): [[0,
-    2], [2, 3]], ids [7, 8] and [[1, 2], [2, 3]], ids [9, 8] -> ([1], [1]). A token that starts
-    where a neighbour starts is never matched: its span does not tell it apart."""
+    """Returns the indices (i, j) of tokens with equal span and id, both ascending.
+
+    Spans: int64, (n, 2). [[0, 2], [2, 3]], ids [7, 8] and [[1, 2], [2, 3]], ids [9, 8] ->
+    ([1], [1]). A token that starts where a neighbour starts is never matched, because its span may
+    belong to either token."""
     if not len(left_ids) or not len(right_ids):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     starts = right_spans[:, 0]
@@ -258,15 +276,17 @@ def equal_tokens(
 
 
 def alone(ascending: IntArray) -> NDArray[np.bool_]:
-    """Which values of an ascending array differ from both neighbours: [1, 2, 2] -> [T, F, F]."""
+    """Returns which ascending values differ from both neighbours: [1, 2, 2] -> [T, F, F]."""
     differs = np.concatenate([[True], ascending[1:] != ascending[:-1], [True]])
     kept: NDArray[np.bool_] = differs[:-1] & differs[1:]
     return kept
 
 
 def clean_split(spans: SpanArray, offset: int) -> int | None:
-    """How many tokens lie before a byte offset, the others after it: [[0, 2], [3, 5]], 2 -> 1.
-    None if a token lies across it, is empty and lies at it, or lies on the wrong side."""
+    """Returns how many tokens lie before a byte offset: [[0, 2], [3, 5]], 2 -> 1.
+
+    None if a token lies across the offset, if an empty token lies at the offset, or if the tokens
+    before the offset are not the first tokens."""
     before = spans[:, 1] <= offset
     count = int(np.count_nonzero(before))
     if np.count_nonzero(before[:count]) < count or np.count_nonzero(spans[count:, 0] < offset):

@@ -1,4 +1,4 @@
-"""How texts are to be split and merged, by what a caller names: a strategy, or its two parts."""
+"""Turns the strategy that a caller names into a splitter and a merger."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tokpar.interfaces import Merger, Splitter, Strategy
 from tokpar.registry import build_strategy, own_options, registry, require_options
 
 StrategyName = str | tuple[str | Splitter, str | Merger]
-"""A registered strategy; or a splitter and a merger, each a name or an object, and for two names
-"lines+edges" will do."""
+"""A registered strategy; or a splitter and a merger, each a name or an object. One string may name
+both parts: "lines+edges"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A strategy to be used. `tunable`: the caller set nothing, so that sizes may be fitted."""
+    """The splitter and the merger of a strategy.
+
+    `tunable`: the caller set no option, so the encoder may choose the sizes."""
 
     name: str
     splitter: Splitter
@@ -26,11 +28,10 @@ class Chosen:
 
 
 def chosen(strategy: StrategyName, options: Mapping[str, Any], allow_approximate: bool) -> Chosen:
-    """The parts of a strategy, made with `options`.
+    """Returns the parts of a strategy, made with `options`.
 
-    Of two parts that are combined nothing is promised: without `allow_approximate` a seam that no
-    rule licenses is not joined. Raises LossyError for a strategy that is approximate,
-    UnknownNameError, OptionError."""
+    Two combined parts promise nothing, so without `allow_approximate` a seam that no rule licenses
+    is not joined. Raises LossyError for an approximate strategy, UnknownNameError, OptionError."""
     parts = tuple(strategy.split("+")) if isinstance(strategy, str) else strategy
     if isinstance(strategy, str) and len(parts) == 1:
         record = registry().strategy(strategy)
@@ -63,7 +64,9 @@ def _combined(splitter: str | Splitter, merger: str | Merger, options: Mapping[s
 
 
 def _maker(part: object, kind: str) -> tuple[Callable[..., Any], bool]:
-    """What makes a part, and whether it was named; an object takes no options."""
+    """Returns a function that makes the part, and whether the caller gave a name.
+
+    An object takes no options."""
     if isinstance(part, str):
         found = registry().splitter_kind if kind == "splitter" else registry().merger_kind
         return found(part).build, True

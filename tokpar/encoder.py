@@ -1,4 +1,4 @@
-"""The reusable `Encoder`: names become objects for the pipeline."""
+"""The reusable `Encoder`: turns names into objects for the pipeline."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ if TYPE_CHECKING:
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
-"""Code points of a text that the cache has sooner than the engine."""
+"""Code points from which on the cache answers a short text faster than the engine."""
 CACHE_AFTER = 1 << 14
-"""Code points of short texts from which on the cache is asked for them."""
+"""The encoder asks the cache for short texts after this many code points of short texts."""
 
 
 class Encoder:
-    """A tokenizer, a strategy and an executor, kept for many texts.
+    """A tokenizer, a strategy and an executor for many texts.
 
-    Thread-safe; survives a fork; a context manager, because it may hold a pool of workers.
-    `tokenizer`: anything `load` takes. `strategy`: a registered name, or a splitter and a merger,
-    names or objects. `options` belong to the strategy or its two parts."""
+    An encoder is thread-safe and survives a fork. It is a context manager, because it may hold a
+    pool of workers. `tokenizer`: anything that `load` takes. `strategy`: a registered name, or a
+    splitter and a merger (names or objects). `options` belong to the strategy or to its two
+    parts."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Encoder:
         self._uncut = never or TOO_SHORT
         self._short = serial_report(parts.name, self._uncut, own)
         self._own_call = getattr(own, "encode_whole", None)
-        # the others encode a short text as soon as it is looked up
+        # other engines encode a short text as fast as the cache looks it up
         slow = (
             isinstance(own, HasSegmentCache)
             and facts_of(own).returns_objects
@@ -98,19 +99,20 @@ class Encoder:
 
     @property
     def tokenizer(self) -> TokenizerAdapter:
-        """The adapter in use, as the caller's tokenizer is now."""
+        """The adapter for the caller's tokenizer as it is now."""
         if isinstance(self._tokenizer, Refreshes):
             self._tokenizer = self._tokenizer.refreshed()
         return self._tokenizer
 
     @property
     def current(self) -> TokenizerAdapter:
-        """The adapter of the last call; the caller's tokenizer may have changed since."""
+        """The adapter of the last call. The caller may have changed the tokenizer since then."""
         return self._tokenizer
 
     def with_tokenizer(self, adapter: Any) -> Encoder:
-        """The same for another adapter of the same tokenizer, with pools of its own; for None one
-        that only makes others."""
+        """Returns this encoder with another adapter of the same tokenizer, and with its own pools.
+
+        With `adapter` None, the result can only make other encoders by `with_tokenizer`."""
         twin = object.__new__(type(self))
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
@@ -119,19 +121,23 @@ class Encoder:
         return twin
 
     def encode(self, text: str) -> Encoding:
-        """The ids of `text`, special tokens, truncation and padding as the tokenizer's own call."""
+        """Returns the ids of `text`, with the special tokens, truncation and padding of the
+        tokenizer's own call."""
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._from_cache(text)
             if found is not None:
                 return found
-            # the caller's own object, so that nothing need be refreshed: microseconds count here
+            # Calls the caller's own object, so no refresh is needed. Microseconds count here.
             return by_own_call(text, self._tokenizer, self._own_call, self._short)
         return self._encode_one(text, self.tokenizer)
 
     def _from_cache(self, text: str) -> Encoding | None:
-        """A short text whose segments are known; from some text on, as asking costs a little."""
+        """Returns a short text from the cache, or None.
+
+        The cache is asked only after `CACHE_AFTER` code points of short texts, because each lookup
+        costs a little."""
         self._short_chars += len(text)
         if self._short_chars < CACHE_AFTER or not self._cached or len(text) < LEAST_CACHED:
             return None
@@ -143,7 +149,7 @@ class Encoder:
         return short.encode(text)
 
     def encode_batch(self, texts: Iterable[str]) -> Batch:
-        """The ids of texts, padded as the tokenizer's own batch call pads them."""
+        """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them."""
         return self._encode_batch(_texts(texts), self.tokenizer)
 
     @property
@@ -152,8 +158,9 @@ class Encoder:
         return self._smallest_split
 
     def unprocessed_batch(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Batch:
-        """The ids of texts before special tokens, truncation and padding. `tokenizer`: what
-        `Encoder.tokenizer` gave for this call."""
+        """Returns the ids of `texts` before special tokens, truncation and padding.
+
+        `tokenizer`: the value of `Encoder.tokenizer` for this call."""
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
@@ -168,33 +175,37 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         executor = self._executor_for(tokenizer, *sizes)
-        whole = self._smallest_split > 0  # the size of chunks was not asked for
+        whole = self._smallest_split > 0  # the caller set no chunk size
         method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
         return pipeline.encode_batch(
             texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
         )
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
-        """The ids of the text that `chunks` make up, in arrays, each as soon as it is final; joined
-        they are those of `encode`. See docs/streaming.md for what comes how soon."""
+        """Returns an iterator of arrays of ids for the text that `chunks` make up.
+
+        Each array comes as soon as its ids are final. All arrays together are the ids of `encode`.
+        docs/streaming.md says which ids come how soon."""
         from tokpar import streaming
 
         return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
 
     def count(self, text: str) -> int:
-        """How many ids `encode` gives."""
+        """Returns the number of ids of `encode(text)`."""
         return len(self.encode(text).ids)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
-        """The tokenizer's own decoding. Raises LookupError if it has none."""
+        """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""
         tokenizer = self.tokenizer
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
-        """The transformers tokenizer of this encoder as an object of its own class that encodes
-        long texts as this encoder does: see `tokpar.as_hf`. Raises OptionError."""
+        """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.
+
+        The result is an object of the tokenizer's own class: see `tokpar.as_hf`. Raises
+        OptionError if the encoder's tokenizer is no fast tokenizer of transformers."""
         tokenizer = getattr(getattr(self.tokenizer, "caller", None), "wrapper", None)
         if tokenizer is None:
             raise OptionError(
@@ -207,10 +218,11 @@ class Encoder:
         return hf.as_hf(tokenizer, partial(Encoder, **self._arguments), smallest_text)
 
     def as_tiktoken(self, *, smallest_text: int | None = None) -> tiktoken.Encoding:
-        """The tiktoken.Encoding of this encoder as a tiktoken.Encoding that encodes long texts and
-        batches through this encoder (docs/tiktoken.md). `smallest_text`: code points from which on
-        texts go through tokpar; None: from where on that is faster. Raises OptionError for another
-        tokenizer, and for an encoding that has its own `encode`."""
+        """Returns a tiktoken.Encoding that encodes long texts and batches by this encoder.
+
+        `smallest_text`: texts with this many code points or more go through tokpar; None: texts for
+        which tokpar is faster. Raises OptionError if the encoder's tokenizer is no
+        tiktoken.Encoding, and for an encoding with its own `encode`. See docs/tiktoken.md."""
         from tokpar.integrations.tiktoken import made_faster
 
         smallest = self._smallest_split if smallest_text is None else smallest_text
@@ -218,7 +230,9 @@ class Encoder:
         return made_faster(self.tokenizer, self._encode_batch, smallest, rebuild)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """By how its tokenizer is built again, without pools. TypeError for one that cannot be."""
+        """Pickle the recipe of the tokenizer and the arguments, without pools.
+
+        Raises TypeError if the tokenizer cannot be built again."""
         tokenizer = self.tokenizer
         if isinstance(tokenizer, HasSpec):
             try:
@@ -238,7 +252,7 @@ class Encoder:
         return partial(Encoder, **self._arguments), (tokenizer,)
 
     def close(self) -> None:
-        """Shut down the pools this encoder opened; it can be used again afterwards."""
+        """Shut down the pools of this encoder. The encoder can be used again afterwards."""
         if not self._executors:
             return
         with self._lock:
@@ -292,7 +306,7 @@ def _built(
 def _tiktoken_again(
     arguments: Mapping[str, Any], smallest_text: int | None, encoding: tiktoken.Encoding
 ) -> tiktoken.Encoding:
-    """`as_tiktoken` of an encoder with these arguments, in this or another process."""
+    """Returns `as_tiktoken` of an encoder with these arguments, in this or another process."""
     from tokpar.integrations.tiktoken import registered
 
     encoder = Encoder(registered(encoding), **arguments)
@@ -300,7 +314,9 @@ def _tiktoken_again(
 
 
 def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
-    """Why no text of a tokenizer is ever cut; None if some are, or may be once it has changed."""
+    """Returns why no text of the tokenizer is ever cut, or None.
+
+    None if some texts are cut, or may be cut after the caller changes the tokenizer."""
     facts = facts_of(tokenizer)
     if isinstance(tokenizer, Refreshes) or facts.unprovable is None:
         return None
@@ -312,4 +328,4 @@ def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
 def _texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    return list(texts)  # the caller's own list may change before a row is asked for
+    return list(texts)  # the caller may change the list before asking for a row

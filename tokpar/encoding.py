@@ -1,4 +1,4 @@
-"""What a caller gets: a `Batch` of the ids of many texts, and the `Encoding` of one of them."""
+"""The results of a call: a `Batch` of the ids of many texts, and the `Encoding` of one text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from tokpar.spans import Origin
 from tokpar.types import Report, Rows
 
 Mask = NDArray[np.bool_]
-"""Which ids of a rectangle are a text's, not padding; (rows, longest)."""
+"""True for each id of a rectangle that belongs to a text and is not padding; (rows, longest)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
-    """Ids of one text, the seams they were joined at, and how that was done.
+    """The ids of one text, the seams where pieces were joined, and a report.
 
     `ids`: uint32, shape (n,), read-only, special tokens, truncation and padding applied.
     ``numpy.asarray``, ``len``, indexing and slicing go to the ids. Two encodings are equal when
-    their ids are; comparing with a list of ints works too. An encoding that is pickled or copied
-    leaves text and tokenizer behind."""
+    their ids are equal; an encoding also compares with a list of ints. A pickled or copied encoding
+    has no text and no tokenizer."""
 
     ids: IdArray
     seams: Seams
@@ -35,25 +35,28 @@ class Encoding:
 
     @cached_property
     def spans(self) -> SpanArray:
-        """int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of the text; (0, 0) for
-        inserted special and padding tokens. Computed on first use. Raises LookupError when the
-        tokenizer cannot tell where its tokens lie."""
+        """[start, stop) of each id in UTF-8 bytes of the text; int64, shape (n, 2).
+
+        Inserted special tokens and padding have the span (0, 0). Computed on first use. Raises
+        LookupError when the tokenizer cannot locate its tokens."""
         found = self._origin("spans").spans(self.ids, self.seams)
         found.flags.writeable = False
         return found
 
     @cached_property
     def char_spans(self) -> SpanArray:
-        """The same in code points, those that a token touches: two tokens that share a character
-        both have all of it."""
+        """`spans` in code points. Each span covers every code point that the token touches, so two
+        tokens that share a character both cover the whole character."""
         found = self._origin("char_spans").spans(self.ids, self.seams, code_points=True)
         found.flags.writeable = False
         return found
 
     @cached_property
     def tokens(self) -> list[str]:
-        """What the tokenizer decodes each id to, alone: U+FFFD for a part of a character. Raises
-        LookupError when it has no decoder."""
+        """The string that the tokenizer decodes each single id to.
+
+        A part of a character decodes to U+FFFD. Raises LookupError when the tokenizer has no
+        decoder."""
         tokenizer = self._origin("tokens").tokenizer
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
@@ -63,17 +66,17 @@ class Encoding:
 
     @cached_property
     def truncated(self) -> bool:
-        """The tokenizer's own truncation left out ids of the text."""
+        """True if the tokenizer's own truncation left out ids of the text."""
         return self._origin("truncated").truncated(self.ids)
 
     @cached_property
     def untruncated(self) -> int:
-        """How many ids the text has, without special tokens, truncation and padding."""
+        """The number of ids of the text before special tokens, truncation and padding."""
         return len(self._origin("untruncated").before_postprocess(self.ids))
 
     @property
     def lossless(self) -> bool:
-        """True if every seam is licensed by a rule, or there is no seam."""
+        """True if a rule licenses every seam, or there is no seam."""
         return self.seams.lossless
 
     def _origin(self, asked: str) -> Origin:
@@ -121,17 +124,16 @@ class Encoding:
 
 
 def _without_origin(ids: IdArray, seams: Seams, report: Report) -> Encoding:
-    left = Seams(seams.planned, seams.everywhere, proofs=seams.proofs)
-    return Encoding(frozen_ids(ids), left, report)
+    without_text = Seams(seams.planned, seams.everywhere, proofs=seams.proofs)
+    return Encoding(frozen_ids(ids), without_text, report)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Batch(Sequence[Encoding]):
-    """The ids of many texts, one behind the other: those of text k are
-    ids[offsets[k] : offsets[k + 1]]. As a sequence it gives the `Encoding` of each text, which is
-    made when it is asked for.
+    """The ids of many texts in one array: text k has the ids ids[offsets[k] : offsets[k + 1]].
 
-    `report`: of all texts together. `datasets.map` takes `list(batch)`."""
+    A batch is also a sequence of the `Encoding` of each text. An `Encoding` is made when a caller
+    asks for it. `report`: the report of all texts together. `datasets.map` takes `list(batch)`."""
 
     rows: Rows
     report: Report
@@ -139,12 +141,14 @@ class Batch(Sequence[Encoding]):
     _spans: Callable[[bool], SpanArray] | None = None
 
     def spans(self) -> SpanArray:
-        """`Encoding.spans` of all texts, one behind the other as `ids` are: int64, shape (n, 2),
-        [start, stop) of each id in UTF-8 bytes of its text. Raises LookupError as that does."""
+        """Returns `Encoding.spans` of all texts in one array, in the order of `ids`.
+
+        int64, shape (n, 2): [start, stop) of each id in UTF-8 bytes of its text. Raises LookupError
+        when the tokenizer cannot locate its tokens."""
         return self._located(False)
 
     def char_spans(self) -> SpanArray:
-        """The same in code points: `Encoding.char_spans` of all texts."""
+        """Returns `Encoding.char_spans` of all texts in one array: `spans` in code points."""
         return self._located(True)
 
     def _located(self, code_points: bool) -> SpanArray:
@@ -157,22 +161,24 @@ class Batch(Sequence[Encoding]):
 
     @property
     def ids(self) -> IdArray:
-        """uint32, shape (n,), read-only."""
+        """The ids of all texts; uint32, shape (n,), read-only."""
         return frozen_ids(self.rows.ids)
 
     @property
     def offsets(self) -> IntArray:
-        """int64, shape (texts + 1,)."""
+        """Where the ids of each text begin in `ids`, and the end; int64, shape (texts + 1,)."""
         return self.rows.offsets
 
     @property
     def lengths(self) -> IntArray:
-        """How many ids each text has; int64, shape (texts,)."""
+        """The number of ids of each text; int64, shape (texts,)."""
         return np.diff(self.rows.offsets)
 
     def padded(self, pad_id: int, *, side: str = "right") -> tuple[IdArray, Mask]:
-        """A rectangle of ids as wide as the longest text, `pad_id` where a text has none, and which
-        of them are a text's; both (texts, longest). `side`: where to pad, "right" or "left"."""
+        """Returns a rectangle of ids and a mask, both of shape (texts, longest).
+
+        The rectangle is as wide as the longest text. Shorter texts are filled with `pad_id`. The
+        mask is True where an id belongs to a text. `side`: where to pad, "right" or "left"."""
         if side not in ("right", "left"):
             raise ValueError(f"side must be 'right' or 'left', got {side!r}")
         if not isinstance(pad_id, (int, np.integer)) or not 0 <= pad_id < 2**32:
@@ -188,7 +194,7 @@ class Batch(Sequence[Encoding]):
         return rectangle, mask
 
     def to_arrow(self) -> Any:
-        """A pyarrow.LargeListArray of uint32, no id copied. ImportError without pyarrow."""
+        """Returns a pyarrow.LargeListArray of uint32, no id copied. ImportError without pyarrow."""
         try:
             pyarrow = import_module("pyarrow")
         except ImportError as error:

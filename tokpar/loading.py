@@ -1,4 +1,4 @@
-"""What a caller has (an object, a path, a name) becomes a tokenizer adapter."""
+"""Loads a tokenizer adapter from an object, a path or a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_TOKENIZER = "default"
 PLUGIN_ENGINES = {"tokentree": "tokpar-bench"} | {
     name: f"tokpar-{name}" for name in ("fastokens", "gigatoken", "sentencepiece", "tokie")
 }
-"""Engines that are installed with other packages of this project."""
+"""Engines that other packages of this project install, and the package of each engine."""
 
 
 @runtime_checkable
@@ -24,42 +24,45 @@ class Refreshes(Protocol, metaclass=Ability):
     """An adapter that notices that the caller changed the tokenizer since it was loaded."""
 
     def refreshed(self) -> TokenizerAdapter:
-        """Itself while nothing changed, else an adapter of the tokenizer as it is now."""
+        """Returns itself if nothing changed, else an adapter of the tokenizer as it is now."""
 
 
 @runtime_checkable
 class Detaches(Protocol, metaclass=Ability):
-    """What was learned of a tokenizer object can be kept without keeping that object alive."""
+    """An adapter that can be kept without its tokenizer object, which may then be freed."""
 
     def detached(self) -> Detaches:
-        """The same without its tokenizer object; good for `attached` only."""
+        """Returns this adapter without its tokenizer object. Only `attached` may then be called."""
 
     def attached(self, source: object) -> TokenizerAdapter:
-        """An adapter again, of the object this was loaded from."""
+        """Returns a usable adapter of `source`, the object that the adapter was loaded from."""
 
 
-# Keyed by (engine, settings), written out.
+# Each object's adapters, by the repr of (engine, settings).
 _loaded: weakref.WeakKeyDictionary[Any, dict[str, Detaches]] = weakref.WeakKeyDictionary()
 
 
 def load(
     source: object = DEFAULT_TOKENIZER, *, engine: str | None = None, **settings: Any
 ) -> TokenizerAdapter:
-    """An adapter for `source`: a tokenizers.Tokenizer, a transformers fast tokenizer, a
-    tiktoken.Encoding, what `as_hf` or `as_tiktoken` make of one; a path (tokenizer.json, .tiktoken,
-    BERT's vocab.txt) or a directory with one; a name of tiktoken ("cl100k_base", "gpt-4o"), or of a
-    repository of the Hugging Face Hub ("Qwen/Qwen3-8B": its tokenizer.json, from the Hub's cache on
-    this machine, else downloaded, which is logged); "default"; or any object with `name` and
-    `encode(text)`.
+    """Returns an adapter for the tokenizer `source`.
 
-    `engine` names the source that must load it. `settings` belong to the tokenizer's kind
-    (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What is learned of an object is
-    kept as long as the object lives. Raises UnknownNameError, FileFormatError, OptionError,
-    FileNotFoundError."""
+    `source` may be an object: a tokenizers.Tokenizer, a transformers fast tokenizer, a
+    tiktoken.Encoding, a result of `as_hf` or `as_tiktoken`, or any object with `name` and
+    `encode(text)`. `source` may be a path: a tokenizer.json, a .tiktoken file, BERT's vocab.txt, or
+    a directory with one of these files. `source` may be a name: of tiktoken ("cl100k_base",
+    "gpt-4o"), or of a repository of the Hugging Face Hub ("Qwen/Qwen3-8B"), or "default". A
+    repository's tokenizer.json comes from the Hub's cache on this machine; else it is downloaded,
+    and the download is logged.
+
+    `engine`: the name of the source that must load the tokenizer. `settings` belong to the kind of
+    tokenizer (`add_special_tokens`, `lowercase`, `allowed_special`, ...). What tokpar learns about
+    an object is kept as long as the object lives. Raises UnknownNameError, FileFormatError,
+    OptionError, FileNotFoundError."""
     if isinstance(source, str) and source == DEFAULT_TOKENIZER:
         return _load_default(engine, settings)
     original = getattr(type(source), "_tokpar_original", None)
-    if original is not None:  # an object of `as_hf` or `as_tiktoken`
+    if original is not None:  # a result of `as_hf` or `as_tiktoken`
         source = original(source)
     try:
         known = _loaded.setdefault(source, {})
@@ -118,7 +121,7 @@ def _load(source: object, engine: str | None, settings: dict[str, Any]) -> Token
 
 
 def _as_it_is(source: object, engine: str | None, settings: dict[str, Any]) -> TokenizerAdapter:
-    """An object that is its own adapter. Raises UnknownNameError, OptionError."""
+    """Returns `source` if it is its own adapter. Else raises UnknownNameError or OptionError."""
     what = os.fspath(source) if isinstance(source, os.PathLike) else type(source).__name__
     what = source if isinstance(source, str) else what
     if engine is not None:

@@ -1,5 +1,6 @@
-"""Which strategies, executors, tokenizer sources and commands there are: of tokpar and of plugins,
-which are loaded one by one: a broken one is listed with its problem while the rest still load."""
+"""The tables of strategies, executors, tokenizer sources and commands, of tokpar and of plugins.
+
+Plugins are loaded one by one. A broken plugin is listed with its problem; the others still load."""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ if TYPE_CHECKING:  # slow to import
 SETTINGS = frozenset(
     ("add_special_tokens", "allowed_special", "disallowed_special", "engine", "engine_check")
 ) | {"lowercase", "cache_bytes", "padding", "pat_str", "special_tokens", "truncation"}
-"""Settings of `load`, which callers try as options of strategies."""
+"""Settings of `load` that callers often pass as options of a strategy, by mistake."""
 Offer = TypeVar("Offer")
 _Claim = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyRecord:
-    """A strategy for people to read; `options`: "name: type = default" of each."""
+    """The description of a strategy for people. `options`: "name: type = default" of each one."""
 
     name: str
     lossless: bool
@@ -50,8 +51,10 @@ class StrategyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PluginRecord:
-    """A plugin for people to read. `owner`: the distribution it came with. `provides`:
-    "kind name" of each object. `problem`: why it provides nothing, or None."""
+    """The description of a plugin for people.
+
+    `owner`: the distribution that installed the plugin. `provides`: "kind name" of each object.
+    `problem`: why the plugin provides nothing, or None."""
 
     name: str
     owner: str
@@ -61,7 +64,7 @@ class PluginRecord:
 
 
 class Registry:
-    """Tables of names. Built by `load`; `register` adds a plugin object to it."""
+    """The tables of registered names. `load` builds a registry; `register` adds a plugin object."""
 
     def __init__(self, own: Plugin, others: Sequence[Plugin] = ()) -> None:
         self._own = own
@@ -70,8 +73,10 @@ class Registry:
 
     @classmethod
     def load(cls, entry_points: Iterable[EntryPoint] | None = None) -> Registry:
-        """tokpar's own plugin, then those of the entry points (all installed ones if None), as far
-        as the environment variable TOKPAR_PLUGINS allows."""
+        """Returns a registry of tokpar's own plugin and of the plugins of the entry points.
+
+        `entry_points` None: all installed entry points. The environment variable TOKPAR_PLUGINS
+        may exclude plugins."""
         from importlib import metadata
 
         found = metadata.entry_points(group=PROJECT) if entry_points is None else entry_points
@@ -85,7 +90,9 @@ class Registry:
         return cls(own, load_third_parties(found))
 
     def register(self, plugin: object, name: str | None = None) -> None:
-        """Add a plugin object, as if it had been installed. Raises PluginError, nothing added."""
+        """Add a plugin object, as if the plugin were installed.
+
+        Raises PluginError if the plugin has a problem. The registry is then unchanged."""
         name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
         fresh = load_plugin(name, "this program", "", lambda: plugin)
         with self._lock:
@@ -97,40 +104,50 @@ class Registry:
                 raise PluginError(f"{fresh.label}: {problem}")
 
     def strategy(self, name: str) -> Strategy:
-        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        """Returns the strategy of that name.
+
+        Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("strategy", Strategy, name)
 
     def executor_kind(self, name: str) -> ExecutorKind:
-        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        """Returns the executor of that name.
+
+        Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("executor", ExecutorKind, name)
 
     def splitter_kind(self, name: str) -> SplitterKind:
-        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        """Returns the splitter of that name.
+
+        Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("splitter", SplitterKind, name)
 
     def merger_kind(self, name: str) -> MergerKind:
-        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        """Returns the merger of that name.
+
+        Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("merger", MergerKind, name)
 
     def command(self, name: str) -> Command:
-        """Raises UnknownNameError; PluginError if two plugins claim the name."""
+        """Returns the subcommand of that name.
+
+        Raises UnknownNameError; PluginError if two plugins claim the name."""
         return self._find("command", Command, name)
 
     def commands(self) -> list[Command]:
-        """All subcommands, by name."""
+        """Returns all subcommands, sorted by name."""
         return [command for command, _ in self._tables["command"].values()]
 
     def kinds_of(self, name: str) -> list[str]:
-        """What is registered under a name: "splitter", "strategy" ..., by name."""
+        """Returns the kinds registered under a name, sorted: "splitter", "strategy", ..."""
         return [kind for kind, table in sorted(self._tables.items()) if name in table]
 
     def tokenizer_sources(self) -> list[TokenizerSource]:
-        """All of them, tokpar's own first, then by name."""
+        """Returns all tokenizer sources: tokpar's own first, then by name."""
         rows = self._tables["tokenizer"].values()
         return [source for source, _ in sorted(rows, key=lambda row: row[1] is not self._own)]
 
     def strategies(self) -> list[StrategyRecord]:
-        """All strategies, by name."""
+        """Returns all strategies, sorted by name."""
         return [
             StrategyRecord(
                 name=strategy.name,
@@ -144,7 +161,7 @@ class Registry:
         ]
 
     def plugins(self) -> list[PluginRecord]:
-        """All plugins, tokpar's own first, then by name, with the problems of those that failed."""
+        """Returns all plugins: tokpar's own first, then by name. Failed plugins have a problem."""
         records = []
         for plugin in (self._own, *sorted(self._others, key=lambda each: (each.name, each.owner))):
             problem = self._problem(plugin)
@@ -165,14 +182,18 @@ class Registry:
         raise UnknownNameError(kind, name, table)
 
     def _problem(self, plugin: Plugin) -> str | None:
-        """Why it provides nothing. tokpar's own keeps the names that others claim, too."""
+        """Returns why the plugin provides nothing, or None.
+
+        tokpar's own plugin keeps a name that another plugin claims too."""
         if plugin is self._own:
             return None
         disputed = (self._disputes[each] for each in _claims(plugin) if each in self._disputes)
         return plugin.problem or next(disputed, None)
 
     def _settle(self, others: Sequence[Plugin]) -> None:
-        """Make the tables. A plugin with a disputed name provides nothing, except tokpar's own."""
+        """Build the tables of names.
+
+        A plugin with a disputed name provides nothing, unless it is tokpar's own plugin."""
         plugins = (self._own, *others)
         self._others, self._disputes = others, _disputes(plugins)
         tables: dict[str, dict[str, tuple[Any, Plugin]]] = {kind: {} for _, kind in OFFERS.values()}
@@ -199,7 +220,7 @@ def _disputes(plugins: Iterable[Plugin]) -> dict[_Claim, str]:
 
 
 def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Splitter, Merger]:
-    """Splitter and merger of `strategy`. Raises OptionError for an option it does not have."""
+    """Returns the splitter and the merger of `strategy`. OptionError for an unknown option."""
     require_options(f"strategy {strategy.name!r}", [strategy.build], options)
     return strategy.build(**options)
 
@@ -207,7 +228,9 @@ def build_strategy(strategy: Strategy, options: Mapping[str, Any]) -> tuple[Spli
 def require_options(
     label: str, builds: Sequence[Callable[..., Any]], options: Mapping[str, Any]
 ) -> None:
-    """OptionError, with those there are, for an option that no build has, or that is missing."""
+    """Raise OptionError for an option that no build function has, or for a missing option.
+
+    The error lists the known options."""
     allowed = [own_options(build, options) for build in builds]
     unknown = sorted(options.keys() - {name for own in allowed for name in own})
     if unknown:
@@ -232,7 +255,7 @@ def _no_option(label: str, name: str, known: Sequence[str], value: object) -> st
 
 
 def own_options(build: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that `build` takes."""
+    """Returns the options that `build` takes."""
     taken = _options(build)
     open_ended = any(each.kind is each.VAR_KEYWORD for each in taken.values())
     return {name: value for name, value in options.items() if open_ended or name in taken}
@@ -248,7 +271,7 @@ def _shown_options(build: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _shown(parameter: inspect.Parameter) -> str:
-    """As in the source: "chunk_chars: int | None = None"."""
+    """Returns a parameter as in the source: "chunk_chars: int | None = None"."""
     annotation, shown = parameter.annotation, str(parameter)
     return shown.replace(repr(annotation), annotation, 1) if isinstance(annotation, str) else shown
 
@@ -258,7 +281,7 @@ _registry: list[Registry] = []
 
 
 def registry() -> Registry:
-    """The registry of this process, loaded at first use."""
+    """Returns the registry of this process. The first call loads the registry."""
     if not _registry:
         with _loading:
             if not _registry:

@@ -1,4 +1,5 @@
-"""Short texts from the cache of segments, where the usual way would cost more than the engine."""
+"""Encodes short texts from the segment cache, without the pipeline, which costs more than the
+engine."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from tokpar.types import Report
 
 
 class ShortTexts:
-    """Encodings of texts all of whose segments a tokenizer remembers. `tokenizer`: its texts may be
-    cut at every space, or none is answered."""
+    """Encodes short texts whose segments are all in the cache of one tokenizer.
+
+    Answers no text unless the tokenizer's texts may be cut at every certified space."""
 
     def __init__(self, tokenizer: TokenizerAdapter, report: Report) -> None:
         from tokpar.overlap.chunks import licence_of_rows  # importing tokpar does without it
@@ -23,21 +25,21 @@ class ShortTexts:
         has_segment_cache = isinstance(tokenizer, HasSegmentCache)
         licence = licence_of_rows(tokenizer) if has_segment_cache else None
         self._seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
-        # asking what a tokenizer is able to do takes longer than the text
-        self._known = tokenizer.known if isinstance(tokenizer, HasSegmentCache) else _nothing
-        self._finishes = isinstance(tokenizer, PostProcesses)
+        # looking up the abilities of a tokenizer takes longer than encoding a short text
+        self._look_up = tokenizer.known if isinstance(tokenizer, HasSegmentCache) else _no_ids
+        self._postprocesses = isinstance(tokenizer, PostProcesses)
         self.tokenizer = tokenizer
         self._report = divided_report(report)
 
     def encode(self, text: str) -> Encoding | None:
-        """None for a text that the tokenizer does not know, or not all of it."""
+        """Returns the encoding of `text`, or None if the cache does not know every segment."""
         if self._seams_of is None:
             return None
         start = time.perf_counter()
-        ids = self._known(text)
+        ids = self._look_up(text)
         if ids is None:
             return None
-        final = alone(self.tokenizer, ids, text) if self._finishes else ids
+        final = alone(self.tokenizer, ids, text) if self._postprocesses else ids
         seconds = {"tokenize": time.perf_counter() - start}
         like = self._report
         report = Report(
@@ -47,5 +49,5 @@ class ShortTexts:
         return Encoding(frozen_ids(final), self._seams_of(text, len(ids)), report, origin)
 
 
-def _nothing(text: str) -> None:
-    """Of a tokenizer without a cache."""
+def _no_ids(text: str) -> None:
+    """The lookup of a tokenizer without a cache: finds no text."""

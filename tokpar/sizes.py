@@ -1,5 +1,6 @@
-"""Which executor suits which tokenizer, the size of its chunks, and from which size on splitting
-pays: measured on 2 cores with English text (docs/benchmarks.md)."""
+"""Chooses the executor and the chunk sizes for a tokenizer, and the text size where splitting pays.
+
+The numbers were measured on 2 cores with English text (docs/benchmarks.md)."""
 
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,11 @@ TOO_SHORT = "the text is too short for splitting to pay"
 
 @dataclass(frozen=True)
 class Fit:
-    """All sizes in code points. Texts below `smallest_split` are encoded in one call; chunks are
-    between `smallest_chunk` and `largest_chunk`, aiming at `parts` chunks. An engine whose results
-    are bulky is given small chunks, a fast one large ones: each costs it a little."""
+    """The executor and the sizes for one kind of tokenizer. All sizes are in code points.
+
+    Texts below `smallest_split` are encoded in one call. Longer texts are cut into about `parts`
+    chunks, of `smallest_chunk` to `largest_chunk` code points. An engine that makes an object per
+    token gets small chunks. A fast engine gets large chunks, because each chunk costs a little."""
 
     executor: str
     smallest_split: int
@@ -33,11 +36,11 @@ PROCESSES = Fit(
 SERIAL = Fit("serial", smallest_split=262144, smallest_chunk=65536, largest_chunk=1048576, parts=8)
 
 SMALLEST_ROW = 131072
-"""Code points below which a text of several is not cut, where a cache divides it as it is."""
+"""Code points below which a text of a batch is not cut, where a cache divides the text instead."""
 
 
 def fit_for(tokenizer: TokenizerAdapter) -> Fit:
-    """The row of the table that fits the tokenizer's abilities."""
+    """Returns the `Fit` for the abilities of the tokenizer."""
     returns_objects = facts_of(tokenizer).returns_objects
     if isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache:
         if facts_of(tokenizer).has_own_cache:
@@ -53,25 +56,29 @@ def fit_for(tokenizer: TokenizerAdapter) -> Fit:
 def fitting_executor(
     tokenizer: TokenizerAdapter, length: int, workers: int, long: int | None = None
 ) -> str:
-    """The executor that `auto` takes for texts of `length` code points together, `long` of them in
-    texts that may be cut (None: all)."""
+    """Returns the name of the executor that `auto` takes for the texts of one call.
+
+    `length`: code points of all texts. `long`: code points of the texts that may be cut; None: all
+    texts may be cut."""
     fit = fit_for(tokenizer)
     mostly_long = long is None or 2 * long >= length
     if fit is FLAT and mostly_long and facts_of(tokenizer).releases_gil:
-        return THREADS.executor  # a call for each chunk is faster than one for all
+        return THREADS.executor  # one call per chunk is faster than one call for all chunks
     if fit is PROCESSES and length < fit.smallest_split:
         return SERIAL.executor
     return fit.executor
 
 
 def smallest_row(tokenizer: TokenizerAdapter, smallest_split: int) -> int:
-    """Code points from which on a text of several is cut, `smallest_split` a single one."""
+    """Returns the code points from which on a text of a batch is cut.
+
+    `smallest_split`: the code points from which on a single text is cut."""
     has_segment_cache = fit_for(tokenizer).executor == "memo" and smallest_split > 0
     return max(smallest_split, SMALLEST_ROW) if has_segment_cache else smallest_split
 
 
 def chunk_chars_for(tokenizer: TokenizerAdapter, length: int) -> int:
-    """Least chunk size, code points, for a text of `length` code points."""
+    """Returns the least chunk size, in code points, for a text of `length` code points."""
     fit = fit_for(tokenizer)
     if length < fit.smallest_split:
         return length

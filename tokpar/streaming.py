@@ -1,6 +1,7 @@
-"""Ids of a text while it arrives, each as soon as nothing that follows can change it: between
-certified cuts by the tokenizer itself (proofs/stream.md), inside pre-tokens by one that encodes
-eagerly, and at the end where nothing is certified."""
+"""Encodes a text while it arrives. Each id is returned as soon as no later text can change it.
+
+The tokenizer encodes the text between certified cuts (proofs/stream.md). A tokenizer that encodes
+eagerly also returns ids inside a pre-token. Without certified cuts, all ids come at the end."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -22,33 +23,35 @@ MEMO_LENGTH = 32
 
 
 class EagerModel(Protocol):
-    """Turns one pre-token after the other into ids while its bytes arrive."""
+    """Turns pre-tokens into ids, one pre-token after the other, while their bytes arrive."""
 
     def feed(self, data: bytes) -> list[int]:
-        """More bytes of the pre-token; the ids that are final now and were not before."""
+        """Take more bytes of the pre-token. Returns the ids that became final."""
 
     def finish(self) -> list[int]:
-        """The pre-token ends here; its other ids."""
+        """End the pre-token. Returns its remaining ids."""
 
 
 @runtime_checkable
 class EncodesEagerly(Protocol, metaclass=Ability):
-    """Need not see the end of a pre-token to give the first of its ids."""
+    """An adapter that can return the first ids of a pre-token before the pre-token ends."""
 
     def eager_model(self) -> EagerModel:
-        """A new one, at the start of a pre-token. OptionError if the vocabulary is such that the
-        first ids of a pre-token may depend on its end, however far that is."""
+        """Returns a new model, at the start of a pre-token.
+
+        Raises OptionError if, with this vocabulary, the first ids of a pre-token may depend on its
+        end at any distance."""
 
 
 def stream(
     chunks: Iterable[str], tokenizer: TokenizerAdapter, whole: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
-    """Arrays of ids, none empty; together the ids of the text that the chunks make up.
+    """Returns an iterator of arrays of ids, none empty. Together they are the ids of the text.
 
-    `whole` encodes a whole text, finishing included: what is done at the end where no id is final
-    before. Chunks are taken one by one, when ids are asked for. Raises OptionError for a chunk that
-    is no str, and what encoding the text would raise, as soon as the part that is to blame is seen.
-    """
+    `whole` encodes and post-processes a whole text. It is called at the end if no id is final
+    before the end. Chunks are taken one by one, when the caller asks for ids. Raises OptionError
+    for a chunk that is no str. Raises the errors of encoding the text as soon as the part of the
+    text that causes them arrives."""
     if isinstance(chunks, str):
         raise OptionError("stream takes the chunks of a text, got one str; pass [text]")
     if not encodes_parts(tokenizer):
@@ -62,15 +65,19 @@ def stream(
 def stream_parts(
     chunks: Iterable[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
-    """The same for a tokenizer that `encodes_parts`, where each part, as long as the chunks allow,
-    is encoded by `encode`, before special tokens: in parallel, from a cache."""
+    """Returns the arrays of `stream` for a tokenizer for which `encodes_parts` is true.
+
+    `encode` encodes each part without special tokens: in parallel, or from a cache. Parts are as
+    long as the chunks allow."""
     checked = _checked(_strings(chunks), tokenizer)
     return _with_special_tokens(_between_cuts(checked, tokenizer, encode), tokenizer)
 
 
 def encodes_parts(tokenizer: TokenizerAdapter) -> bool:
-    """True if a text may be encoded part by part: some places are certified cuts, and nothing that
-    follows depends on the whole, as truncation and padding do."""
+    """True if a text may be encoded part by part.
+
+    The tokenizer must have certified cuts, and its post-processing must not depend on the whole
+    text, as truncation and padding do."""
     around = tokenizer.around if isinstance(tokenizer, PostProcesses) else ()
     return around is not None and finder_for(facts_of(tokenizer)).refusal is None
 
@@ -81,7 +88,7 @@ def _with_special_tokens(ids: Iterable[IdArray], tokenizer: TokenizerAdapter) ->
 
 
 def _not_empty(ids: Iterable[IdArray]) -> Iterator[IdArray]:
-    """A generator, which can be closed."""
+    """Yield the arrays that are not empty. A generator, so callers can close it."""
     yield from filter(len, ids)
 
 
@@ -102,7 +109,9 @@ def _strings(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str]:
-    """The chunks, each of them checked, with the end of those before as far as it matters."""
+    """Yield the chunks after a check of each chunk.
+
+    A forbidden string may cross two chunks, so the end of the text before is checked again."""
     if not isinstance(tokenizer, ChecksText):
         yield from chunks
         return
@@ -124,9 +133,9 @@ def _checked(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[str
 def _between_cuts(
     chunks: Iterator[str], tokenizer: TokenizerAdapter, encode: Callable[[str], IdArray]
 ) -> Iterator[IdArray]:
-    """What lies before the last final cut is encoded by itself; the rest is a text of its own."""
+    """Yield the ids of the text before the last final cut. The rest waits for more chunks."""
     unfinished = UnfinishedText(finder_for(facts_of(tokenizer)))
-    # `text` stays a plain local variable, which CPython extends in place
+    # `text` must stay a plain local variable, because CPython extends such a string in place
     text, start, tried, certifiable = "", 0, 0, True
     for chunk in chunks:
         text += chunk
@@ -146,7 +155,7 @@ def _between_cuts(
 
 
 def _encoded(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray:
-    """The place of an EngineError is counted from the start of the whole text."""
+    """Encode `text`. An EngineError gets positions that count from the start of the whole text."""
     try:
         return encode(text)
     except EngineError as error:
@@ -154,10 +163,10 @@ def _encoded(encode: Callable[[str], IdArray], text: str, start: int) -> IdArray
 
 
 def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[IdArray] | None:
-    """Ids inside pre-tokens, too; None if the tokenizer cannot give them."""
+    """Returns arrays of ids that also come inside pre-tokens. None if that is not possible."""
     facts = facts_of(tokenizer)
     plain = not any(t.lstrip or t.rstrip or t.single_word for t in facts.added_tokens)
-    # the pre-tokens are those of `regex`, gaps included, and nothing is changed before
+    # the pre-tokens are the matches of `regex` and the gaps; no normalizer changes the text before
     known = plain and facts.engine == "regex" and facts.scheme == "regex" and facts.tiles
     if not isinstance(tokenizer, EncodesEagerly) or not known:
         return None
@@ -166,7 +175,7 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
         sink = splitters(facts.patterns, merging)
     except (OptionError, UnsupportedPatternError):
         return None
-    for normalized in (True, False):  # those that are not are found first, the others in the rest
+    for normalized in (True, False):  # the last, outer splitter finds tokens first
         tokens = {t.content: t.id for t in facts.added_tokens if t.normalized is normalized}
         if tokens:
             sink = TokenSplitter(tokens, sink, merging.ids.append)
@@ -174,31 +183,31 @@ def _eager_ids(chunks: Iterator[str], tokenizer: TokenizerAdapter) -> Iterator[I
 
 
 class _Merging:
-    """The last in the row: pre-tokens become ids. One complete before `taken` is remembered."""
+    """The last sink: turns pre-tokens into ids. Caches short pre-tokens that end before `taken`."""
 
     def __init__(self, model: EagerModel) -> None:
         self.ids: list[int] = []
         self._model = model
         self._text, self._begun = "", False
-        self._remembered = lru_cache(MEMO_PIECES)(self._encoded)
+        self._cached_ids = lru_cache(MEMO_PIECES)(self._encode)
 
     def feed(self, text: str) -> None:
         self._text += text
 
     def end(self) -> None:
-        known = not self._begun and len(self._text) <= MEMO_LENGTH
-        self.ids += self._remembered(self._text) if known else self._encoded(self._text)
+        may_cache = not self._begun and len(self._text) <= MEMO_LENGTH
+        self.ids += self._cached_ids(self._text) if may_cache else self._encode(self._text)
         self._text, self._begun = "", False
 
     def taken(self) -> IdArray:
-        """The ids since the last time, of the pre-token in progress what is final."""
+        """Returns the ids since the last call, with the final ids of the unfinished pre-token."""
         self.ids += self._model.feed(self._text.encode())
         self._text, self._begun = "", self._begun or bool(self._text)
         taken = np.array(self.ids, dtype=np.uint32)
         self.ids.clear()
         return taken
 
-    def _encoded(self, rest: str) -> list[int]:
+    def _encode(self, rest: str) -> list[int]:
         return self._model.feed(rest.encode()) + self._model.finish()
 
 

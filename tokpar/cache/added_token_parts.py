@@ -1,4 +1,4 @@
-"""Segments that hold added tokens, parted at these: what lies between two is a text of its own
+"""Splits segments at their added tokens. The text between two added tokens is a text of its own
 (theorem 29)."""
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from tokpar.cuts.added_token_edges import TokenEdges
 from tokpar.types import Facts
 
 _NO_TEXT = 0xFF
-"""A byte that UTF-8 has nowhere: it stands between segments that are searched together."""
+"""A byte that never occurs in UTF-8. It separates segments that are searched together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parted:
-    """Some segments as parts, in order: texts, none empty, and added tokens. `segments`: their
-    numbers; `owners`: which of them each part is of, ascending; `tokens`: which of `contents` it
-    is, -1 for a text."""
+    """Some segments as parts, in order. A part is a text, never empty, or an added token.
+
+    `segments`: the indices of the segments. `owners`: the segment of each part, as an index in
+    `segments`, ascending. `tokens`: the index of each added token in `contents`, -1 for a text."""
 
     segments: IntArray
     owners: IntArray
@@ -34,8 +35,9 @@ class Parted:
     contents: Sequence[str]
 
     def joined(self, texts: Fresh, tokens: Sequence[IdArray]) -> Fresh:
-        """The ids of the segments from those of the texts and of each content. None where
-        one of the segment's texts has none."""
+        """Returns the ids of the segments, from the ids of the texts and of each content.
+
+        A segment has no ids if one of its texts has no ids."""
         begins = offsets_of([len(texts.ids), *map(len, tokens)])
         firsts, stops = np.empty((2, len(self.owners)), dtype=np.int64)
         is_text = self.tokens < 0
@@ -52,8 +54,10 @@ class Parted:
 
 
 class AddedParts:
-    """Finds the added tokens of one tokenizer in segments. Texts and contents are UTF-8 bytes here,
-    written as Latin-1: a content occurs in one form where it does in the other."""
+    """Finds the added tokens of one tokenizer in segments.
+
+    Texts and contents are UTF-8 bytes that are decoded as Latin-1. A content occurs in the decoded
+    text exactly where it occurs in the text."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -61,8 +65,9 @@ class AddedParts:
     def of(
         self, new: Segments, some: NDArray[np.bool_], kernel: Any
     ) -> tuple[NDArray[np.bool_], Parted]:
-        """Which of `some` hold an added token; of these, parted, those in which all tokens are
-        certain to be matched."""
+        """Returns which of `some` hold an added token, and the parts of the certain ones.
+
+        A segment is certain if the engine surely matches all of its added tokens."""
         numbers = np.flatnonzero(some & bool(self._contents.contents))
         starts, lengths = new.starts[numbers], new.lengths[numbers]
         places = offsets_of(lengths + 1)
@@ -92,9 +97,11 @@ class AddedParts:
         return holding, Parted(np.array(segments, np.int64), owners, tokens, texts, contents)
 
     def _taken(self, text: str, places: IntArray) -> dict[int, list[tuple[int, int]]]:
-        """For each segment in which a content occurs: the occurrences that hold all others which
-        share a character with them; none where others do, or something is not certain of one.
-        `places`: where segments begin in the text."""
+        """Returns the matched occurrences in each segment in which a content occurs.
+
+        A matched occurrence contains every other occurrence that shares a character with it. The
+        list is empty if occurrences overlap otherwise, or if a match is not certain. `places`:
+        where segments begin in the text."""
         taken: dict[int, list[tuple[int, int]]] = {}
         unsure = set()
         occurrences = [*self._contents.all(text)]
@@ -113,8 +120,10 @@ class AddedParts:
 
     @cached_property
     def _certain(self) -> frozenset[str]:
-        """Contents that are matched where no other reaches over an edge of theirs: they have (b),
-        (c), (e), (f) of theorem 29, and nothing else is inside of them, so that (d) follows."""
+        """The contents that are matched wherever no other content reaches over their edges.
+
+        They have the properties (b), (c), (e), (f) of theorem 29. No other content is inside of
+        them, so (d) follows."""
         edges = TokenEdges(self._facts)
         if edges.refusal is not None or self._facts.first_prefix:
             return frozenset()

@@ -1,7 +1,8 @@
-"""The compiled kernel, if there is one: the hot loops of the cache (docs/design.md).
+"""Imports the compiled kernel, the hot loops of the cache, if it is installed (docs/design.md).
 
-``TOKPAR_KERNEL=compiled`` makes it an error that there is none, ``TOKPAR_KERNEL=none`` does
-without; ids are the same. Raises ImportError for another value, or what a broken one raises."""
+With ``TOKPAR_KERNEL=compiled``, a missing kernel is an ImportError. With ``TOKPAR_KERNEL=none``,
+the kernel is not used. The ids are the same with and without the kernel. Another value is an
+ImportError. A broken kernel raises its own error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""New segments to ids by the pieces between two separators of BERT (theorem 4.8): each different
-piece is a text of its own, which the engine encodes once, whatever stands around it."""
+"""Encodes new segments by the pieces between two separators of BERT (theorem 4.8).
+
+The ids of a piece do not depend on the text around it, so the engine encodes each distinct piece
+once."""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ from tokpar.types import Facts
 
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 MOST_NEW = 0.7
-"""Share of the bytes of segments in new pieces above which the engine is given whole segments."""
+"""If new pieces have a larger share of the bytes, the engine encodes whole segments instead."""
 
 
 class EnginePieces:
-    """Encodes segments in which no added token is, and which end where a text may be cut."""
+    """Encodes segments without added tokens, which end where a text may be cut."""
 
     def __init__(
         self,
@@ -39,8 +41,10 @@ class EnginePieces:
     def solve(
         self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
     ) -> Solved:
-        """Where `encode_many` fails on pieces all of them are left to the engine, whole: that tells
-        for which text it is."""
+        """Returns the ids of `new`.
+
+        If `encode_many` fails on the pieces, the engine encodes whole segments, and its error shows
+        which text fails."""
         size = int(new.lengths.sum())
         asked = np.empty(4 * size, dtype=np.int64)
         own = Generation.empty(16)
@@ -105,7 +109,7 @@ class EnginePieces:
         return Fresh(out[:written], firsts, stops), int(counts[0]), int(counts[1])
 
     def _different(self, new: Segments, asked: NDArray[np.int64]) -> Segments:
-        """The different ones among pieces, four numbers each."""
+        """Returns the distinct pieces. Each piece of `asked` is four numbers."""
         places = asked.reshape(-1, 4)
         count = len(places)
         misses = np.ascontiguousarray(places[:, :3]).ravel()
@@ -118,7 +122,7 @@ class EnginePieces:
         return Segments(new.data, own[:, 0].copy(), own[:, 1].copy(), kinds[:found])
 
     def _table(self, pieces: Segments, encoded: Fresh) -> Generation:
-        """The pieces and their ids, but for those that no table keeps."""
+        """Returns a table of the pieces and their ids, without pieces that no table stores."""
         count = len(pieces.lengths)
         own = Generation(
             np.zeros(4 << max(8, (2 * count).bit_length()), dtype=np.uint64),
@@ -136,7 +140,7 @@ _NO_TOKENS = np.zeros(4, dtype=np.uint64), np.zeros(16, dtype=np.uint8)
 
 
 def engine_pieces_for(facts: Facts, seeds: NDArray[np.uint64]) -> EnginePieces | None:
-    """What encodes new segments of a tokenizer with BERT's normalizer and pre-tokenizer."""
+    """Returns the encoder of new segments for BERT's normalizer and pre-tokenizer, or None."""
     if compiled.PRETOKENS is None or facts.scheme != "bert":
         return None
     machine = facts.derived(_separated)

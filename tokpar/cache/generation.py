@@ -1,4 +1,4 @@
-"""One table of segments and their ids, its arrays and how it grows."""
+"""One table of segments and their ids: its arrays, and how the table grows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from tokpar.arrays import IdArray, IntArray
 from tokpar.cache import compiled
 from tokpar.cache.segments import Fresh, Segments
 
-LONGEST_KEPT = 512  # UTF-8 bytes, and ids; what is longer hardly comes again
+LONGEST_KEPT = 512  # UTF-8 bytes, and ids; longer segments hardly repeat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """A table: see `_segments`. `used`: entries, bytes of `keys`, places of `ids`."""
+    """A table of segments, see `_segments`.
+
+    `used`: the number of entries, the used bytes of `keys`, and the used places of `ids`."""
 
     slots: NDArray[np.uint64]
     keys: NDArray[np.uint8]
@@ -47,19 +49,25 @@ class Generation:
         met: IntArray,
         door: NDArray[np.uint8],
     ) -> int:
-        """Segments `first` and on; how many of all are done with: fewer where it is full.
-        `met`, `door`: see `_segments.put`."""
-        told = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
+        """Put the segments from index `first` on into the table.
+
+        Returns the index after the last segment that was handled. The index is smaller than the
+        number of segments if the table is full. `met`, `door`: see `_segments.put`."""
+        segments = new.data, new.starts, new.lengths, fresh.ids, fresh.firsts, fresh.stops
         rest = first, LONGEST_KEPT, met, door
-        return int(functions.put(*self.arrays, self.used, seeds, *told, *rest))
+        return int(functions.put(*self.arrays, self.used, seeds, *segments, *rest))
 
     def add(self, other: Generation, seeds: Any, first: int) -> int:
-        """What another table has from slot `first` on; how many slots of it are done with."""
+        """Put the entries of `other` from slot `first` on into the table.
+
+        Returns the slot after the last slot that was handled."""
         functions: Any = compiled.PRETOKENS
         return int(functions.merged(*other.arrays, *self.arrays, self.used, seeds, first))
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
-        """The same entries, twice the room for what is short of it; None beyond `most` bytes."""
+        """Returns a table of the same entries, with each array that is nearly full doubled.
+
+        None if the new table would take more than `most` bytes."""
         entries, key_bytes, places = self.used.tolist()
         slots, keys, ids = self.arrays
         more_slots = 1 + (8 * (entries + 1) > 5 * (len(slots) // 4))

@@ -19,35 +19,38 @@ Parts = Mapping[str, tuple[int, int]]
 MOST_IDS = 1 << 31
 LONGEST_TOKEN = (1 << 15) - 1  # bytes
 _DENSE = 8
-"""Ids up to so many times their number are counted in a table."""
+"""Ids below this multiple of their count are counted in a table."""
 _SEEDS = np.array([1, 2, 2**64 - 1], dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """Those tokens of a model that are written in the byte alphabet: their bytes one behind the
-    other, and 16 more; how many each has; their ids."""
+    """The tokens of a model that are written in the byte alphabet.
+
+    `data`: the bytes of all tokens, and 16 more bytes. `lengths`: bytes of each token. `ids`: the
+    id of each token."""
 
     data: NDArray[np.uint8]
     lengths: IntArray
     ids: IdArray
 
     def bytes_of(self, numbers: Iterable[int]) -> list[bytes]:
-        """Of some tokens."""
+        """Returns the bytes of the tokens with these indices."""
         starts = offsets_of(self.lengths)
         return [self.data[starts[k] : starts[k + 1]].tobytes() for k in numbers]
 
     def part(self, which: NDArray[np.bool_]) -> Tokens:
-        """Some of them."""
+        """Returns the tokens of a mask."""
         own = np.append(np.repeat(which, self.lengths), np.ones(16, dtype=np.bool_))
         return Tokens(self.data[own], self.lengths[which], self.ids[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merges:
-    """See `_pretokens`. `table`: pairs; `byte_ids`: uint32, (256,); `tokens`: all; `whole`: which
-    of them are one id as whole pieces, because all are (`ignore_merges`), or because the merges
-    make them."""
+    """The merges of a model as tables, see `_pretokens`.
+
+    `table`: the pairs. `byte_ids`: uint32, (256,). `tokens`: all tokens. `whole`: True for a token
+    that is one id as a whole piece, because of `ignore_merges` or because the merges make it."""
 
     table: NDArray[np.uint64]
     byte_ids: IdArray
@@ -56,14 +59,16 @@ class Merges:
 
 
 class GateError(Exception):
-    """Why ids cannot be told from the merges of a file: the conditions are those of theorem 52."""
+    """The merges of a file do not determine the ids: a condition of theorem 52 does not hold."""
 
 
 def merges_of(
     state: bytes, size: int, functions: Any = compiled, parts: Parts | None = None
 ) -> Merges:
-    """The merges that `state` has, the part "model" of a `tokenizer.json`, of a model of so many
-    tokens; or a whole file, with the parts of its model. Raises GateError."""
+    """Returns the merges of a model. Raises GateError.
+
+    `state`: the part "model" of a `tokenizer.json`, or a whole file with the `parts` of its
+    model."""
     text = np.frombuffer(state + bytes(16), dtype=np.uint8)
     parts = parts_of(state, functions.VOCABULARY) if parts is None else parts
     for name in ("vocab", "merges"):
@@ -80,8 +85,8 @@ def merges_of(
     start, stop = parts["merges"]
     found = np.empty((3, (stop - start) // 6 + 1), dtype=np.uint32)
     scratch = np.zeros(stop - start + 16, dtype=np.uint8)
-    told = byte_of(), slots, keys, _SEEDS, scratch
-    merges = functions.VOCABULARY.read_merges(text, start, stop, *told, *found)
+    columns = byte_of(), slots, keys, _SEEDS, scratch
+    merges = functions.VOCABULARY.read_merges(text, start, stop, *columns, *found)
     if merges < 0:
         raise GateError("it has a merge of what is no token, or one that looks like a comment")
     table = np.zeros(2 << max(4, (2 * merges).bit_length()), dtype=np.uint64)
@@ -94,18 +99,20 @@ def merges_of(
 
 
 def ranks_of(ranks: Mapping[bytes, int], functions: Any = compiled) -> Merges:
-    """The merges of a tiktoken encoding: two neighbours whose bytes together are a token become it,
-    the least rank first; a piece that is a token stays whole. Raises GateError."""
+    """Returns the merges of a tiktoken encoding. Raises GateError.
+
+    Two neighbours whose joined bytes are a token merge into this token, the least rank first. A
+    piece that is a token stays whole."""
     lengths = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
     ids = np.fromiter(ranks.values(), dtype=np.int64, count=len(ranks))
     _require_ids(ids, lengths)
     data = np.frombuffer(b"".join(ranks) + bytes(16), dtype=np.uint8)
     tokens = Tokens(data, lengths, ids.astype(np.uint32))
     slots, keys = token_table(tokens, _SEEDS, functions.PRETOKENS)
-    told = data, lengths, tokens.ids, slots, keys, _SEEDS
+    columns = data, lengths, tokens.ids, slots, keys, _SEEDS
     size = 1 << max(4, (4 * len(ids)).bit_length())
     table = np.zeros(2 * size, dtype=np.uint64)
-    while functions.PRETOKENS.put_ranks(*told, table) < 0:
+    while functions.PRETOKENS.put_ranks(*columns, table) < 0:
         table = np.zeros(2 * len(table), dtype=np.uint64)
     return Merges(table, _byte_ids(tokens), tokens, np.ones(len(ids), dtype=np.bool_))
 
@@ -113,12 +120,12 @@ def ranks_of(ranks: Mapping[bytes, int], functions: Any = compiled) -> Merges:
 def token_table(
     tokens: Tokens, seeds: NDArray[np.uint64], pieces: Any
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """A table of tokens, as pieces."""
-    told = tokens.data, tokens.lengths, tokens.ids
+    """Returns a table of the tokens as pieces."""
+    columns = tokens.data, tokens.lengths, tokens.ids
     for more in (0, 1, 2):  # places that are taken may lie too close together
         slots = np.zeros(4 << more + max(4, (2 * len(tokens.ids)).bit_length()), dtype=np.uint64)
         keys = np.zeros(int(tokens.lengths.sum()) + 16, dtype=np.uint8)
-        if pieces.put_tokens(*told, slots, keys, seeds) == len(tokens.ids):
+        if pieces.put_tokens(*columns, slots, keys, seeds) == len(tokens.ids):
             return slots, keys
     raise GateError("its tokens find no place in a table")
 
@@ -126,19 +133,19 @@ def token_table(
 def _made(
     tokens: Tokens, table: NDArray[np.uint64], byte_ids: IdArray, pieces: Any
 ) -> NDArray[np.bool_]:
-    """Which tokens the merges make of their bytes."""
+    """Returns which tokens the merges make from the bytes of the token."""
     starts, lengths = offsets_of(tokens.lengths)[:-1], tokens.lengths
     work = np.empty(7 * int(lengths.max(initial=1)), dtype=np.uint64)
     out, stops = np.empty(len(tokens.data), dtype=np.uint32), np.empty_like(lengths)
-    told = table, byte_ids, pieces.SHORT
-    pieces.merge_pieces(tokens.data, starts, lengths, *told, work, out, stops)
+    columns = table, byte_ids, pieces.SHORT
+    pieces.merge_pieces(tokens.data, starts, lengths, *columns, work, out, stops)
     one: NDArray[np.bool_] = np.diff(stops, prepend=0) == 1
     one[one] = out[stops[one] - 1] == tokens.ids[one]
     return one
 
 
 def model_parts(written: bytes, reader: Any = compiled.VOCABULARY) -> Parts | None:
-    """The parts of the model in a `tokenizer.json`; None if it cannot be told, or no kernel."""
+    """Returns the parts of the model in a `tokenizer.json`, or None if they cannot be read."""
     try:
         return None if reader is None else parts_of(written, reader, "model")
     except (GateError, ValueError):
@@ -146,8 +153,9 @@ def model_parts(written: bytes, reader: Any = compiled.VOCABULARY) -> Parts | No
 
 
 def parts_of(state: bytes, reader: Any, member: str | None = None) -> Parts:
-    """[start, stop) of the value of each name of an object, or of the object that is its member of
-    this name. GateError if a name comes twice."""
+    """Returns [start, stop) of the value of each name of a JSON object, or of its `member`.
+
+    Raises GateError if a name comes twice."""
     text, begins = np.frombuffer(state, dtype=np.uint8), state.find(b"{")
     found: dict[str, Parts] = {}
     parts, _ = _members(state, text, begins, reader, member, found) if begins >= 0 else ({}, 0)
@@ -220,7 +228,7 @@ def _tokens(text: NDArray[np.uint8], start: int, stop: int, size: int, reader: A
 def _entries(
     text: NDArray[np.uint8], start: int, stop: int, reader: Any
 ) -> tuple[NDArray[np.uint8], IntArray, IntArray]:
-    """What `read_vocabulary` reads of the object at [start, stop)."""
+    """Returns what `read_vocabulary` reads from the JSON object at [start, stop)."""
     room = (stop - start) // 5 + 1
     lengths, ids = np.empty((2, room), dtype=np.int64)
     data = np.zeros(stop - start + 16, dtype=np.uint8)
@@ -267,25 +275,25 @@ def _require_ids(ids: IntArray, lengths: IntArray) -> None:
 
 
 def _are_distinct(ids: IntArray) -> bool:
-    """Whether no id comes twice."""
+    """True if no id comes twice."""
     if len(ids) and ids.min() >= 0 and ids.max() < _DENSE * len(ids):  # sooner than by sorting
         return int(np.bincount(ids).max()) == 1
     return len(np.unique(ids)) == len(ids)
 
 
 def _byte_ids(tokens: Tokens) -> IdArray:
-    """The id of each byte. GateError if one has none."""
-    alone = np.flatnonzero(tokens.lengths == 1)
-    places = offsets_of(tokens.lengths)[alone]
+    """Returns the id of each byte. GateError if a byte has no id."""
+    single = np.flatnonzero(tokens.lengths == 1)
+    places = offsets_of(tokens.lengths)[single]
     found = np.full(256, -1, dtype=np.int64)
-    found[tokens.data[places]] = tokens.ids[alone]
+    found[tokens.data[places]] = tokens.ids[single]
     if found.min() < 0:
         raise GateError(f"the byte {int(np.argmin(found))} is no token of it")
     return found.astype(np.uint32)
 
 
 def byte_of() -> NDArray[np.int32]:
-    """The byte that each character of the alphabet stands for, -1 for others."""
+    """Returns the byte of each character of the byte alphabet, -1 for other characters."""
     alphabet = byte_alphabet()
     found = np.full(max(map(ord, alphabet)) + 1, -1, dtype=np.int32)
     for letter, byte in alphabet.items():

@@ -1,5 +1,7 @@
-"""New segments to ids without the engine: by their pre-tokens (theorem 51), each from the table of
-a cache or by the file's own merges (theorem 52); and what compares that with the engine."""
+"""Encodes new segments by their pre-tokens, without the engine, and checks samples by the engine.
+
+A segment has the ids of its pre-tokens (theorem 51). A pre-token's ids come from a cache table, or
+from the merges of the tokenizer's file (theorem 52)."""
 
 from __future__ import annotations
 
@@ -22,22 +24,24 @@ from tokpar.errors import MismatchError
 from tokpar.types import Facts
 
 SAMPLED = 4096
-"""One in so many new pieces is encoded by the engine, too."""
+"""One in this many new pieces is also encoded by the engine, to compare the ids."""
 COMPARED = 2000
-"""Tokens, and as many drawn pieces, that are compared with the engine's when tables are made."""
+"""How many tokens, and how many drawn pieces, are compared with the engine when tables are made."""
 LONGEST = 1 << 18
-"""Bytes of a segment that is encoded here, with 72 bytes of room for each."""
+"""The most bytes of a segment that is encoded here. Each byte needs 72 bytes of work space."""
 _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _LEAST_OWN, _MOST_OWN = 1 << 8, 1 << 16
 
 Tokenize = Callable[[bytes], IdArray | None]
-"""The engine's model on one piece: its bytes to its ids; None once it is no more what it was."""
+"""The engine's model on the bytes of one piece: returns its ids, or None if the model changed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """The ids of some segments, `stops` -1 of those that are left to the engine; a table of what
-    pieces were new; how many pieces there were, and how many were new."""
+    """The ids of some segments.
+
+    `fresh`: the ids; a segment that needs the engine has the stop -1. `table`: the new pieces.
+    `pieces`: how many pieces there were. `new`: how many of them were new."""
 
     fresh: Fresh
     table: Generation
@@ -46,17 +50,21 @@ class Solved:
 
 
 class SolvesSegments(Protocol):
-    """Encodes new segments by their pre-tokens."""
+    """An object that encodes new segments by their pre-tokens."""
 
     def solve(
         self, new: Segments, generations: Sequence[Generation], encode_many: EncodeMany
     ) -> Solved:
-        """`generations`: tables of pieces; `encode_many`: the engine's batch call."""
+        """Returns the ids of `new`.
+
+        `generations`: tables of known pieces. `encode_many`: the engine's batch call."""
 
 
 class Pieces:
-    """Encodes segments in which no added token is. `tokenize` is asked for some of the new pieces:
-    of all whose hash has none of the bits of `mask`."""
+    """Encodes segments without added tokens.
+
+    The ids of a new piece are compared with `tokenize` if its hash has none of the bits of
+    `mask`."""
 
     def __init__(
         self,
@@ -80,8 +88,9 @@ class Pieces:
         generations: Sequence[Generation],
         encode_many: EncodeMany | None = None,
     ) -> Solved:
-        """Raises MismatchError where the engine has other ids for a piece that it encodes, too;
-        its batch call is not needed."""
+        """Returns the ids of `new`. `encode_many` is not used.
+
+        Raises MismatchError if the engine has other ids for a compared piece."""
         size, count = int(new.lengths.sum()), len(new.lengths)
         longest = int(new.lengths.max(initial=0))
         own = self._own(size)
@@ -120,7 +129,7 @@ class Pieces:
         return Solved(Fresh(out[:written], firsts, stops), own, pieces, unknown)
 
     def ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
-        """The ids of these pieces, each as it is, by the merges alone. Any bytes; none empty."""
+        """Returns the ids of pieces by the merges only. A piece may be any bytes but not empty."""
         lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
         data = np.frombuffer(b"".join(pieces) + bytes(16), dtype=np.uint8)
         out, stops = np.empty(len(data), dtype=np.uint32), np.empty_like(lengths)
@@ -131,8 +140,9 @@ class Pieces:
         return np.split(out[: stops[-1]], stops[:-1]) if len(pieces) else []
 
     def difference(self, seed: int) -> bytes | None:
-        """A piece of which the engine has other ids, or None: of the tokens, and of drawn pieces
-        that are made of them."""
+        """Returns a piece for which the engine has other ids, or None.
+
+        Compares some tokens, and drawn pieces that are made of tokens."""
         draw, tokens = random.Random(seed), self._merges.tokens
         count = len(tokens.ids)
         numbers = draw.sample(range(count), min(COMPARED, count))
@@ -146,8 +156,9 @@ class Pieces:
         return None
 
     def _theirs(self, piece: bytes) -> list[int] | str | None:
-        """The engine's ids, or what it says if it fails: a panic is no Exception; None if it may
-        not be asked."""
+        """Returns the engine's ids of a piece, or its error in words, or None if the model changed.
+
+        A panic of the engine is no Exception, so BaseException is caught."""
         try:
             ids = self._tokenize(piece)
             return None if ids is None else ids.tolist()
@@ -157,7 +168,7 @@ class Pieces:
             return f"{type(error).__name__}: {error}"
 
     def whole_ids(self, pieces: Sequence[bytes]) -> list[IdArray]:
-        """The ids of these pieces, of tokens that are one id as whole pieces this one."""
+        """Returns the ids of pieces. A piece that is one token has the id of this token."""
         tokens = self._slots, self._keys, self._seeds
         found = []
         for piece, row in zip(pieces, self.ids(pieces), strict=True):
@@ -177,7 +188,7 @@ class Pieces:
             )
 
     def _own(self, size: int) -> Generation:
-        """A table for what is new among so many bytes."""
+        """Returns an empty table for the new pieces among `size` bytes."""
         slots = min(_MOST_OWN, max(_LEAST_OWN, 1 << (size // 2).bit_length()))
         return Generation.empty(slots)
 
@@ -192,10 +203,11 @@ def pieces_for(
     engine: str,
     always: bool = False,
 ) -> Pieces | None:
-    """What encodes new segments of a tokenizer, if that is possible. `source` and
-    `size`, the number of its tokens, tell its model from all others; `make`: its
-    merges, may raise GateError; `tokenize`: its model; `seeds`: of the table that is asked;
-    `engine`: its name and version; `always`: it encodes each new piece, too."""
+    """Returns the encoder of a tokenizer's new segments, or None if there can be none.
+
+    `source`, `size` (the number of tokens): identify the model. `make`: makes the merges; may raise
+    GateError. `tokenize`: runs the engine's model. `seeds`: the seeds of the cache table. `engine`:
+    name and version. `always`: the engine also encodes every new piece, to compare the ids."""
     if compiled.PRETOKENS is None or facts.model != "BPE":
         return None
     key, mask = key_of(facts, source, size, engine), 0 if always else SAMPLED - 1

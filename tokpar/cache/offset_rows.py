@@ -1,8 +1,8 @@
-"""Token offsets of segments as rows of 32-bit numbers, so that a cache of ids can keep them.
+"""Packs the token offsets of segments into rows of 32-bit numbers, for a cache of ids.
 
-A row begins with a head, marked by the highest bit: the number of code points of its segment, and a
-checksum of ids and offsets. One number for each token follows: where the token starts and stops,
-code points from the segment's start."""
+A row begins with a head, which has the highest bit set. The head has the number of code points of
+the segment, and a checksum of ids and offsets. One number for each token follows: the start and the
+stop of the token, in code points from the start of the segment."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ _MARK = 1 << 31
 _BITS = 15
 _ODD = np.array([0x9E3779B1, 0x85EBCA6B], dtype=np.uint32)
 LONGEST_SEGMENT = (1 << _BITS) - 1
-"""Code points of a segment whose row can be packed."""
+"""The most code points of a segment whose row can be packed."""
 
 
 def packed(code_points: IntArray, counts: IntArray, spans: SpanArray, ids: IdArray) -> Rows:
-    """The rows of segments. `code_points` and `counts`: length and number of tokens of each;
-    `spans` and `ids`: of all tokens. ValueError for a segment too long for it, or a token that does
-    not lie inside its segment."""
+    """Returns the packed rows of segments.
+
+    `code_points`, `counts`: the length and the number of tokens of each segment. `spans`, `ids`: of
+    all tokens. Raises ValueError for a segment that is too long, and for a token that does not lie
+    inside its segment."""
     limits = np.repeat(code_points, counts)
     if code_points.max(initial=0) > LONGEST_SEGMENT or not inside(spans, limits).all():
         raise ValueError("these offsets cannot be packed")
@@ -40,7 +42,7 @@ def packed(code_points: IntArray, counts: IntArray, spans: SpanArray, ids: IdArr
 
 
 def inside(spans: SpanArray, code_points: IntArray | int) -> NDArray[np.bool_]:
-    """Which tokens lie in a segment of so many code points, and begin before its end."""
+    """Returns which tokens lie in a segment of `code_points` and begin before its end."""
     starts, stops = spans[:, 0], spans[:, 1]
     found: NDArray[np.bool_] = (starts <= stops) & (stops <= code_points) & (starts < code_points)
     return found
@@ -48,11 +50,11 @@ def inside(spans: SpanArray, code_points: IntArray | int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OffsetRows:
-    """Offsets of texts, each given as the packed rows of its segments one behind the other.
+    """The token offsets of texts, unpacked from the rows of their segments.
 
-    `spans`: code points from the start of each text; `edges`: where the tokens of each text begin,
-    and the last ones end; `code_points`: of each text. `segments`, `ends`, `checksums`, `tokens`:
-    what their ids are compared with."""
+    `spans`: code points from the start of each text. `edges`: where the tokens of each text begin,
+    and the end. `code_points`: the length of each text. `segments`, `ends`, `checksums`, `tokens`
+    serve to check the ids of a text."""
 
     spans: SpanArray
     edges: IntArray
@@ -63,7 +65,9 @@ class OffsetRows:
     tokens: IdArray
 
     def of(self, k: int, ids: IdArray) -> SpanArray | None:
-        """The offsets of text `k`, if `ids` begin with its ids, as far as checksums tell."""
+        """Returns the offsets of text `k`, or None if `ids` do not begin with its ids.
+
+        The ids are compared by checksums."""
         own = slice(int(self.edges[k]), int(self.edges[k + 1]))
         tokens = self.tokens[own]
         if len(ids) < len(tokens):
@@ -75,7 +79,7 @@ class OffsetRows:
 
 
 def unpacked(rows: Rows) -> OffsetRows:
-    """What the packed rows of the segments of texts say."""
+    """Returns the offsets that packed rows hold. Row k has the rows of all segments of text k."""
     numbers = rows.ids
     is_head = numbers >= _MARK
     heads = np.flatnonzero(is_head)
@@ -102,6 +106,8 @@ def unpacked(rows: Rows) -> OffsetRows:
 
 
 def _checksums(ids: IdArray, tokens: IdArray, ends: IntArray) -> IntArray:
-    """16 bits of the ids and packed offsets of each segment; `ends`: the edges of segments."""
+    """Returns a 16-bit checksum of the ids and packed offsets of each segment.
+
+    `ends`: the edges of the segments, in tokens."""
     mixed = offsets_of((ids * _ODD[0] ^ tokens * _ODD[1]) >> np.uint32(16))
     return np.diff(mixed[ends]) & 0xFFFF

@@ -1,4 +1,4 @@
-"""What of a text is learnt, decided where the text is, from that text alone; and what was seen."""
+"""Decides which parts of a text the segment cache looks up and learns, and counts what it saw."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 MOST_NEW = 0.7
-"""Share of the bytes of a text, or of a wave of a long one, in new segments above which nothing is
-learnt from it: it goes to the engine as it is."""
+"""If new segments have a larger share of the bytes of a text, or of a wave of a long text, the text
+goes straight to the engine, and nothing is learnt."""
 FIRST_WAVE, LARGEST_WAVE = 1 << 17, 1 << 20
-"""Code points; a wave is as large as what it writes is still in the processor's cache when it is
-read, and small while a cache knows little, so that what comes again soon is known."""
+"""Code points of a wave. What the largest wave writes still fits into the processor's cache when it
+is read. The first wave is small, so that segments that repeat soon are already learnt."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """When looking up pays. `most_new`: share of a wave's bytes in new segments up to which the
-    wave counts as known. `first`: bytes of a call that are looked up whatever they are; of the
-    others four times as many as are known at its beginning. `young`: of a cache that looked up
-    fewer bytes all is learnt."""
+    """When a lookup pays.
+
+    `most_new`: a wave counts as known up to this share of its bytes in new segments. `first`: the
+    bytes of a call that are always looked up; after them, the call looks up at most four times the
+    bytes that were known at its beginning. `young`: a cache that looked up fewer bytes learns every
+    new segment."""
 
     most_new: float = 1.0
     first: int = 1 << 62
@@ -26,33 +28,36 @@ class CachePolicy:
 
     @property
     def bounded(self) -> bool:
-        """A budget bounds what is learnt, not the share of new bytes."""
+        """True if a budget limits what is learnt, and not the share of new bytes."""
         return self.first < 1 << 62
 
     def most(self, known: int) -> int:
-        """How many bytes of a call are looked up."""
+        """Returns the most bytes that a call looks up. `known`: known bytes at its start."""
         return max(self.first, 4 * known)
 
 
 USUAL = CachePolicy()
 OFFSETS = CachePolicy(young=1 << 20)
-"""For a cache of offsets, which is made when somebody asks: the engine must be asked anyway."""
+"""For a cache of offsets. A caller asked for offsets, so the engine would run anyway."""
 QUICK = CachePolicy(most_new=0.05, first=1 << 15)
-"""For an engine that encodes new text sooner than a cache learns it: what is new costs some 100 ns
-a byte, what is known 2.5, where the engine takes 7 to 13 (DeepSeek-V3, tokenizers 1.0.0rc3)."""
+"""For an engine that encodes new text faster than a cache learns it. A new byte costs the cache
+some 100 ns and a known byte 2.5 ns. The engine takes 7 to 13 ns (DeepSeek-V3,
+tokenizers 1.0.0rc3)."""
 MOST_BUDGET = 1 << 22
 KNOWN_EARNS, STRAIGHT_EARNS = 20, 400
-"""So many pay for a new byte: learning takes what is saved, and 3 % of the engine's time."""
+"""Learning one new byte is paid for by 20 known bytes, or by 400 that went straight to the engine.
+Learning so costs the time that the cache saved, and 3 % of the engine's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
-    """What a cache has seen. `looked`: bytes that were looked up; `segments` in them, and how
-    many of these were not known, `missed`; `new`: bytes of different ones among these, of each
-    wave; `straight`: code points of texts that went to the
-    engine as they are; `pieces`: pre-tokens of missed segments that were encoded without it, and
-    how many of these were `merged`, being new. `budget`: bytes of new
-    text that may still be learnt, where the engine is quick about it."""
+    """The counters of a segment cache.
+
+    `looked`: bytes that were looked up. `segments`: segments in these bytes. `missed`: segments
+    that the cache did not know. `new`: bytes of the distinct missed segments of each wave.
+    `straight`: code points of texts that went straight to the engine. `pieces`: pre-tokens of
+    missed segments that were encoded without the engine. `merged`: how many of these pre-tokens
+    were new. `budget`: bytes of new text that may still be learnt, for a fast engine."""
 
     looked: int = 0
     segments: int = 0
@@ -65,11 +70,11 @@ class CacheState:
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """By name, for a report."""
+        """The counters by name, for a report."""
         return asdict(self)
 
     def after(self, looked: int, new: int, segments: int, missed: int) -> CacheState:
-        """Behind a wave that was looked up."""
+        """Returns the counters after one more wave was looked up."""
         return replace(
             self,
             looked=self.looked + looked,
@@ -79,12 +84,15 @@ class CacheState:
         )
 
     def solved(self, pieces: int, merged: int) -> CacheState:
-        """After so many pieces of segments, so many of them new."""
+        """Returns the counters after `pieces` more pre-tokens, `merged` of them new."""
         return replace(self, pieces=self.pieces + pieces, merged=self.merged + merged)
 
     def ended(self, known: int, new: int, rest: int) -> CacheState:
-        """After a call with `known` bytes at its beginning, `new` ones in new segments, and `rest`
-        code points that go straight: what pays for learning."""
+        """Returns the counters after a call.
+
+        `known`: known bytes at the start of the call. `new`: bytes in new segments. `rest`: code
+        points that went straight to the engine. `known` and `rest` raise the budget; `new` lowers
+        the budget."""
         earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS
         budget = min(MOST_BUDGET, self.budget + earned - new)
         return replace(self, straight=self.straight + rest, budget=budget)

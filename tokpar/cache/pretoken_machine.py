@@ -36,7 +36,7 @@ class Machine:
 
 
 def machine_for(facts: Facts) -> Machine | str:
-    """The machine of these facts, kept with them; or why there is none."""
+    """Returns the machine of these facts, or why there is none. The facts keep the machine."""
     return facts.derived(_machine)
 
 
@@ -62,7 +62,7 @@ def _machine(facts: Facts) -> Machine | str:
 
 
 def _covers(stage: Automaton) -> bool:
-    """Whether a match begins at every place of every text."""
+    """True if a match begins at every place of every text."""
     return not any(stage.avoid[behind] for behind in stage.target[0])
 
 

@@ -1,8 +1,10 @@
-"""A cache of segments of text: what lies between two certified cuts before a space has its ids
-whatever stands around it (theorem 27), so that each different one is encoded once.
+"""A cache of segments: each distinct segment between two certified cuts is encoded once.
 
-Two generations of a table; the older one is forgotten when the newer is full. What is looked up is
-frozen: what was not known is put in when nobody reads, else into a copy, and then published."""
+A segment between two certified cuts before a space has the same ids in every text (theorem 27).
+
+The cache has two generations of a table. When the newer table is full, the older one is evicted.
+Readers never see a table change: new segments are put into the table when no thread reads, else
+into a copy, which is then published."""
 
 from __future__ import annotations
 
@@ -53,17 +55,17 @@ from tokpar.interfaces import Divided
 from tokpar.types import AddedToken, Facts, Rows
 
 CACHE_BYTES = 64 << 20
-"""What a cache takes at most, beside what is growing."""
+"""The most bytes that a cache uses, without the table that is being grown."""
 LEAST_BYTES = 1 << 16
-LEAST_PART = 1 << 17  # bytes that a thread looks up
-LEAST_NEW = 1 << 15  # new bytes that a thread encodes
-MAKE_AFTER = 1 << 17  # bytes of new segments
-LONGEST_KNOWN = 1 << 14  # code points of what is a short text
+LEAST_PART = 1 << 17  # the least bytes that one thread looks up
+LEAST_NEW = 1 << 15  # the least new bytes that one thread encodes
+MAKE_AFTER = 1 << 17  # bytes of new segments after which the pretoken encoder is made
+LONGEST_KNOWN = 1 << 14  # the most code points of a text that `known` looks up
 DOOR = 1 << 18
 SHORT = 1 << 14
-"""Bytes of a text that has too few words to tell whether these come again."""
+"""Bytes below which a text has too few words to show whether its words repeat."""
 _LONGEST = 1 << 16
-"""Code points of a text that may be one segment: such a long one is not met again."""
+"""A text with more code points and no space is not looked up: such a long segment never repeats."""
 MakePieces = Callable[[NDArray[np.uint64]], SolvesSegments | None]
 _T = TypeVar("_T")
 _OPEN = np.zeros(1, dtype=np.uint8)
@@ -72,8 +74,10 @@ _PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Ids in several arrays; where those of each row end; in which rows an added token may be: the
-    ids of these are not to be used."""
+    """The ids of a wave of rows.
+
+    `ids`: the ids in several arrays. `ends`: where the ids of each row end. `holding`: True for a
+    row that may hold an added token, or was not learnt; the ids of such a row must not be used."""
 
     ids: list[IdArray]
     ends: IntArray
@@ -82,9 +86,11 @@ class Found:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """`looked`: bytes that were looked up; `known`: of these, before the first wave of which too
-    much is new; `new`: in new segments; `budget`: how many may be; `wave`: code points that are
-    looked up together; `size`: code points of all texts."""
+    """The state of one call.
+
+    `looked`: bytes looked up so far. `known`: bytes looked up before the first wave in which too
+    much was new. `new`: bytes in new segments; `budget`: the most such bytes. `wave`: code points
+    that are looked up together. `size`: code points of all texts."""
 
     encode_many: EncodeMany
     make_pieces: MakePieces
@@ -110,7 +116,7 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _Gathered:
-    """The ids of segments as they are found; of those that are not, none."""
+    """Collects the ids of segments. A segment whose ids are not found has no ids."""
 
     firsts: IntArray
     stops: IntArray
@@ -122,7 +128,7 @@ class _Gathered:
         return cls(*np.zeros((2, count), dtype=np.int64))
 
     def add(self, which: IntArray, fresh: Fresh) -> None:
-        """Those of segments number `which`."""
+        """Add the ids of the segments with the indices `which`."""
         self.firsts[which] = fresh.firsts + self.known
         self.stops[which] = np.maximum(fresh.stops, fresh.firsts) + self.known
         self.ids.append(fresh.ids)
@@ -135,8 +141,10 @@ class _Gathered:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """What belongs to one process. `door`: which segments were met once, by their hashes; `kept`:
-    how often something was put in."""
+    """The state of a cache in one process.
+
+    `door`: marks the hashes of segments that were met once. `kept`: how often segments were put
+    in."""
 
     newer: Generation
     older: Generation
@@ -152,14 +160,16 @@ os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lo
 
 
 class SegmentCache:
-    """For one tokenizer as it is now; may be used by several threads, and after a fork.
+    """The segment cache of one tokenizer as it is now. Thread-safe; usable after a fork.
 
-    `added_tokens`: of the tokenizer, which are matched before anything else: a text in which one
-    may be that forbids a cut is not divided. `cache_bytes`: see `require_bytes`. `functions`:
-    `_segments`, compiled. `terms`: when it pays. `cut`: where texts may be cut, if not before each
-    of these spaces. `ids_per_byte`: a text with more ids is not answered. `parts`: where it has
-    added tokens. `absorbs`: the engine puts a space before each text, for which
-    one at a cut is left out (theorem 6.4); so no text that begins with one is divided."""
+    `apart`: makes the `Unbatcher` of the tokenizer. `added_tokens`: the tokenizer's added tokens,
+    which the engine matches first. A text that may hold an added token that forbids a cut is not
+    divided. `cache_bytes`: see `require_bytes`. `functions`: the compiled module `_segments`.
+    `terms`: the policy that says when looking up pays. `cut`: where texts may be cut; None: before
+    every space that follows a character other than white space. `ids_per_byte`: a text with more
+    ids per byte is not answered. `parts`: finds added tokens in segments. `absorbs`: the engine
+    puts a space before each text, so the space at a cut is left out (theorem 6.4). Texts that begin
+    or end with a space are then not divided."""
 
     def __init__(
         self,
@@ -203,15 +213,17 @@ class SegmentCache:
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
     ) -> Divided:
-        """The ids of texts, each cut at every certified space, and which were; empty rows for the
-        others: those in which an added token may be, or too much is new, and all of a wave of which
-        one segment fails. `make_pieces`: of what encodes new segments without `encode_many`, for
-        a table of these seeds; called once."""
+        """Returns the ids of `texts`, and which texts the cache answered.
+
+        An answered text is cut at every certified space. A text has an empty row if it may hold an
+        added token that forbids a cut, if too much of it is new, or if the engine fails on a
+        segment of its wave. `make_pieces`: makes the object that encodes new segments without
+        `encode_many`, given the seeds of the table. It is called once."""
         first, largest = self.waves
         wave = largest if self.seen.looked >= largest else first
         budget = self.seen.budget
         call = _Call(encode_many, make_pieces, workers, self._terms, budget, wave)
-        if self._every_text:  # what forbids it is looked for in segments, when these are new
+        if self._every_text:  # forbidding added tokens are searched in new segments only
             return self._divided(texts, call)
         may = np.array([*map(self._may_divide, texts)], dtype=np.bool_)
         rows, flags = self._divided([texts[k] for k in np.flatnonzero(may).tolist()], call)
@@ -220,10 +232,12 @@ class SegmentCache:
         return Rows(rows.ids, offsets_of(lengths)), divided
 
     def known(self, text: str, encode_many: EncodeMany, make_pieces: MakePieces) -> IdArray | None:
-        """The ids of a short text, if all of its segments are known, or most of the new ones can
-        be encoded without the engine; else None."""
+        """Returns the ids of a short text, or None.
+
+        The ids, if the cache knows every segment, or if the new segments can mostly be encoded
+        without the engine."""
         if self._asked and self._pieces is None:
-            return None  # looking up what is not known takes a tenth of what the engine takes
+            return None  # a lookup that misses takes a tenth of the engine's time
         if len(text) > LONGEST_KNOWN or not (self._every_text or self._may_divide(text)):
             return None
         try:
@@ -241,14 +255,16 @@ class SegmentCache:
         return found[0] if divided[0] else None
 
     def _may_divide(self, text: str) -> bool:
-        """Nothing in it forbids a cut of which the segments do not tell."""
+        """True if no added token in `text` forbids a cut, as far as segments do not show it."""
         if self._absorbs and (text.startswith(" ") or text.endswith(" ")):
             return False
         return self._forbidding.absent(text, 0, len(text))
 
     def _known_pieces(self, make: MakePieces, expected: int = 0) -> SolvesSegments | None:
-        """None also while little was new: making them takes as long as some 100 KB of it.
-        `expected`: bytes that will be new in the rest of a call."""
+        """Returns the encoder of new segments, or None.
+
+        None also until enough bytes were new, because making the encoder takes as long as encoding
+        some 100 KB of new text. `expected`: bytes that will be new in the rest of the call."""
         if not self._asked and self.seen.new + expected >= MAKE_AFTER:
             with _making:
                 if not self._asked:
@@ -281,7 +297,9 @@ class SegmentCache:
         return rows if divided.all() else _emptied(rows, divided), divided
 
     def _texts(self, texts: Sequence[str], size: int, call: _Call) -> Found | None:
-        """Several texts are one wave, one that is longer is several. `size`: code points."""
+        """Look up several texts as one wave, or one long text as several waves.
+
+        `size`: code points of the texts. None if no text is answered."""
         if len(texts) == 1 and size > _LONGEST and " " not in texts[0]:
             return None
         try:
@@ -297,13 +315,15 @@ class SegmentCache:
             part = part_of(data, start, stop, call.workers, self._beside)
             found = self._wave(*part, call) if call.goes_on else None
             if found is None or found.holding.any():
-                return None  # its chunks are asked for one by one
+                return None  # the caller asks for the chunks of this text one by one
             parts += found.ids
             start, call.wave = stop, min(2 * call.wave, self.waves[1])
         return Found(parts, np.array([sum(map(len, parts))]), np.zeros(1, dtype=np.bool_))
 
     def _wave(self, data: NDArray[np.uint8], rows: IntArray, call: _Call) -> Found | None:
-        """`rows`: see `look_up`. Nothing is learnt from a row in which too much is new."""
+        """Look up the segments of one wave, and learn the new segments.
+
+        `rows`: see `look_up`. Nothing is learnt from a row in which too much is new."""
         looked = self._looked(data, rows, call.workers)
         if looked is None:
             return None
@@ -333,9 +353,11 @@ class SegmentCache:
         rows: tuple[IntArray, IntArray, IntArray],
         call: _Call,
     ) -> Fresh | None:
-        """The ids of new segments but those `held`, which are kept; others are held, too, where
-        the engine must be asked and too much is new (`rows`: what `_too_new` takes first). None if
-        one fails, or they cannot be told apart."""
+        """Returns the ids of the new segments that are not `held`, and puts them into the cache.
+
+        A segment that the engine must encode is held too if too much of its rows is new. `rows`:
+        the first arguments of `_too_new`. None if the engine fails on a segment, or if the ids of
+        segments cannot be told apart."""
         gathered = _Gathered.of(len(held))
         alone, parted = self._parts.of(new, ~held & (new.lengths <= LONGEST), self._functions)
         left = ~held
@@ -361,7 +383,9 @@ class SegmentCache:
         return gathered.fresh
 
     def _by_engine(self, new: Segments, apart: Unbatcher, call: _Call) -> Fresh | None:
-        """The ids of segments, which are kept; None if one fails, or they cannot be told apart."""
+        """Returns the ids of segments from the engine, and puts them into the cache.
+
+        None if the engine fails on a segment, or if their ids cannot be told apart."""
         given = new.absorbed() if self._absorbs else new
         encoded = _encoded(lambda: given.encoded(apart, call.encode_many, self._functions))
         if encoded is not None:
@@ -371,8 +395,10 @@ class SegmentCache:
     def _by_pieces(
         self, new: Segments, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> Fresh:
-        """The ids of segments, none of those that are left to the engine; those that come again are
-        kept. `met`: how often each is in this wave."""
+        """Returns the ids of segments without the engine, and caches the segments that repeat.
+
+        A segment that needs the engine has no ids here. `met`: how often each segment is in this
+        wave."""
         if not len(met):
             return NO_IDS
         sizes = np.cumsum(new.lengths)
@@ -387,7 +413,8 @@ class SegmentCache:
         try:
             solved = in_threads([partial(solve, part) for part in numbers], call.workers)
         except MismatchError:
-            self._pieces = self._state = None  # what was learnt by them is not believed either
+            # The ids that these pieces put into the cache are not trusted either.
+            self._pieces = self._state = None
             raise
         for part, found in zip(numbers, solved, strict=True):
             if self._pieces is pieces:
@@ -398,7 +425,7 @@ class SegmentCache:
     def _by_parts(
         self, new: Segments, parted: Parted, met: IntArray, pieces: SolvesSegments, call: _Call
     ) -> Fresh:
-        """The same of segments that hold added tokens, which are kept whole."""
+        """Returns the ids of segments that hold added tokens, and caches these segments whole."""
         tokens = self._ids_of(parted.contents, call)
         lengths = parted.texts.lengths
         if tokens is None or lengths.max(initial=0) > LONGEST:
@@ -410,7 +437,7 @@ class SegmentCache:
         return found
 
     def _ids_of(self, tokens: Sequence[str], call: _Call) -> list[IdArray] | None:
-        """Those of each added token, as a text of its own; None if one fails."""
+        """Returns the ids of each added token as a single text. None if the engine fails."""
         unknown = [token for token in tokens if token not in self._token_ids]
         rows = _encoded(lambda: call.encode_many(unknown)) if unknown else Rows.of([])
         if rows is None:
@@ -419,14 +446,16 @@ class SegmentCache:
         return [self._token_ids[token] for token in tokens]
 
     def _looked(self, data: NDArray[np.uint8], rows: IntArray, workers: int) -> list[Looked] | None:
-        """In parts, which threads take one after the other: one that is held up has fewer."""
+        """Look up the rows in parts. Each thread takes part after part, so a slow one takes fewer.
+
+        None if a part has too many ids."""
         size = int(rows[-1] - rows[0])
         parts = max(1, min(2 * workers if workers > 1 else 1, size // LEAST_PART, len(rows) - 1))
         inner = np.searchsorted(rows, rows[0] + size * np.arange(1, parts) // parts)
         edges = np.unique([0, *inner.tolist(), len(rows) - 1]).tolist()
 
         def look(first: int, stop: int) -> Looked | None:
-            with self._reading() as generations:  # each reads for itself: see `in_threads`
+            with self._reading() as generations:  # each thread reads for itself: see `in_threads`
                 return self._part(data, rows[first : stop + 1], generations)
 
         found = in_threads([partial(look, i, j) for i, j in pairwise(edges)], workers)
@@ -436,7 +465,7 @@ class SegmentCache:
     def _part(
         self, data: NDArray[np.uint8], rows: IntArray, generations: Sequence[Generation]
     ) -> Looked | None:
-        """None if there are more ids than `ids_per_byte` allows."""
+        """Look up some rows. None if the rows have more ids than `ids_per_byte` allows."""
         size, count = int(rows[-1] - rows[0]), len(rows) - 1
         ends, passed = np.empty(count, dtype=np.int64), np.empty(count + 1, dtype=np.int64)
         room = self._room()
@@ -470,7 +499,7 @@ class SegmentCache:
             return Scratch.of(0, 0, self._functions.BLOCK)
 
     def _distinct(self, data: NDArray[np.uint8], misses: IntArray) -> tuple[Segments, IntArray]:
-        """The different ones, and which of them each miss is."""
+        """Returns the distinct segments of the misses, and the index of each miss among them."""
         count = len(misses) // 3
         table = np.full(1 << (2 * count).bit_length(), -1, dtype=np.int64)
         which, firsts = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
@@ -510,12 +539,14 @@ class SegmentCache:
         met: IntArray | None = None,
         pieces: Generation | None = None,
     ) -> None:
-        """Puts them in, and publishes: of the segments those that were met again, where `met` says
-        how often each was in this wave; and all of `pieces`."""
+        """Put segments and `pieces` into the table, and publish the table.
+
+        `met`: how often each segment is in this wave; only segments that were met before are put
+        in. None: all segments are put in. All of `pieces` are put in."""
         state = self._own_state()
         with state.lock:
             newer, older = state.newer, state.older
-            if state.readers:  # what lies behind the used places of `keys` and `ids` nobody reads
+            if state.readers:  # no reader reads `keys` and `ids` after their used places
                 newer = replace(newer, slots=newer.slots.copy(), used=newer.used.copy())
             door = _OPEN if met is None else state.door
             state.kept += 1
@@ -543,7 +574,7 @@ class SegmentCache:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Generation, Generation]]:
-        """The generations, which nobody changes meanwhile."""
+        """Yield the two generations. No thread changes them inside of the block."""
         state = self._own_state()
         with state.lock:
             state.readers += 1
@@ -555,8 +586,10 @@ class SegmentCache:
                 state.readers -= 1
 
     def _own_state(self) -> _State:
-        """This process's; after a fork, in which another thread may have been putting something in,
-        an empty one."""
+        """Returns the state of this process.
+
+        A forked child gets an empty state, because another thread of the parent may have been
+        changing the parent's state."""
         state = self._state
         if state is None or state.pid != os.getpid():
             with _making:
@@ -573,7 +606,9 @@ class SegmentCache:
 
 
 def _encoded(call: Callable[[], _T]) -> _T | None:
-    """What the engine returns, None if it fails: the texts as they are tell which one it is."""
+    """Returns the result of `call`, or None if the engine fails.
+
+    The texts are then encoded without the cache, and the failing text raises the error."""
     try:
         return call()
     except _PASSING:
@@ -585,10 +620,12 @@ def _encoded(call: Callable[[], _T]) -> _T | None:
 def _too_new(
     sizes: IntArray, whose: IntArray, which: IntArray, lengths: IntArray
 ) -> NDArray[np.bool_]:
-    """Which segments no row asks for of which MOST_NEW or less is new. Short rows are one for
-    that, and ask for all if they are short together. `whose`, `which`: the row and the segment of
-    each miss; a segment counts where it is met first. `sizes`: of rows; `lengths`: of segments,
-    bytes."""
+    """Returns which segments are not learnt, because too much of each of their rows is new.
+
+    A row asks for its segments if at most `MOST_NEW` of its bytes are new. Short rows count as one
+    row together, and ask for all their segments if they are short together. `whose`, `which`: the
+    row and the segment of each miss; a new segment counts for the row where it is met first.
+    `sizes`: bytes of rows; `lengths`: bytes of segments."""
     first = np.zeros(len(lengths), dtype=np.int64)
     first[which[::-1]] = whose[::-1]
     new = np.bincount(first, weights=lengths, minlength=len(sizes))
@@ -603,7 +640,7 @@ def _too_new(
 
 
 def require_bytes(cache_bytes: int) -> int:
-    """A budget that a cache can keep, or 0 for none. Raises OptionError."""
+    """Returns `cache_bytes`: a budget that a cache can keep, or 0 for none. Else OptionError."""
     whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
     if not whole or (cache_bytes != 0 and cache_bytes < LEAST_BYTES):
         least = f"0, or {LEAST_BYTES:,} or more"
@@ -614,9 +651,11 @@ def require_bytes(cache_bytes: int) -> int:
 def segment_cache_for(
     facts: Facts, lengths: Callable[[], TokenLengths | None], cache_bytes: int
 ) -> SegmentCache | None:
-    """A cache for a tokenizer that may have cuts before every space, where there is a kernel;
-    `lengths`: of tokens that tile the text; `cache_bytes` 0: none."""
-    if not _has_memory(facts, cache_bytes):
+    """Returns the segment cache for a tokenizer, or None.
+
+    None if texts may not be cut before every certified space, if the compiled kernel is missing, or
+    if `cache_bytes` is 0. `lengths`: returns the byte lengths of tokens that tile the text."""
+    if not _can_cache(facts, cache_bytes):
         return None
     cut, absorbs = _cut_of(facts), facts.scheme == "dummy"
     return SegmentCache(
@@ -631,9 +670,11 @@ def segment_cache_for(
 
 
 def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
-    """A cache for the packed offsets of the same segments (`offset_rows`), each of which is given
-    to the engine as a text of its own; None where `segment_cache_for` gives none."""
-    if facts.scheme == "dummy" or not _has_memory(facts, cache_bytes):
+    """Returns a cache for the packed offsets of segments (`offset_rows`), or None.
+
+    The engine encodes each segment as a text of its own. None where `segment_cache_for` returns
+    None, and for the scheme "dummy"."""
+    if facts.scheme == "dummy" or not _can_cache(facts, cache_bytes):
         return None
     cut = _cut_of(facts)
     return SegmentCache(
@@ -641,27 +682,26 @@ def offsets_cache_for(facts: Facts, cache_bytes: int) -> SegmentCache | None:
     )
 
 
-def _has_memory(facts: Facts, cache_bytes: int) -> bool:
+def _can_cache(facts: Facts, cache_bytes: int) -> bool:
     known = ("regex", "bert", "spaces", "dummy")
     proved = facts.unprovable is None and facts.scheme in known
     if compiled.SEGMENTS is None or not proved or facts.prefix_space or not cache_bytes:
         return False
     cut = _cut_of(facts)
-    if facts.scheme == "dummy":  # the licence bars no character
+    if facts.scheme == "dummy":  # the licence must bar no character
         return cut is not None and not cut.spared_ascii
     return facts.scheme != "spaces" or (cut is not None and cut.behind == " ")
 
 
 def _cut_of(facts: Facts) -> SpaceCut | None:
-    """Where the stages of theorem 50, or tokens that join characters with a space, allow cuts; None
-    for the other schemes."""
+    """Returns where texts may be cut by theorem 50 or by the characters before "▁"; else None."""
     if facts.scheme == "dummy":
         return SpaceCut("unjoined", joined=(facts.chars_before_mark or frozenset()) | {" ", MARK})
     return next(iter(space_cuts(facts)), None) if facts.scheme == "spaces" else None
 
 
 def _emptied(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-    """The same, the others of the rows empty."""
+    """Returns `rows` with an empty row for each row that is not `kept`."""
     lengths = np.diff(rows.offsets)
     offsets = offsets_of(lengths * kept)
     ids = np.empty(offsets[-1], dtype=np.uint32)

@@ -1,8 +1,8 @@
-"""New segments through a tokenizer's batch call, many to a text, and their ids told apart again.
+"""Encodes new segments by a tokenizer's batch call, many segments per text, and splits the ids.
 
-Segments between two U1 cuts may stand behind one another in any order (theorem 28), where tokens
-tell by their lengths where each ends; else an added token stands between (corollary 30); else each
-is a text of its own."""
+Segments between two U1 cuts may follow each other in any order (theorem 28). The lengths of the
+tokens then show where each segment ends. Where lengths are not known, an added token stands between
+two segments (corollary 30). Else each segment is a text of its own."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from tokpar.facts.space_stages import SpaceCut
 from tokpar.facts.token_lengths import TokenLengths
 from tokpar.types import AddedToken, Facts, Rows
 
-TEXT_BYTES = 8192  # of a joined text: many, so that all threads of a batch call have some
+TEXT_BYTES = 8192  # bytes of a joined text: several texts, so all threads of a batch call have work
 NO_SPACE_FIRST, WHITE_LAST = 1, 2
-"""What a segment may be: the first of its text, which may only stand first; the last, only last."""
+"""Kinds of segments: one may only stand first in a joined text, the other only last."""
 
 EncodeMany = Callable[[Sequence[str]], Rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unbatcher:
-    """How the ids of joined segments are told apart: by the UTF-8 bytes of each id (`sizes`), by
-    an added token between them (`separator`), or not at all."""
+    """How the ids of joined segments are split again.
+
+    `sizes`: by the UTF-8 byte length of each id. `separator`: by an added token between two
+    segments. Neither: segments cannot be joined."""
 
     sizes: Callable[[IdArray], IntArray] | None = None
     separator: AddedToken | None = None
@@ -39,7 +41,7 @@ class Unbatcher:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fresh:
-    """The ids of segments: of segment k, ids[firsts[k] : stops[k]]; none where a stop is -1."""
+    """The ids of segments. Segment k has ids[firsts[k] : stops[k]], or no ids if its stop is -1."""
 
     ids: IdArray
     firsts: IntArray
@@ -47,7 +49,7 @@ class Fresh:
 
     @classmethod
     def joined(cls, parts: Sequence[Fresh]) -> Fresh:
-        """Those of all parts, in order."""
+        """Returns the segments of all parts, in order."""
         before = offsets_of(len(part.ids) for part in parts)[:-1].tolist()
         firsts = [part.firsts + n for part, n in zip(parts, before, strict=True)]
         stops = [
@@ -62,7 +64,9 @@ NO_IDS = Fresh(np.empty(0, dtype=np.uint32), *np.zeros((2, 0), dtype=np.int64))
 
 
 def unbatcher_for(facts: Facts, lengths: TokenLengths | None) -> Unbatcher:
-    """What is possible with these facts; `lengths` of tokens that tile the text."""
+    """Returns the `Unbatcher` that these facts allow.
+
+    `lengths`: the byte lengths of tokens that tile the text, or None."""
     recombine = not any(
         " " in token.content[1:] or (token.single_word and token.content.startswith(" "))
         for token in facts.added_tokens
@@ -73,7 +77,9 @@ def unbatcher_for(facts: Facts, lengths: TokenLengths | None) -> Unbatcher:
 
 
 def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
-    """An added token between texts that makes none over its edges appear, or disappear."""
+    """Returns an added token that may stand between texts, or None.
+
+    Next to this token, no other added token appears or disappears across its edges."""
     contents = [token.content for token in tokens if token.content]
     for token in tokens:
         flagged = token.lstrip or token.rstrip or token.single_word or token.normalized
@@ -85,8 +91,9 @@ def separator_of(tokens: Sequence[AddedToken]) -> AddedToken | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Different segments of `data`, UTF-8. `starts`, `lengths`: bytes; `kinds`: NO_SPACE_FIRST
-    and WHITE_LAST, or both, or neither."""
+    """Distinct segments of the UTF-8 bytes `data`.
+
+    `starts`, `lengths`: bytes. `kinds`: the flags NO_SPACE_FIRST and WHITE_LAST of each segment."""
 
     data: NDArray[np.uint8]
     starts: IntArray
@@ -94,7 +101,7 @@ class Segments:
     kinds: NDArray[np.uint8]
 
     def holding(self, guard: AddedTokenGuard, kernel: Any) -> NDArray[np.bool_]:
-        """In which of them an added token may be, of those that stand over no edge."""
+        """Returns which segments may hold an added token of `guard` inside of the segment."""
         if not guard.tokens:
             return np.zeros(len(self.lengths), dtype=np.bool_)
         places = offsets_of(self.lengths)
@@ -114,8 +121,10 @@ class Segments:
         return found
 
     def unsure(self, cut: SpaceCut) -> NDArray[np.bool_]:
-        """Which of them may not end where they do: of those with other than ASCII there, for of the
-        others what stands beside the space was looked at when they were cut."""
+        """Returns which segments may not be cut at their end.
+
+        Only segments that end with a non-ASCII character are checked. For the others, the lookup
+        checked the characters next to the space when it cut the text."""
         found = np.zeros(len(self.lengths), dtype=np.bool_)
         ends = self.starts + self.lengths
         for k in np.flatnonzero(self.data[ends - 1] > 127).tolist():
@@ -123,18 +132,20 @@ class Segments:
         return found
 
     def absorbed(self) -> Segments:
-        """What the engine is given of them where it puts a space before each text (theorem 6.4):
-        all but the first space."""
+        """Returns the segments without their first space, for an engine that puts a space before
+        each text (theorem 6.4)."""
         space = (self.kinds & NO_SPACE_FIRST) == 0
         return Segments(self.data, self.starts + space, self.lengths - space, self.kinds)
 
     def part(self, which: NDArray[np.bool_] | IntArray) -> Segments:
-        """Some of them: which, or their numbers."""
+        """Returns some of the segments, by a mask or by indices."""
         rest = self.starts[which], self.lengths[which], self.kinds[which]
         return Segments(self.data, *rest)
 
     def encoded(self, apart: Unbatcher, encode_many: EncodeMany, kernel: Any) -> Fresh | None:
-        """Their ids; None if they cannot be told apart. Raises what the batch call raises."""
+        """Returns the ids of the segments. None if the ids cannot be split by segment.
+
+        Raises the errors of the batch call."""
         between = b"" if apart.separator is None else apart.separator.content.encode()
         whose = self._texts(apart, len(between))
         order = np.lexsort((self.kinds == WHITE_LAST, self.kinds != NO_SPACE_FIRST, whose))
@@ -165,7 +176,7 @@ class Segments:
         return Fresh(ids, firsts_, stops_)
 
     def _texts(self, apart: Unbatcher, between: int) -> IntArray:
-        """In which joined text each segment stands."""
+        """Returns the index of the joined text of each segment."""
         count = len(self.lengths)
         if apart.sizes is None and apart.separator is None:
             return np.arange(count, dtype=np.int64)
@@ -185,8 +196,10 @@ class Segments:
 def _stops(
     apart: Unbatcher, rows: Rows, last: NDArray[np.bool_], places: IntArray, ends: IntArray
 ) -> IntArray | None:
-    """Where among all ids those of each segment end. `last`: of its text; `places`: where it ends
-    in all texts, bytes; `ends`: where these end."""
+    """Returns where the ids of each segment end among all ids. None if that is not certain.
+
+    `last`: True for the last segment of a joined text. `places`: where each segment ends, in bytes
+    of all texts. `ends`: where each text ends."""
     if len(rows) != len(ends):
         return None
     if apart.sizes is not None:

@@ -29,7 +29,7 @@ _FORMAT = f"4 {sys.byteorder}"
 _SUFFIX = ".tables"
 _SEAL, _BLOCK = 32, 64  # bytes
 LEAST_KEPT = 1 << 16
-"""Bytes of a model from which on its tables are kept."""
+"""Tables of models with this many bytes or more are stored."""
 _ARRAYS = {
     "symbol_of": np.uint8,
     "symbols": np.int64,
@@ -48,7 +48,7 @@ _HEAD = -(-(_SEAL + 8 * len(_ARRAYS)) // _BLOCK) * _BLOCK
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes that tell one model from all others: how many they are, and their SHA-256."""
+    """The length and the SHA-256 of the bytes that identify a model."""
 
     length: int
     sha256: bytes
@@ -70,8 +70,9 @@ def key_of(facts: Facts, source: Source, size: int, engine: str) -> str | None:
 
 
 def read(key: str | None) -> tuple[Machine, Merges] | None:
-    """What is kept under a key, if it may be believed. It is read, not mapped: another program may
-    change or shorten the file."""
+    """Returns the stored tables of a key, or None if they are missing or not intact.
+
+    The file is read, not mapped, because another program may change or shorten the file."""
     folder = directory(KIND)
     if folder is None or key is None:
         return None
@@ -98,8 +99,9 @@ def read(key: str | None) -> tuple[Machine, Merges] | None:
 
 
 def write(key: str | None, machine: Machine, merges: Merges) -> None:
-    """Keep the tables, the whole file at once or nothing: a seal, how long each array is, and the
-    arrays, each filled up to whole blocks."""
+    """Store the tables: the whole file at once, or nothing.
+
+    The file has a seal, the length of each array, and the arrays, each padded to whole blocks."""
     folder = directory(KIND)
     if folder is None or key is None:
         return
@@ -140,7 +142,7 @@ def _stops(counts: Iterable[int]) -> list[int]:
 
 
 def forget(key: str | None) -> None:
-    """Nothing is kept under this key any more."""
+    """Delete the stored tables of a key."""
     folder = directory(KIND)
     if folder is not None and key is not None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Many texts as arrays: how long each is, and their bytes, one behind the other."""
+"""Turns many texts into arrays: their lengths, and their bytes in one buffer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tokpar.cache import compiled
 from tokpar.errors import OptionError
 
 PAD = 16
-"""Bytes behind the last row: words are read at once."""
+"""Bytes after the last row, because the kernel reads several bytes at once."""
 
 
 def lengths_of(texts: Sequence[str], functions: Any = compiled.SEGMENTS) -> IntArray:
-    """Code points of each text. OptionError for what is no str."""
+    """Returns the number of code points of each text. OptionError for a text that is no str."""
     found = np.empty(len(texts), dtype=np.int64)
     if functions is not None:
         wrong = functions.lengths(texts if type(texts) is list else list(texts), found)
@@ -33,8 +33,10 @@ def lengths_of(texts: Sequence[str], functions: Any = compiled.SEGMENTS) -> IntA
 def utf8_rows(
     texts: Sequence[str], size: int, functions: Any
 ) -> tuple[NDArray[np.uint8], IntArray]:
-    """All texts, one behind the other, 16 bytes behind them, and where each begins and the last one
-    ends, bytes. `size`: their code points. UnicodeEncodeError for lone surrogates."""
+    """Returns the UTF-8 bytes of all texts in one buffer, and where each text begins, and the end.
+
+    16 zero bytes follow the last text. Positions are bytes. `size`: code points of all texts.
+    Raises UnicodeEncodeError for lone surrogates."""
     rows = np.empty(len(texts) + 1, dtype=np.int64)
     data = np.empty(size + size // 16 + PAD, dtype=np.uint8)
     total = functions.written(list(texts), rows, data)

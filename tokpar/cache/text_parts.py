@@ -1,4 +1,4 @@
-"""Texts as bytes that threads look up in parts, and where these are cut."""
+"""Cuts the bytes of texts into parts that threads look up, and runs the threads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """What was found in some rows: `ids`; for each row, how many of them stand before its end, and
-    how many segments were missed before that; of each miss, first byte, length, ids before it."""
+    """The result of looking up some rows.
+
+    `ids`: the ids of the known segments. `ends`: for each row, how many ids lie before its end.
+    `passed`: for each row, how many misses lie before its end. `misses`: three numbers for each
+    miss: the first byte, the length in bytes, and the number of ids before the miss. `segments`:
+    how many segments were looked up."""
 
     ids: IdArray
     ends: IntArray
@@ -33,7 +37,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scratch:
-    """Where a thread writes while it looks up, kept for the next wave: new pages cost as much."""
+    """The buffers of one lookup, kept for the next wave because new memory pages are slow."""
 
     out: IdArray
     misses: IntArray
@@ -41,8 +45,9 @@ class Scratch:
 
     @classmethod
     def of(cls, size: int, rows: int, block: int) -> Scratch:
-        """For so many bytes in so many rows: a segment has one byte at least, but for the first of
-        a row two."""
+        """Returns buffers for `size` ids in `rows` rows.
+
+        A segment has at least two bytes, except for the first segment of a row: at least one."""
         return cls(
             np.empty(size + 2, dtype=np.uint32),
             np.empty(3 * (size // 2 + rows + 1), dtype=np.int64),
@@ -51,42 +56,45 @@ class Scratch:
 
 
 ANYTHING = np.full(1, 7, dtype=np.uint8)
-"""Bytes beside a cut where none is barred."""
+"""The argument `beside` of `look_up` if any byte may stand next to a cut."""
 
 
 def beside_of(cut: SpaceCut | None) -> NDArray[np.uint8]:
-    """What `look_up` takes: where each byte may stand; all but ASCII ones may anywhere."""
+    """Returns the argument `beside` of `look_up`: where each byte may stand next to a cut."""
     if cut is None:
         return ANYTHING
     return np.frombuffer(cut.sides[:128] + cut.sides[128:] * 128, dtype=np.uint8)
 
 
 def next_cut(data: NDArray[np.uint8], at: int, beside: NDArray[np.uint8] = ANYTHING) -> int:
-    """The first space from byte `at` on that stands behind a visible ASCII character, and between
-    others if bytes may be barred: it is one of those that `look_up` cuts at. Or the end."""
+    """Returns the first place from byte `at` on where `look_up` cuts, or the end of `data`.
+
+    Only a space after a visible ASCII character is found. If `beside` bars some bytes, all bytes
+    next to the space must be ASCII and allowed."""
     step, barred = 256, len(beside) > 1
     while at < len(data):
         window = data[at - 1 : at + step]
         here = (window[1:] == 32) & (window[:-1] > 32) & (window[:-1] < 127)
         for found in (at + np.flatnonzero(here)).tolist():
-            if not barred or _free(data[max(0, found - 2) : found + 2], beside):
+            if not barred or _may_cut(data[max(0, found - 2) : found + 2], beside):
                 return int(found)
         at, step = at + step, 4 * step
     return len(data)
 
 
-def _free(around: NDArray[np.uint8], beside: NDArray[np.uint8]) -> bool:
-    """The four bytes are ASCII, and none of them bars the cut before the third."""
-    if len(around) < 4 or around.max() > 126:
+def _may_cut(four: NDArray[np.uint8], beside: NDArray[np.uint8]) -> bool:
+    """True if the four bytes are ASCII, and no byte bars the cut before the third byte."""
+    if len(four) < 4 or four.max() > 126:
         return False
-    further, before, _, behind = beside[around].tolist()
+    further, before, _, behind = beside[four].tolist()
     return bool(before & further >> 1 & behind >> 2 & 1)
 
 
 def part_of(
     data: NDArray[np.uint8], start: int, stop: int, parts: int, beside: NDArray[np.uint8] = ANYTHING
 ) -> tuple[NDArray[np.uint8], IntArray]:
-    """Bytes `start` to `stop`, with 16 more behind them, cut into so many parts or fewer."""
+    """Returns the bytes [start, stop) with 16 bytes after them, and the edges of at most `parts`
+    parts."""
     wanted = (start + (stop - start) * k // parts for k in range(1, parts))
     places = [next_cut(data, place, beside) for place in wanted]
     rows = np.unique([start, *(place for place in places if place < stop), stop])
@@ -98,19 +106,20 @@ def part_of(
 
 
 def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
-    """What the jobs return, done by so many threads, this one among them, that take one after the
-    other: one that is held up has fewer. Raises what one of them raises. An interrupt may leave a
-    thread behind."""
+    """Run the jobs on `workers` threads, the calling thread included. Returns their results.
+
+    Each thread takes job after job, so a slow thread takes fewer jobs. Raises the first error in
+    the order of the jobs. An interrupt may leave a thread running."""
     found: list[_T | BaseException | None] = [None] * len(jobs)
-    left = deque(enumerate(jobs))
+    waiting = deque(enumerate(jobs))
 
     def work() -> None:
-        with suppress(IndexError):  # none is left
+        with suppress(IndexError):  # no job is waiting
             while True:
-                k, job = left.popleft()
+                k, job = waiting.popleft()
                 try:
                     found[k] = job()
-                except BaseException as error:  # raised again below, by who asked
+                except BaseException as error:  # raised again below, in the calling thread
                     found[k] = error
 
     with beside(work, min(workers, len(jobs)) - 1):
@@ -125,7 +134,9 @@ def in_threads(jobs: Sequence[Callable[[], _T]], workers: int) -> list[_T]:
 
 @contextmanager
 def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
-    """While so many other threads do it too; `threading` would wait until each has started."""
+    """Run `work` on `threads` extra threads for the duration of the block.
+
+    `threading` is not used, because it waits until each thread has started."""
     done = [_thread.allocate_lock() for _ in range(threads)]
 
     def run(lock: _thread.LockType) -> None:
@@ -138,7 +149,7 @@ def beside(work: Callable[[], None], threads: int) -> Iterator[None]:
         lock.acquire()
         try:
             _thread.start_new_thread(run, (lock,))
-        except RuntimeError:  # there can be no more threads: fewer do it
+        except RuntimeError:  # no more threads can be started: fewer threads run `work`
             lock.release()
     yield
     for lock in done:

@@ -1,7 +1,7 @@
-"""Texts through an engine's own batch call, which releases the GIL and uses threads of its own.
+"""Encodes texts by the engine's own batch call, which releases the GIL and uses its own threads.
 
-Where it returns bulky objects, in waves, two at a time: while the engine works on one, another
-Python thread turns the other into arrays.
+If the batch call returns an object per token, texts go in waves, two at a time: the engine encodes
+one wave while another Python thread turns the other wave into arrays.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ WAVES_AT_A_TIME = 2
 
 
 class NativeExecutor(Pooled):
-    """For adapters with `encode_many`, whose engine decides how many threads it uses; for fewer
-    `workers` than CPUs it is given single texts from so many threads."""
+    """Encodes by the adapter's `encode_many`, whose engine decides how many threads it uses.
+
+    With fewer `workers` than CPUs, `workers` Python threads give the engine one text at a time."""
 
     name = "native"
 
@@ -43,7 +44,7 @@ class NativeExecutor(Pooled):
             self._threads = WAVES_AT_A_TIME
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError; OptionError without `encode_many`."""
+        """Returns one row per text. Raises EngineError; OptionError without `encode_many`."""
         if not isinstance(tokenizer, EncodesMany):
             raise OptionError(
                 f"executor 'native' needs a batch call, which {tokenizer.name} does not have; "
@@ -52,16 +53,18 @@ class NativeExecutor(Pooled):
         encode_wave = partial(_encode_wave, texts, tokenizer, spans)
         if not facts_of(tokenizer).returns_objects and not self._single:
             return encode_wave(range(len(texts)))
-        # Enough to keep every worker busy, but no more than a quarter of a long text.
+        # A wave keeps every worker busy, but has at most a quarter of a long text.
         most = min(WAVE_CHARS_PER_WORKER * self._workers, sum(map(len, texts)) // 4)
         waves = blocks(texts, 1 if self._single else max(WAVE_CHARS_PER_WORKER, most))
         return Rows.joined(self.run(encode_wave, waves))
 
 
 class CachedExecutor:
-    """Texts that may be cut at every space go through the cache of a tokenizer that remembers what
-    lies between; all others, and those for which that does not pay, through its batch call, or
-    through threads where it has none. A context manager that closes."""
+    """Encodes texts by the tokenizer's segment cache, and the other texts without the cache.
+
+    The cache answers texts that may be cut at every certified space. Other texts, and texts for
+    which the cache does not pay, go through the tokenizer's batch call, or through threads if there
+    is no batch call. A context manager that closes."""
 
     name = "memo"
 
@@ -71,7 +74,7 @@ class CachedExecutor:
         self.undivided = self._native.name
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError; LookupError if there can be no spans."""
+        """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         inner = self._native if self._has_batch(texts, tokenizer) else self._threads
         self.undivided = inner.name
         return inner.map(texts, tokenizer, spans)
@@ -79,7 +82,7 @@ class CachedExecutor:
     def divide(
         self, texts: Sequence[str], divisible: Flags, tokenizer: TokenizerAdapter
     ) -> Divided:
-        """One row per text, and which of them were divided. Raises as `map` does."""
+        """Returns one row per text, and which texts were divided. Raises the errors of `map`."""
         may = np.asarray(divisible, dtype=np.bool_)
         own = texts if may.all() else [texts[k] for k in np.flatnonzero(may).tolist()]
         known, flags = self.recall(own, tokenizer)
@@ -95,7 +98,7 @@ class CachedExecutor:
 
     @staticmethod
     def _has_batch(texts: Sequence[str], tokenizer: TokenizerAdapter) -> bool:
-        """It has a batch call, and a call for each text is not faster, as it is for long ones."""
+        """True if the batch call should be used. One call per text is faster if texts are long."""
         facts = facts_of(tokenizer)
         if (
             not isinstance(tokenizer, EncodesMany)
@@ -107,13 +110,13 @@ class CachedExecutor:
         return bool(2 * lengths[lengths >= LEAST_BLOCK_CHARS].sum() < lengths.sum())
 
     def recall(self, texts: Sequence[str], tokenizer: TokenizerAdapter) -> Divided:
-        """The rows of texts, and which of them were divided; nothing else is encoded."""
+        """Returns the rows of texts from the cache, and which texts the cache answered."""
         if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
             return Rows.of([np.empty(0, dtype=np.uint32)] * len(texts)), [False] * len(texts)
         return tokenizer.remembered(texts, self._workers)
 
     def close(self) -> None:
-        """Close both."""
+        """Close the thread pools of both inner executors."""
         self._native.close()
         self._threads.close()
 
@@ -125,11 +128,12 @@ class CachedExecutor:
 
 
 def _merged(known: Rows, own: IntArray, rest: Rows, others: IntArray) -> Rows:
-    """Rows `own` are those of `known`, of which those that are also among `others` are empty; these
-    are those of `rest`."""
+    """Returns the rows of `known` at the places `own`, and the rows of `rest` at `others`.
+
+    A place may be in both lists: its row in `known` is then empty."""
     first, last = int(others[0]), max(int(own[-1]), int(others[-1]))
     if first and own[first - 1] == first - 1 and len(others) == last + 1 - first:
-        return Rows.joined([known.part(0, first), rest])  # all others behind all known ones
+        return Rows.joined([known.part(0, first), rest])  # all of `rest` comes after all of `known`
     lengths = np.zeros(last + 1, dtype=np.int64)
     lengths[own] = np.diff(known.offsets)
     lengths[others] += np.diff(rest.offsets)
@@ -158,12 +162,12 @@ def _encode_wave(texts: Sequence[str], engine: EncodesMany, spans: bool, wave: r
 def _guilty(
     texts: Sequence[str], wave: range, engine: EncodesMany, spans: bool, error: BaseException
 ) -> EngineError:
-    """The error of the first text of the wave that also fails alone, else that of the wave."""
+    """Returns the error of the first text of the wave that also fails alone, else `error`."""
     for row in wave:
         try:
             only(engine.encode_many([texts[row]], spans))
         except PASSING:  # one text after the other
             raise
-        except BaseException as alone:
-            return engine_error(alone, len(texts[row]), row)
+        except BaseException as own_error:
+            return engine_error(own_error, len(texts[row]), row)
     return engine_error(error, sum(len(texts[row]) for row in wave), wave.start)

@@ -1,6 +1,8 @@
-"""Processes that answer pickled requests over their standard streams, each a fresh interpreter:
-safe after native pools were used, and without an ``if __name__ == "__main__"`` guard. When its
-parent is gone, its input ends, and so does it."""
+"""Worker processes that answer pickled requests over their standard streams.
+
+Each worker is a fresh interpreter. It is safe after native thread pools were used, and needs no
+``if __name__ == "__main__"`` guard. A worker ends when its parent is gone, because the worker's
+input then ends."""
 
 import contextlib
 import os
@@ -16,7 +18,7 @@ from tokpar.errors import TokparError, WorkerError
 
 SECONDS_TO_END = 5.0
 
-# A Ctrl-C is for the parent, which then ends its workers.
+# Workers ignore Ctrl-C. The parent handles Ctrl-C and then ends its workers.
 _BOOTSTRAP = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -31,9 +33,9 @@ serve()
 
 
 class WorkerProcess:
-    """A process that answers requests in their order; used by one thread at a time.
+    """A process that answers requests in order. Only one thread may use it at a time.
 
-    `make`: a picklable call that makes, in the process, what answers them."""
+    `make`: a picklable function, which makes the function that answers requests in the process."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self.alive = True
@@ -41,7 +43,7 @@ class WorkerProcess:
             [sys.executable, "-c", _BOOTSTRAP],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # out of the reach of a Ctrl-C even in its first moments
+            start_new_session=True,  # Ctrl-C never reaches the process, not even while it starts
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -49,7 +51,7 @@ class WorkerProcess:
         self._greeting: tuple[object, ...] = (sys.path, make)
 
     def send(self, request: object) -> None:
-        """One more request; None ends the process. DeadWorkerError if it is gone."""
+        """Send a request; None ends the process. DeadWorkerError if the process is gone."""
         with self._whole_message():
             for message in (*self._greeting, request):
                 pickle.dump(message, self._requests, pickle.HIGHEST_PROTOCOL)
@@ -57,7 +59,7 @@ class WorkerProcess:
         self._greeting = ()
 
     def receive(self) -> Any:
-        """The next answer. Raises what the worker raised; DeadWorkerError if it is gone."""
+        """Returns the next answer. Raises the worker's error; DeadWorkerError if it is gone."""
         with self._whole_message():
             reply = pickle.load(self._replies)
         if isinstance(reply, _Failure):
@@ -65,18 +67,18 @@ class WorkerProcess:
         return reply
 
     def stop_now(self) -> None:
-        """End it now; whoever waits for a reply gets an end of file."""
+        """End the process now. A thread that waits for a reply gets an end of file."""
         self._process.kill()
         self._process.wait()
 
     def kill(self) -> None:
-        """End it now and close its streams."""
+        """End the process now and close its streams."""
         self.alive = False
         self.stop_now()
         self._close()
 
     def end(self) -> None:
-        """Ask it to end, and wait for it."""
+        """Ask the process to end, and wait until it ends."""
         if not self.alive:
             return
         with contextlib.suppress(DeadWorkerError):
@@ -86,7 +88,9 @@ class WorkerProcess:
         self.kill()
 
     def abandon(self, idle: bool) -> None:
-        """Let go of the parent's process. Streams in use at the fork hold half a message."""
+        """Forget a process of the parent, in a forked child.
+
+        Only idle streams are closed: streams in use at the fork hold half a message."""
         self.alive = False
         self._process.returncode = 0
         if idle:
@@ -99,7 +103,7 @@ class WorkerProcess:
 
     @contextlib.contextmanager
     def _whole_message(self) -> Iterator[None]:
-        """After a part of a message nothing can be understood: then the process ends."""
+        """End the process if the block fails, because a half-read message cannot be continued."""
         try:
             yield
         except BaseException as error:
@@ -111,26 +115,26 @@ class WorkerProcess:
 
 
 class DeadWorkerError(WorkerError):
-    """The process on the other side is gone."""
+    """The worker process is gone."""
 
 
 class _RemoteError(Exception):
-    """The traceback of an error in a worker, as text: the cause shown for the error itself."""
+    """The traceback of a worker's error, as text. It is shown as the cause of the error."""
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """A reply that is an error."""
+    """A reply with the error of a request."""
 
     error: Exception
     trace: str
 
 
 def serve() -> None:
-    """Answer the requests on standard input until None or the end; what runs in a worker."""
+    """Answer the requests on standard input until None or the end. A worker runs this function."""
     requests = sys.stdin.buffer
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a tokenizer prints must not get between the replies
+    os.dup2(2, 1)  # the output of a tokenizer must not mix with the replies
     with contextlib.suppress(EOFError, OSError):
         answer = pickle.load(requests)()
         while (request := pickle.load(requests)) is not None:
@@ -141,7 +145,7 @@ def serve() -> None:
 def _reply(answer: Callable[[Any], Any], request: object) -> Any:
     try:
         return answer(request)
-    except LookupError as error:  # a kind of it may not be picklable
+    except LookupError as error:  # a subclass may not be picklable
         return _Failure(LookupError(str(error)), traceback.format_exc())
     except (TokparError, OSError) as error:
         return _Failure(error, traceback.format_exc())

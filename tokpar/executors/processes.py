@@ -1,4 +1,4 @@
-"""Texts in worker processes, for tokenizers that hold the GIL."""
+"""Encodes texts in worker processes, for tokenizers that hold the GIL."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ _tokens = count()
 
 
 class ProcessExecutor(Pooled):
-    """`workers` processes, kept from first use until `close`; usable afterwards, and in a forked
-    child. For tokenizers with `spec()`, each built once per worker; the last few are kept."""
+    """Encodes texts in `workers` processes, which live from the first use until `close`.
+
+    The executor is usable after `close`, and in a forked child. Tokenizers need `spec()`. Each
+    worker builds each tokenizer once, and keeps the last few."""
 
     name = "processes"
 
@@ -37,8 +39,10 @@ class ProcessExecutor(Pooled):
         self._specs: dict[int, _Spec] = {}
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError, WorkerError when a worker dies, OptionError for a
-        tokenizer that cannot be built in one; LookupError if there can be no spans."""
+        """Returns one row per text.
+
+        Raises EngineError, WorkerError when a worker dies, OptionError for a tokenizer that cannot
+        be built in a worker, LookupError if the tokenizer has no spans."""
         check_spans(tokenizer, spans)
         spec = self._spec_of(tokenizer)
         crew = self._crew()
@@ -62,7 +66,7 @@ class ProcessExecutor(Pooled):
         return Rows.joined(done)
 
     def close(self) -> None:
-        """End the workers, after what they are doing."""
+        """End the workers after their current block."""
         super().close()
         crew = self._crews.pop(os.getpid(), None)
         if crew is not None:
@@ -89,7 +93,7 @@ class ProcessExecutor(Pooled):
 
 @dataclass(frozen=True)
 class _Spec:
-    """A tokenizer (kept, so that its id stays its own), a number for it, how to build it."""
+    """A tokenizer (kept, so that its `id` stays unique), its number, and its pickled spec."""
 
     tokenizer: TokenizerAdapter
     token: int
@@ -125,7 +129,7 @@ class _Crew:
     killed: bool = False
 
     def take(self) -> _Worker:
-        """An idle worker, or a new one."""
+        """Returns an idle worker, or a new worker."""
         with contextlib.suppress(IndexError):
             return self.idle.pop()
         worker = _Worker()
@@ -139,11 +143,11 @@ class _Crew:
             self.idle.append(worker)
         else:
             worker.end()
-            with contextlib.suppress(ValueError):  # `end` has emptied the list meanwhile
+            with contextlib.suppress(ValueError):  # `end` may have emptied the list
                 self.all.remove(worker)
 
     def end(self) -> None:
-        """Let the workers end. In a forked child: forget them, they are the parent's."""
+        """Let the workers end. A forked child forgets them, because they belong to the parent."""
         workers, self.all = self.all, []
         idle, self.idle = self.idle, []
         for worker in workers:
@@ -153,7 +157,7 @@ class _Crew:
                 worker.abandon(idle=worker in idle)
 
     def kill(self) -> None:
-        """End the workers now, whatever they do."""
+        """End the workers now, even while they encode."""
         self.killed = True
         for worker in list(self.all):
             worker.stop_now()
@@ -162,14 +166,14 @@ class _Crew:
 
 
 class _Worker(WorkerProcess):
-    """Builds each tokenizer once, and encodes."""
+    """A worker process that builds each tokenizer once, and encodes blocks of texts."""
 
     def __init__(self) -> None:
         super().__init__(_Tokenizers)
         self._known: dict[int, bool] = {}
 
     def encode(self, spec: _Spec, texts: Sequence[str], first: int, spans: bool) -> Rows:
-        """Rows of texts, the first of which has this number. Raises DeadWorkerError."""
+        """Returns the rows of texts. `first`: the number of the first. Raises DeadWorkerError."""
         if spec.token not in self._known:
             self.send(("build", spec.token, spec.pickled))
             self.receive()
@@ -179,7 +183,7 @@ class _Worker(WorkerProcess):
 
 
 class _Tokenizers:
-    """Answers the requests, in the process of a worker."""
+    """Answers the requests inside of a worker process."""
 
     def __init__(self) -> None:
         self._known: dict[int, TokenizerAdapter] = {}
@@ -205,7 +209,9 @@ def _built(pickled: bytes) -> TokenizerAdapter:
 
 
 def _remember(known: dict[int, Value], key: int, value: Value) -> None:
-    """Both sides of a pipe do this in the same order, so they agree on what is forgotten."""
+    """Store a value, and evict the oldest values.
+
+    Parent and worker do this in the same order, so both evict the same tokenizers."""
     known[key] = value
     while len(known) > KEPT_TOKENIZERS:
         del known[next(iter(known))]

@@ -1,4 +1,4 @@
-"""One text after the other in the calling thread; and what one text means to every executor."""
+"""Encodes texts one by one in the calling thread. All executors encode single texts this way."""
 
 from collections.abc import Sequence
 
@@ -9,23 +9,24 @@ from tokpar.errors import EngineError
 from tokpar.interfaces import EncodesMany, Locates, TokenizerAdapter
 from tokpar.types import Piece, Rows
 
-# Not the engine's failures. All else is, even BaseExceptions: pyo3's PanicException is one.
+# These are no failures of the engine. Every other error is, even a BaseException: pyo3's
+# PanicException is one.
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class SerialExecutor:
-    """Encodes in the calling thread; holds no pool."""
+    """Encodes in the calling thread, without a pool."""
 
     name = "serial"
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError; LookupError if there can be no spans."""
+        """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
         return encode_rows(texts, tokenizer, spans)
 
 
 def check_spans(tokenizer: TokenizerAdapter, spans: bool) -> None:
-    """Raises LookupError if spans are wanted and the tokenizer cannot tell them."""
+    """Raise LookupError if spans are wanted and the tokenizer cannot locate its tokens."""
     if spans and not isinstance(tokenizer, (Locates, EncodesMany)):
         raise LookupError(f"{tokenizer.name} cannot tell where its tokens lie")
 
@@ -33,7 +34,7 @@ def check_spans(tokenizer: TokenizerAdapter, spans: bool) -> None:
 def encode_rows(
     texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool, first: int = 0
 ) -> Rows:
-    """One row per text; `first`: the number of the first of them, for errors."""
+    """Returns one row per text. `first`: the number of the first text, for errors."""
     if not spans:
         return _bare_rows(texts, tokenizer, first)
     rows = enumerate(texts, start=first)
@@ -41,7 +42,7 @@ def encode_rows(
 
 
 def _bare_rows(texts: Sequence[str], tokenizer: TokenizerAdapter, first: int) -> Rows:
-    """As `encode_piece` for each; a function less for each of many short texts."""
+    """Returns the rows without spans. Faster than `encode_piece` for many short texts."""
     arrays: list[IdArray] = []
     encode, row = tokenizer.encode, first
     try:
@@ -56,10 +57,9 @@ def _bare_rows(texts: Sequence[str], tokenizer: TokenizerAdapter, first: int) ->
 
 
 def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int = 0) -> Piece:
-    """Ids of a text, and spans where wanted.
+    """Returns the ids of a text, and its spans if `spans`.
 
-    Raises EngineError for whatever the engine raises, LookupError if it cannot locate its tokens.
-    """
+    Raises EngineError for any error of the engine, LookupError if it cannot locate its tokens."""
     locate = tokenizer.locate if spans and isinstance(tokenizer, Locates) else None
     try:
         if spans and locate is None:
@@ -81,14 +81,16 @@ def encode_piece(text: str, tokenizer: TokenizerAdapter, spans: bool, row: int =
 
 
 def only(rows: Rows) -> Rows:
-    """The rows of a batch of one text. Raises RuntimeError if there is not exactly one."""
+    """Returns `rows` if there is exactly one row. Else raises RuntimeError."""
     if len(rows) != 1:
         raise RuntimeError(f"encode_many gave {len(rows)} rows for 1 text")
     return rows
 
 
 def engine_error(error: BaseException, length: int, row: int = 0) -> EngineError:
-    """`error` with its place: text `row`, of `length` code points, or a part that it tells."""
+    """Returns `error` as an EngineError about text `row`.
+
+    The place is the whole text of `length` code points, or the part that `error` names."""
     if isinstance(error, EngineError):
         inner = (error.start, error.stop) if error.stop else (0, length)
         return EngineError(str(error), *inner, row)

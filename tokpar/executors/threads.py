@@ -1,4 +1,4 @@
-"""Texts on a pool of Python threads, for engines that release the GIL."""
+"""Encodes texts on a pool of Python threads, for engines that release the GIL."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 Own = TypeVar("Own", bound="Pooled")
 
-# Taking the next block costs some 5 us; a fast engine needs 60 us for this much text.
+# Taking the next block costs some 5 us. A fast engine encodes a block of this size in 60 us.
 LEAST_BLOCK_CHARS = 16384
 BLOCKS_PER_WORKER = 16
 
 
 def blocks(texts: Sequence[str], chars: int) -> list[range]:
-    """Neighbouring texts together, each block of at least `chars` code points but the last."""
+    """Returns blocks of neighbouring texts, each but the last with at least `chars` code points."""
     ends = offsets_of(map(len, texts))
     found: list[range] = []
     first = 0
@@ -40,25 +40,27 @@ def blocks(texts: Sequence[str], chars: int) -> list[range]:
 
 
 def dealt(texts: Sequence[str], workers: int, least: int, each: int = 4) -> list[range]:
-    """`each` blocks per worker, so that nobody waits long for the slowest; a block has at least
-    `least` code points, so that handing it out costs little."""
+    """Returns about `each` blocks per worker, so that no worker waits long for the slowest.
+
+    A block has at least `least` code points, so that handing out a block costs little."""
     return blocks(texts, max(least, sum(map(len, texts)) // (each * workers)))
 
 
 class Pooled:
-    """An executor with `workers` threads, started at first use and kept until `close`; usable again
-    afterwards, and by other threads meanwhile. A context manager that closes.
+    """A pool of `workers` threads, started at the first use and kept until `close`.
 
-    After a fork the child starts threads of its own: pools are kept by process id, and an
-    inherited one, whose threads do not exist in the child, is never touched."""
+    The pool is thread-safe, and usable after `close`. A context manager that closes. After a fork,
+    the child starts its own threads: pools are kept by process id, and an inherited pool, whose
+    threads do not exist in the child, is never used."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = self._threads = worker_count(workers)
         self._pools: dict[int, ThreadPoolExecutor] = {}
 
     def run(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
-        """`job` on each element, results in order. The first error in order is raised again; what
-        has not begun by then is never begun."""
+        """Returns `job` of each element, in order.
+
+        Raises the first error in order. Jobs that have not begun by then never begin."""
         jobs = list(work)
         if self._threads == 1 or len(jobs) == 1:
             return [job(each) for each in jobs]
@@ -72,28 +74,29 @@ class Pooled:
             raise
 
     def share(self, job: Callable[[Job], Result], work: Iterable[Job]) -> list[Result]:
-        """`run` for many small jobs: each thread, the caller's among them, takes the next one when
-        it is done with one, which costs less than handing out each. The first error in order of
-        those that showed is raised again, an interrupt before all."""
+        """Returns `job` of each element, in order. Faster than `run` for many small jobs.
+
+        Each thread, the calling thread included, takes the next job when it finishes one. An
+        interrupt is raised first, else the first error in order among the jobs that ran."""
         jobs = list(work)
         found, failed = dict[int, Result](), dict[int, BaseException]()
-        left, others = deque(range(len(jobs))), list[Future[None]]()
+        waiting, others = deque(range(len(jobs))), list[Future[None]]()
 
         def take_on() -> None:
-            with suppress(IndexError):  # none is left
+            with suppress(IndexError):  # no job is waiting
                 while True:
-                    k = left.popleft()
+                    k = waiting.popleft()
                     try:
                         found[k] = job(jobs[k])
                     except BaseException as error:  # raised again below
                         failed[k] = error
-                        left.clear()
+                        waiting.clear()
 
         try:
             others.extend(self._submitted(take_on) for _ in range(1, min(self._threads, len(jobs))))
             take_on()
         finally:
-            left.clear()  # what has not begun when an interrupt comes is never begun
+            waiting.clear()  # after an interrupt no further job begins
             wait([each for each in others if not each.cancel()])
         if failed:
             passing = (each for each in failed.values() if isinstance(each, PASSING))
@@ -101,7 +104,7 @@ class Pooled:
         return [found[k] for k in range(len(jobs))]
 
     def close(self) -> None:
-        """Wait for what is running and end the threads; an engine's own are not ours to end."""
+        """Wait for the running jobs and end the threads. The engine's own threads are not ended."""
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
             pool.shutdown()
@@ -113,8 +116,10 @@ class Pooled:
         self.close()
 
     def _submitted(self, job: Callable[[], Result]) -> Future[Result]:
-        """Another thread may close the pool between the two steps: then it is done by a new one.
-        What was handed out before is still done by the old one, for which `close` waits."""
+        """Submit a job to the pool.
+
+        If another thread closes the pool before the submit, a new pool runs the job. The closed
+        pool still runs its earlier jobs, and `close` waits for them."""
         while True:
             pool = self._pool()
             try:
@@ -132,12 +137,12 @@ class Pooled:
 
 
 class ThreadExecutor(Pooled):
-    """Encodes on `workers` threads."""
+    """Encodes texts on `workers` threads."""
 
     name = "threads"
 
     def map(self, texts: Sequence[str], tokenizer: TokenizerAdapter, spans: bool) -> Rows:
-        """One row per text. Raises EngineError; LookupError if there can be no spans."""
+        """Returns one row per text. Raises EngineError; LookupError if there can be no spans."""
         check_spans(tokenizer, spans)
 
         def encode_block(block: range) -> Rows:

@@ -1,5 +1,7 @@
-"""`auto`, a ladder: certified cuts as `cut`; what lies far between two is divided inside its
-pre-tokens (K4-K6), if it is BPE; what is still between two seams is one call (rule K7)."""
+"""`auto`: cuts at certified cuts, as `cut` does, and divides long segments inside their pre-tokens.
+
+A long segment between two cuts is divided by rules K4-K6 if the model is BPE. A segment that cannot
+be divided is encoded in one call (rule K7)."""
 
 from __future__ import annotations
 
@@ -22,8 +24,10 @@ from tokpar.types import Seam, Split
 
 @dataclass(frozen=True)
 class AutoSplitter:
-    """Chunks of at least `chunk_chars` code points (None: a size that suits the tokenizer and
-    text): `cut`'s, and those too long divided inside pre-tokens. Attempt 1 and later: one chunk."""
+    """Makes the chunks of `cut`, and divides too long chunks inside pre-tokens.
+
+    Chunks have at least `chunk_chars` code points (None: a size that suits the tokenizer and the
+    text). Attempt 1 and later: one chunk."""
 
     chunk_chars: int | None = None
     divides_rows: ClassVar[bool] = True
@@ -42,7 +46,7 @@ class AutoSplitter:
             )
         refused = inside.finder.refusal_for(text)
         certified = refused is None
-        if refused is not None and inside.refusal is None:  # inside pre-tokens needs no finder
+        if refused is not None and inside.refusal is None:  # cuts inside pre-tokens need no finder
             refused = SURROGATE if has_surrogate(text) else None
         if refused is not None:
             return Split.whole(text, refused)
@@ -62,7 +66,7 @@ class AutoSplitter:
 
 
 def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
-    """Certified cuts, each the first one `size` or more behind the one before."""
+    """Yield certified cuts, each the first one `size` or more code points after the last."""
     window = min(WINDOW, max(8, size))
     seam = inside.next_cut(text, size, len(text), window)
     while seam is not None:
@@ -73,8 +77,9 @@ def _certified(text: str, inside: Inside, size: int) -> Iterator[Seam]:
 def _divided(
     text: str, inside: Inside, seams: Sequence[Seam], sizes: tuple[int, int], long: int
 ) -> Iterator[Place]:
-    """Places inside the pre-tokens of whatever is longer than `long` between two seams; `sizes`: of
-    chunks between cuts, and between windows."""
+    """Yield places inside the pre-tokens of each segment that is longer than `long`.
+
+    `sizes`: the sizes of chunks between cuts, and between windows."""
     size = sizes[0]
     ends = [0, *(seam.position for seam in seams), len(text)]
     done = 0

@@ -1,4 +1,4 @@
-"""`blocks`: blocks that fit a processor's cache, encoded in parallel and merged left to right."""
+"""`blocks`: encodes blocks that fit a processor's cache in parallel, merged left to right."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ MARGIN = 64
 
 @dataclass(frozen=True)
 class BlocksSplitter:
-    """Blocks of `chunk_chars` code points that reach `overlap_chars` over their edges; None: three
-    times the longest token and a margin, as published, or 64 at certified cuts (`plan_cuts`)."""
+    """Makes blocks of `chunk_chars` code points that reach `overlap_chars` over their edges.
+
+    `overlap_chars` None: three times the longest token and a margin, as published, or 64 at
+    certified cuts (`plan_cuts`)."""
 
     chunk_chars: int
     overlap_chars: int | None
@@ -50,7 +52,7 @@ class BlocksSplitter:
 
 
 def reach_without_boundary(longest_token: int) -> int:
-    """How far chunks reach over an edge at no boundary of the text, code points."""
+    """Returns how far chunks reach over an edge that is no boundary of the text, code points."""
     return 3 * longest_token + MARGIN
 
 

@@ -1,5 +1,6 @@
-"""`cut`: cut where a rule proves that both sides may be encoded alone; then concatenate. No overlap
-and nothing to match: seams are certified before anything is tokenized (rules K1-K3, K9, K10)."""
+"""`cut`: cuts where a rule proves that each side may be encoded alone, and concatenates the ids.
+
+Chunks do not overlap. Seams are certified before the tokenizer runs (rules K1-K3, K9, K10)."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class CutMerger:
 def planned(
     text: str, tokenizer: TokenizerAdapter, chunks: Sequence[Chunk], size: int, because: str = ""
 ) -> Split:
-    """The split into these chunks, of which those much longer than asked for are named (K7)."""
+    """Returns the split into these chunks. Much too long chunks become `serial_regions` (K7)."""
     if len(chunks) == 1:
         return Split.whole(text, "no place in the text is a certified cut")
     regions = tuple(
@@ -70,7 +71,7 @@ def planned(
 
 
 def _counted(chunks: Sequence[Chunk]) -> str:
-    """ "certified cuts: 12 K1; inside pre-tokens: 3 K4, 2 windows (K5), 1 runs (K6)"."""
+    """Returns words such as "certified cuts: 12 K1; inside pre-tokens: 3 K4, 1 runs (K6)"."""
     rules = Counter(_KINDS.get(chunk.cut.rule, chunk.cut.rule) for chunk in chunks if chunk.cut)
     kinds = {"certified cuts": CERTIFIED_CUTS, "inside pre-tokens": ("K4", *_KINDS.values())}
     parts = []

@@ -1,5 +1,7 @@
-"""`delimiter`: cut at the delimiter nearest to each chunk length; then concatenate. Approximate,
-for a delimiter need not end a token (" the" is one); a cut that happens to be certified says so."""
+"""`delimiter`: cuts at the delimiter nearest to each chunk length, and concatenates the ids.
+
+Approximate, because a delimiter may lie inside a token (" the" is one token). A cut that is also a
+certified cut names its rule."""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from tokpar.types import Chunks, Join, Joins, Pieces, Seam, Split
 @dataclass(frozen=True)
 class DelimiterSplitter:
     """Cuts near each multiple of `chunk_chars` (None: a size that suits the tokenizer and text).
-    `side`: "after", a chunk ends with its delimiter, or "before", the next one begins with it. One
-    chunk: attempt 1 and later, a text without the delimiter, and one with lone surrogates."""
+
+    `side`: "after": a chunk ends with its delimiter. "before": the next chunk begins with it. One
+    chunk for attempt 1 and later, for a text without the delimiter, and for lone surrogates."""
 
     chunk_chars: int | None = None
     delimiter: str = " "
@@ -45,7 +48,7 @@ class DelimiterSplitter:
         refused = finder.refusal_for(text) is not None
         for p in nearest_cuts(text, self.delimiter, size, self.side):
             seam = None if refused else finder.certify(text, p)
-            # the absorb rule would leave out a space that this method leaves in the right chunk
+            # the absorb rule leaves out a space that this method keeps in the right chunk
             certified = seam is not None and "absorbed" not in dict(seam.witness)
             seams.append(seam if seam is not None and certified else Seam(p, None, ""))
         if not seams:

@@ -1,6 +1,7 @@
-"""`lopt`: overlapping chunks, merged where both found the same tokens at the same places. That is
-no proof; `acceptance="certified"` joins at certified cuts (K1-K3), pre-tokens (K5), words (K8), and
-at an edge of an added token (K9), where nothing need overlap."""
+"""`lopt`: joins overlapping chunks where both sides found the same tokens at the same places.
+
+Such a match is no proof. `acceptance="certified"` joins at certified cuts (K1-K3), in pre-tokens
+(K5), after words (K8), and, without overlap, at the edges of added tokens (K9)."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ OVERLAP_CHARS = 512
 
 @dataclass(frozen=True)
 class LoptSplitter:
-    """Chunks text[Lc * (i - 1) : Lc * i + Lo], Lc doubled in each attempt after the first; without
-    `chunk_chars` Lc is four times the size of other strategies' chunks: each seam costs a match.
+    """Makes the chunks text[Lc * (i - 1) : Lc * i + Lo]. Each attempt after the first doubles Lc.
 
-    `plan_cuts`: look for a certified cut in each overlap, and let an overlap without one reach on
-    to the next, so that on ordinary text nothing is ever tried again."""
+    Without `chunk_chars`, Lc is four times the chunk size of other strategies, because each seam
+    costs a match. `plan_cuts`: look for a certified cut in each overlap, and extend an overlap
+    without a cut to the next cut. Ordinary text then never needs a second attempt."""
 
     chunk_chars: int | None
     overlap_chars: int
@@ -85,8 +86,8 @@ def build(
     """`chunk_chars`: own share of a chunk, code points; tuned to tokenizer and text if None (the
     paper divides the text by the number of workers). `overlap_chars`: code points that two chunks
     share. `acceptance`: what licenses a seam. `min_match`: tokens in a row that both sides must
-    have found, or "longest" for more bytes than the longest token has. `on_failure`: mend the two
-    chunks concerned, or double `chunk_chars` and encode everything again, as the paper does."""
+    have found, or "longest" for more bytes than the longest token has. `on_failure`: repair the two
+    chunks at the seam, or double `chunk_chars` and encode everything again, as the paper does."""
     require_sizes(chunk_chars)
     require_count("overlap_chars", overlap_chars)
     require_choice("acceptance", acceptance, ACCEPTANCES)

@@ -1,5 +1,6 @@
-"""`overlap`, of ParallelTokenizer: overlapping chunks, joined at the longest run of ids that two
-pieces share. Ids repeat, so this is approximate, a baseline to compare with."""
+"""`overlap`, of ParallelTokenizer: joins overlapping chunks at the longest common run of ids.
+
+Ids repeat, so this strategy is approximate. It is a baseline to compare with."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from tokpar.types import Chunk, Split
 
 @dataclass(frozen=True)
 class OverlapSplitter:
-    """Chunks text[k * chunk_chars : (k + 1) * chunk_chars + overlap_chars], code points. One chunk:
-    attempt 1 and later, and a text with lone surrogates."""
+    """Makes the chunks text[k * chunk_chars : (k + 1) * chunk_chars + overlap_chars], code points.
+
+    One chunk for attempt 1 and later, and for a text with lone surrogates."""
 
     chunk_chars: int = 40960
     overlap_chars: int = 512

@@ -1,4 +1,4 @@
-"""`recursive`: halve the text again and again, best at a paragraph, a sentence or white space."""
+"""`recursive`: halves the text again and again, at a paragraph, a sentence or white space."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Split
 
 DEPTHS = ((1_000_000, 4), (500_000, 3), (100_000, 2), (20_000, 1))
-"""Least length in code points, depth."""
+"""(least length of a text in code points, depth)."""
 STREAM_FROM = 1_000_000
 SEARCHED = 2048
 _BOUNDARIES = (
@@ -25,7 +25,7 @@ _BOUNDARIES = (
     (re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*\s"), 0.5),
     (re.compile(r"\s+"), 1.0),
 )
-"""Paragraph, sentence, white space: the edge is behind the match; overlap in longest tokens."""
+"""Paragraph, sentence, white space: an edge is after the match. Overlap in longest tokens."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class RecursiveSplitter:
 
 
 def depth_for(length: int) -> int:
-    """How often a text of `length` code points is halved."""
+    """Returns how often a text of `length` code points is halved."""
     return next((depth for least, depth in DEPTHS if length >= least), 0)
 
 
@@ -68,7 +68,7 @@ def _halved(
 
 
 def _boundary(text: str, start: int, stop: int, longest: int) -> Edge:
-    """The best kind of boundary near the middle of [start, stop), and of these the nearest."""
+    """Returns the nearest boundary of the best kind near the middle of [start, stop)."""
     middle = (start + stop) // 2
     around = min(SEARCHED, (stop - start) // 4)
     for pattern, tokens in _BOUNDARIES:

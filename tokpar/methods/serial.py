@@ -1,4 +1,4 @@
-"""`serial`: the whole text in one call, the reference for everything else."""
+"""`serial`: encodes the whole text in one call. The reference for all other strategies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokpar.types import Split
 
 @dataclass(frozen=True)
 class OneChunk:
-    """Never cuts."""
+    """Makes one chunk of the whole text."""
 
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         return Split.whole(text, "")

@@ -1,6 +1,6 @@
-"""What makes a seam between two overlapping chunks acceptable: a rule, or what a paper published.
+"""Accepts seams between two overlapping chunks: by a rule, or by the test of a published paper.
 
-Each acceptance looks at one overlap and answers with a join, or None."""
+Each function looks at one overlap and returns a join, or None."""
 
 import re
 from collections.abc import Callable
@@ -26,10 +26,10 @@ Accept = Callable[[Overlap, Licences, int], Join | None]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The longest run of tokens that both sides found one after the other at the same places.
+    """A run of neighbouring tokens that both sides found at the same places.
 
-    `left` and `right`: numbers, in the overlap, of the first token after the run. `tokens`: how
-    many it has; `start`, `stop`: its bytes from the start of the overlap."""
+    `left`, `right`: the index, in the overlap, of the first token after the run. `tokens`: how many
+    tokens the run has. `start`, `stop`: bytes of the run from the start of the overlap."""
 
     left: int
     right: int
@@ -38,14 +38,14 @@ class Match:
     stop: int
 
     def enough(self, least: LeastMatch, facts: Facts) -> bool:
-        """At least so many tokens, or ("longest") more bytes than the longest token has."""
+        """True if the run has `least` tokens; "longest": more bytes than the longest token."""
         if least == "longest":
             return self.stop - self.start > facts.longest_token
         return self.tokens >= least
 
 
 def longest_match(overlap: Overlap) -> Match | None:
-    """The longest match of an overlap, the first of several; None if no token is matched."""
+    """Returns the first longest match of an overlap, or None if no token is matched."""
     left, right = overlap.matched()
     if not len(left):
         return None
@@ -56,7 +56,7 @@ def longest_match(overlap: Overlap) -> Match | None:
 
 
 def match_around(overlap: Overlap, join: Join) -> Match | None:
-    """The match that a join lies in or at an end of; None if the tokens beside it differ."""
+    """Returns the match that contains or touches a join. None if the tokens next to it differ."""
     left, right = join.left - overlap.left_first, join.right
     before = min(left, right)
     after = min(len(overlap.left_ids) - left, len(overlap.right_ids) - right)
@@ -81,8 +81,10 @@ def _match(overlap: Overlap, left: int, right: int, tokens: int) -> Match:
 def by_match(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 2
 ) -> Join | None:
-    """LoPT as published: both sides agree on a run of tokens, and the cut is behind it. No proof
-    (proofs/lopt-theorem-3.1.md): the seam is certified only where a rule happens to hold."""
+    """Returns the join of LoPT as published: after a run of tokens that both sides found.
+
+    This is no proof (proofs/lopt-theorem-3.1.md). The seam is certified only where a rule also
+    holds."""
     match = longest_match(overlap)
     if match is None or not match.enough(least, licences.finder.facts):
         return None
@@ -90,8 +92,10 @@ def by_match(
 
 
 def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
-    """The midpoint filter as published: the left side keeps the tokens that start before the right
-    chunk's own share, the right side the others. Proves nothing (proofs/midpoint-filter.md)."""
+    """Returns the join of the midpoint filter as published.
+
+    The left side keeps the tokens that start before the right chunk's core. The right side keeps
+    the other tokens. This is no proof (proofs/midpoint-filter.md)."""
     position = overlap.right.core_start
     offset = overlap.edges[position - overlap.start]
     left = int(np.count_nonzero(overlap.left_spans[:, 0] < offset))
@@ -102,9 +106,10 @@ def by_midpoint(overlap: Overlap, licences: Licences, last: int = 0) -> Join:
 def _as_published(
     overlap: Overlap, licences: Licences, position: int, left: int, right: int
 ) -> Join:
-    """The join that keeps `left` tokens of the overlap's left side and drops `right` of its right
-    side; certified if `position` is a certified cut and this is how it parts the tokens. -1: no
-    position, the seam is put at the start of the right chunk's share."""
+    """Returns the join that keeps `left` tokens of the left side and drops `right` of the right.
+
+    Certified if `position` is a certified cut that divides the tokens in this way. `position` -1:
+    the seam is put at the start of the right chunk's core."""
     place = overlap.right.core_start if position < 0 else position
     join = Join(Seam(place, None, ""), overlap.left_first + left, right)
     return join if position < 0 else licences.as_certified(overlap, join, position) or join
@@ -113,8 +118,10 @@ def _as_published(
 def certified(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
 ) -> Join | None:
-    """A join that a rule licenses: at a certified cut, inside a pre-token that both sides are known
-    to share, or behind a word that both sides see."""
+    """Returns a join that a rule licenses, or None.
+
+    The join is at a certified cut, inside a pre-token that both sides share, or after a word that
+    both sides contain."""
     return (
         by_cut(overlap, licences, last, least)
         or by_pre_token(overlap, licences, last)
@@ -125,8 +132,9 @@ def certified(
 def by_cut(
     overlap: Overlap, licences: Licences, last: int = 0, least: LeastMatch = 0
 ) -> Join | None:
-    """A certified cut in the overlap (K1-K3, window lemma) where both sides agree on enough tokens.
-    The cut is the proof; how many tokens beside it must agree is a matter of the method."""
+    """Returns the join at a certified cut in the overlap (K1-K3, window lemma), or None.
+
+    The cut is the proof. The method decides how many tokens around the cut must agree (`least`)."""
     for seam in licences.cuts(overlap):
         join = overlap.join(seam) if seam.position > last else None
         if join is None:
@@ -138,9 +146,11 @@ def by_cut(
 
 
 def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None:
-    """Two token edges that both sides found strictly inside one pre-token (K5, theorem 5'), which
-    is known from a scan of the text between two K1 cuts; both chunks must scan as the text does.
-    Not behind a normalizer, where chunks that begin or end anywhere do not tell edges exactly."""
+    """Returns the join at two token edges that both sides found strictly inside one pre-token (K5).
+
+    The pre-token is known from a scan of the text between two K1 cuts (theorem 5'). Both chunks
+    must scan as the text does. None after a normalizer, where the edges of chunks that begin or end
+    at any place are not exact."""
     text, inside = overlap.text, licences.inside
     if licences.none_inside or not inside.facts.tiles:
         return None
@@ -158,8 +168,10 @@ def by_pre_token(overlap: Overlap, licences: Licences, last: int) -> Join | None
 def by_two_edges(
     overlap: Overlap, near: int, region: Region, inside: Inside, last: int
 ) -> Join | None:
-    """The join at the first of two token edges, the nearest to `near`, that both sides found inside
-    the overlap; both parts stay longer than any token (K5). `near`, `last` seam: code points."""
+    """Returns the join at the first of two token edges that both sides found in the overlap (K5).
+
+    Takes the pair nearest to `near`. Both parts of the pre-token stay longer than any token.
+    `near`, `last` (the seam before): code points."""
     piece = region.piece(near)
     start, stop = overlap.start, overlap.stop
     if not (piece[0] <= start and stop <= piece[1]):
@@ -180,8 +192,10 @@ def by_two_edges(
 
 
 def by_word(overlap: Overlap, licences: Licences, last: int = 0) -> Join | None:
-    """WordPiece: a common token in an overlap of at least as many normalized characters as the
-    longest word that is not given up (K8, theorem 12). Printable ASCII only: one character each."""
+    """Returns the join after a common token of WordPiece, or None (K8, theorem 12).
+
+    The overlap must have as many normalized characters as the longest word that is not given up.
+    Printable ASCII only, where one character stays one character."""
     text, finder = overlap.text, licences.finder
     a, b, least = overlap.start, overlap.stop, finder.facts.longest_word
     if licences.refused or finder.facts.scheme != "bert" or not least or b - a < least:

@@ -1,5 +1,6 @@
-"""Chunks of a text: between cuts and over edges that both sides reach across; which of them meet at
-a certified cut, and which a cache may divide further."""
+"""Makes the chunks of a text: between cuts, or overlapping at edges.
+
+Also finds chunks that meet at a certified cut, and marks chunks that the cache may divide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,13 +17,14 @@ SURROGATE = "the text holds a lone surrogate"
 
 
 def chunks_between(text: str, seams: Sequence[Seam]) -> list[Chunk]:
-    """The chunks that these seams cut the text into, without overlap."""
+    """Returns the chunks between the seams, without overlap."""
     return chunks_at(len(text), [at(seam) for seam in seams])
 
 
 def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
-    """The chunks that these places divide a text of `length` code points into. Where nothing
-    overlaps, the right chunk leaves out what the cut absorbs (6.4)."""
+    """Returns the chunks that these places divide a text of `length` code points into.
+
+    Without overlap, the right chunk leaves out the space that the cut absorbs (6.4)."""
     chunks = []
     start = core_start = left_out = 0
     cut: Seam | None = None
@@ -38,8 +40,10 @@ def chunks_at(length: int, places: Sequence[Place]) -> list[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Where one chunk's own share ends and the next one's begins, how far both reach over it (code
-    points), and the certified cut at it, if it is one."""
+    """Where the core of one chunk ends and the core of the next chunk begins.
+
+    `reach`: how far both chunks reach over the edge, code points. `cut`: the certified cut at the
+    edge, or None."""
 
     position: int
     reach: int
@@ -47,14 +51,16 @@ class Edge:
 
 
 def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
-    """The chunks between ascending edges; an overlap takes at most half of the space beside it."""
+    """Returns the chunks between ascending edges.
+
+    An overlap reaches at most half of the way to the next edge."""
     ends = [0, *(edge.position for edge in edges), length]
     places = []
     for before, edge, after in zip(ends, edges, ends[2:], strict=False):
         reach = min(edge.reach, min(edge.position - before, after - edge.position) // 2)
-        if edge.cut is not None and edge.cut.theorem == "44":  # most of digits, by threes
+        if edge.cut is not None and edge.cut.theorem == "44":  # digits are mostly grouped by threes
             reach -= reach % 3
-        if edge.cut is not None and edge.cut.rule == "K9":  # nothing need be seen on both sides
+        if edge.cut is not None and edge.cut.rule == "K9":  # neither side must see the other
             reach = 0
         seam = edge.cut or Seam(edge.position, None, "")
         places.append(Place(seam, edge.position - reach, edge.position + reach))
@@ -62,7 +68,7 @@ def chunks_over(length: int, edges: Sequence[Edge]) -> list[Chunk]:
 
 
 def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
-    """The edge moved to the next certified cut before `stop` and near, if there is one."""
+    """Returns the edge, moved to the next near certified cut before `stop` if there is one."""
     if planner is None:
         return edge
     cut = planner.next_cut(text, edge.position, min(stop, edge.position + FAR), SOON)
@@ -72,8 +78,10 @@ def at_cut(planner: Inside | None, text: str, edge: Edge, stop: int) -> Edge:
 def without_overlaps(
     text: str, tokenizer: TokenizerAdapter, size: int, certified: bool
 ) -> Split | None:
-    """The split that needs none: one chunk where the text has no more than `size` code points, or
-    must not be cut; its parts at edges of added tokens; else None."""
+    """Returns a split without overlaps, or None if overlaps are needed.
+
+    One chunk if the text has at most `size` code points or must not be cut. Else the parts between
+    edges of added tokens, if only these edges are certified cuts."""
     if size >= len(text):
         return Split.whole(text, f"{len(text):,} code points fit one chunk")
     refused = refusal(text, tokenizer, certified)
@@ -83,8 +91,9 @@ def without_overlaps(
 
 
 def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split | None:
-    """The split at edges of added tokens, `size` code points or more apart, without overlap, where
-    no other place is a certified cut: between them there is nothing to look for. None elsewhere."""
+    """Returns the split at edges of added tokens, without overlap.
+
+    The edges are `size` code points or more apart. None if other places may be certified cuts."""
     finder = finder_for(facts_of(tokenizer))
     if not finder.at_edges_only(text) or has_surrogate(text):
         return None
@@ -96,7 +105,7 @@ def parted_at_edges(text: str, tokenizer: TokenizerAdapter, size: int) -> Split 
 
 
 def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | None:
-    """Why no overlapping chunks can be joined, or (`certified`) no such seam licensed; or None."""
+    """Returns why overlapping chunks cannot be joined, or (`certified`) not by a rule; or None."""
     if has_surrogate(text):
         return SURROGATE
     if not certified:
@@ -108,18 +117,18 @@ def refusal(text: str, tokenizer: TokenizerAdapter, certified: bool) -> str | No
 
 
 def planner_of(text: str, tokenizer: TokenizerAdapter, certified: bool) -> Inside | None:
-    """Who finds certified cuts of the text; None where there are none, or none are asked for."""
+    """Returns the finder of certified cuts, or None if the text has none or none are wanted."""
     inside = inside_of(tokenizer)
     return inside if certified and inside.finder.refusal_for(text) is None else None
 
 
 def absorbed(cut: Seam | None) -> int:
-    """Code points behind a cut that the right chunk leaves out where nothing overlaps (6.4)."""
+    """Returns how many code points after a cut the right chunk leaves out without overlap (6.4)."""
     return 0 if cut is None else int(dict(cut.witness).get("absorbed", 0))
 
 
 def meet_at_cut(left: Chunk, right: Chunk) -> bool:
-    """The two chunks end and begin, without overlap, at a cut that the planner has certified."""
+    """True if two chunks meet, without overlap, at a cut that the planner has certified."""
     cut = right.cut
     if cut is None or cut.rule is None:
         return False
@@ -127,14 +136,16 @@ def meet_at_cut(left: Chunk, right: Chunk) -> bool:
 
 
 def join_at_cut(left: Chunk, right: Chunk, piece: Piece) -> Join | None:
-    """The join of two chunks that meet at a certified cut; `piece` is the left one's."""
+    """Returns the join of two chunks that meet at a certified cut, or None.
+
+    `piece`: the piece of the left chunk."""
     if right.cut is None or not meet_at_cut(left, right):
         return None
     return Join(right.cut, len(piece.ids), 0)
 
 
 def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join | None]:
-    """`join_at_cut` of each two neighbours."""
+    """Returns `join_at_cut` of each pair of neighbours."""
     return [
         join_at_cut(left, right, piece)
         for (left, right), piece in zip(pairwise(chunks), pieces, strict=False)
@@ -142,8 +153,10 @@ def joins_at_cuts(chunks: Sequence[Chunk], pieces: Sequence[Piece]) -> list[Join
 
 
 def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
-    """The split for whom a cache may divide further: chunks that stand apart, in which every space
-    behind anything but white space is a certified cut, are marked."""
+    """Mark the chunks that the cache may split further.
+
+    Both edges of such a chunk are certified cuts or ends of the text. Every space in the chunk that
+    follows a character other than white space is a certified cut."""
     finder = dividing_finder(tokenizer)
     if (
         finder is None or facts_of(tokenizer).has_own_cache
@@ -161,7 +174,7 @@ def licensed(split: Split, text: str, tokenizer: TokenizerAdapter) -> Split:
 
 
 def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
-    """The finder of a tokenizer that has a cache, and cuts before spaces; else None."""
+    """Returns the cut finder of a tokenizer with a cache and cuts before spaces, or None."""
     if not (isinstance(tokenizer, HasSegmentCache) and tokenizer.has_segment_cache):
         return None
     finder = finder_for(facts_of(tokenizer))
@@ -169,7 +182,9 @@ def dividing_finder(tokenizer: TokenizerAdapter) -> CutFinder | None:
 
 
 def licence_of_rows(tokenizer: TokenizerAdapter) -> Seam | None:
-    """What licenses cuts before all spaces behind anything but white space, in whole texts in which
-    no added token forbids one, if the tokenizer has a cache, which looks for those; else None."""
+    """Returns the seam that licenses cuts before every space that follows a character other than
+    white space, in whole texts. None if the tokenizer has no cache or no such cuts.
+
+    An added token in a text may forbid a cut. The cache looks for such added tokens."""
     finder = dividing_finder(tokenizer)
     return None if finder is None else finder.at_spaces

@@ -1,6 +1,6 @@
-"""Chunks that overlap joined at the longest run of ids that two pieces have in common.
+"""Joins overlapping chunks at the longest run of ids that two pieces have in common.
 
-ParallelTokenizer's method; it compares ids and not where they lie, so it proves nothing."""
+This is ParallelTokenizer's method. It compares ids without their places, so it proves nothing."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,9 +19,11 @@ MATCHES = ("longest", "window")
 
 @dataclass(frozen=True)
 class RunMerger:
-    """Left pieces end with the longest common run of ids, right pieces go on behind it. "longest"
-    compares all ids, "window" those that touch the overlap. A seam that is also a certified cut, of
-    text and chunks, says so; for "longest" only where tokens tile the text."""
+    """Joins two pieces at their longest common run of ids: the left piece ends with the run.
+
+    `match` "longest" compares all ids. "window" compares the ids that touch the overlap. A seam
+    that is also a certified cut of text and chunks names its rule; for "longest", only where tokens
+    tile the text."""
 
     match: Literal["longest", "window"] = "longest"
 
@@ -60,14 +62,16 @@ class RunMerger:
 
 
 def _behind_run(right: Chunk, left_ids: IdArray, right_ids: IdArray) -> Join:
-    """No run: all ids of both sides are kept, where the published code warns and goes on."""
+    """Returns the join after the longest common run.
+
+    Without a common run, all ids of both sides are kept; the published code warns and goes on."""
     i, j, length = longest_common_run(left_ids, right_ids)
     seam = Seam(right.core_start, None, "", (("matched", length),))
     return Join(seam, i + length, j + length)
 
 
 def _certified(overlap: Overlap, join: Join, licences: Licences) -> Join | None:
-    """The same join with a rule, if it parts the tokens of both sides at a certified cut.
+    """Returns the join with a rule if it divides the tokens of both sides at a certified cut.
 
     Not at a space that would have to be left out (absorb rule), nor beyond the right chunk's own
     share, where the next seam may stand."""
@@ -111,7 +115,7 @@ def longest_common_run(left: IdArray, right: IdArray) -> tuple[int, int, int]:
 
 
 def _followed(first: IntArray, second: IntArray, length: int, count: int) -> IntArray:
-    """The windows made of one of `first`, of `length` ids, and one of `second` right behind it."""
+    """Returns the windows of a window of `first` (`length` ids) and the next window of `second`."""
     behind = np.full_like(second, -1)
     behind[:-length] = second[length:]
     windows = first * (1 + second.max()) + behind
@@ -119,7 +123,7 @@ def _followed(first: IntArray, second: IntArray, length: int, count: int) -> Int
 
 
 def _numbered(values: IntArray, count: int) -> IntArray:
-    """Equal numbers for equal values among the first `count` and behind; -1 for others and -1."""
+    """Returns equal numbers for values that occur both before and after `count`; else -1."""
     shared = np.intersect1d(values[:count], values[count:])
     shared = shared[shared >= 0]
     if not len(shared):

@@ -1,5 +1,6 @@
-"""What two overlapping chunks both tokenized, and what licenses seams there: certified cuts, and
-pre-tokens known between K1 cuts."""
+"""Compares two overlapping chunks, and finds what licenses a seam in the overlap.
+
+A seam is licensed by a certified cut, or by a pre-token that is known between two K1 cuts."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _MOST_TRIED = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlap:
-    """What two neighbouring chunks both tokenized, [start, stop) in code points of the text.
+    """The text [start, stop), code points, that two neighbouring chunks both tokenized.
 
     `left_spans` and `right_spans`: the tokens of each side that touch it, int64, (n, 2), UTF-8
     bytes from `start`. `left_first`: number, in its piece, of the first token of `left_spans`; on
@@ -53,24 +54,24 @@ class Overlap:
     placed: bool
 
     def matched(self) -> tuple[IntArray, IntArray]:
-        """Numbers of the tokens, on both sides, with the same id at the same place; ascending."""
+        """Returns the indices, on both sides, of tokens with equal id and span; ascending."""
         if not self.placed:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return equal_tokens(self.left_spans, self.left_ids, self.right_spans, self.right_ids)
 
     def shared_edges(self) -> list[int]:
-        """Code points of the text at which both sides have a token edge; ascending."""
+        """Returns the positions where both sides have a token edge, code points, ascending."""
         shared = {*self.left_spans.ravel().tolist()}.intersection(self.right_spans.ravel().tolist())
         return [k for k, edge in enumerate(self.edges.tolist(), self.start) if edge in shared]
 
     def position(self, offset: int) -> int:
-        """The code point of the text at a byte offset from `start`; -1 if that is inside one."""
+        """Returns the position, code points, of a byte offset from `start`; -1 inside of one."""
         place = int(np.searchsorted(self.edges, offset))
         found = place < len(self.edges) and self.edges[place] == offset
         return self.start + place if found else -1
 
     def join(self, seam: Seam) -> Join | None:
-        """The join at a seam in [start, stop]; None if a token of either side may lie across it."""
+        """Returns the join at a seam in [start, stop]. None if a token may lie across the seam."""
         if not self.placed:
             return None
         offset = int(self.edges[seam.position - self.start])
@@ -83,16 +84,18 @@ class Overlap:
 
 @dataclass
 class Located:
-    """Where the tokens of chunks lie. The last answer is kept: the right side of a pair is the left
-    side of the next."""
+    """Locates the tokens of chunks, and keeps the last answer.
+
+    The right chunk of one pair is the left chunk of the next pair."""
 
     text: str
     tokenizer: TokenizerAdapter
     _last: tuple[Chunk, Piece, tuple[SpanArray, bool]] | None = None
 
     def of(self, chunk: Chunk, piece: Piece) -> tuple[SpanArray, bool]:
-        """The spans of a piece, UTF-8 bytes from the start of its chunk, and whether tokens of the
-        chunk can lie so. LookupError where no spans can be told."""
+        """Returns the spans of a piece, and True if tokens of the chunk can have these spans.
+
+        UTF-8 bytes from the start of the chunk. LookupError if the tokenizer has no spans."""
         last = self._last
         if last is None or last[0] is not chunk or last[1] is not piece:
             spans = _spans(self.text, chunk, piece, self.tokenizer)
@@ -107,7 +110,7 @@ def overlap_of(
     tokenizer: TokenizerAdapter,
     located: Located | None = None,
 ) -> Overlap:
-    """The overlap of two neighbouring chunks. LookupError where no spans can be told."""
+    """Returns the overlap of two neighbouring chunks. LookupError if there are no spans."""
     left, right = chunks
     start, stop = right.start, left.stop
     edges = byte_starts(text[start:stop]) if start < stop else np.zeros(1, dtype=np.int64)
@@ -144,8 +147,9 @@ def _spans(text: str, chunk: Chunk, piece: Piece, tokenizer: TokenizerAdapter) -
 
 
 def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
-    """Tokens lie in their chunk, one behind the other as far as that can be: those of one character
-    share its span, but none begins, or ends, before one that comes earlier."""
+    """True if the tokens lie in their chunk, in order.
+
+    Tokens of one character share its span. No token begins or ends before an earlier token."""
     if not len(spans):
         return True
     if spans[0, 0] < 0 or spans[-1, 1] > byte_length(text[chunk.start : chunk.stop]):
@@ -157,7 +161,7 @@ def _in_order(spans: SpanArray, text: str, chunk: Chunk) -> bool:
 
 @dataclass(frozen=True)
 class Licences:
-    """What may be licensed in one text; `regions`: those asked for, scanned once (theorem 14)."""
+    """Finds the licensed seams of one text. `regions`: scanned regions, each once (theorem 14)."""
 
     text: str
     inside: Inside
@@ -173,17 +177,19 @@ class Licences:
 
     @cached_property
     def refused(self) -> bool:
-        """No place of the text is a certified cut."""
+        """True if no place of the text is a certified cut."""
         return self.finder.refusal_for(self.text) is not None
 
     @cached_property
     def none_inside(self) -> bool:
-        """No pre-token of the text may be divided."""
+        """True if no pre-token of the text may be divided."""
         return self.inside.refusal is not None or has_surrogate(self.text)
 
     def in_all(self, overlap: Overlap, position: int, end: bool = False) -> Seam | None:
-        """The seam at a place that is a certified cut (but for K9) of the text, and of each of both
-        chunks taken as texts of their own (window lemma); `end`: or the left chunk ends there."""
+        """Returns the seam at a certified cut of the text that both chunks also have, or None.
+
+        Each chunk, as a text of its own, must have the same cut (window lemma). Cuts by K9 are not
+        considered. `end`: the left chunk may also end at the place."""
         if self.refused:
             return None
         text, left, right = overlap.text, overlap.left, overlap.right
@@ -194,7 +200,7 @@ class Licences:
         return self.finder.certify_context(text, position)
 
     def cuts(self, overlap: Overlap) -> Iterator[Seam]:
-        """Certified cuts of the overlap, the planned one first."""
+        """Yield the certified cuts of the overlap, the planned cut first."""
         if self.refused:
             return
         text, place, planned = overlap.text, overlap.start + 1, overlap.right.cut
@@ -216,36 +222,40 @@ class Licences:
     def as_certified(
         self, overlap: Overlap, join: Join, position: int, end: bool = False
     ) -> Join | None:
-        """The same join by the rule of a certified cut in [start, stop] of the overlap, see
-        `in_all`, if that parts the tokens of both sides like this."""
+        """Returns the join by the rule of a certified cut in the overlap, see `in_all`, or None.
+
+        None if the certified cut divides the tokens of either side in another way."""
         seam = self.in_all(overlap, position, end)
         found = None if seam is None else overlap.join(seam)
         return found if found is not None and replace(found, seam=join.seam) == join else None
 
     def region_of(self, seam: Seam) -> Region | None:
-        """The region that a seam's witness names; None if it names none, or there is none."""
+        """Returns the region that the witness of a seam names, or None."""
         named = dict(seam.witness)
         if not {"start", "stop"} <= named.keys():
             return None
         return self._between(int(named["start"]), int(named["stop"]))
 
     def around(self, start: int, stop: int) -> Region | None:
-        """The region that [start, stop) lies in: between the nearest K1 cuts that are found, or the
-        ends of the text. None where it cannot be known."""
+        """Returns the region around [start, stop), or None if it cannot be known.
+
+        The region lies between the nearest K1 cuts that are found, or the ends of the text."""
         for (first, last), region in self.regions.items():
             if first <= start and stop <= last:
                 return region
         return self._between(self._before(start), self._behind(stop))
 
     def closed(self, seam: Seam, start: int, stop: int) -> bool:
-        """The part [start, stop) of the text, beside a seam, is scanned as in the text as far as
-        the seam's region reaches."""
+        """True if the part [start, stop) next to a seam scans as the text does.
+
+        Only the seam's region is compared."""
         region = self.region_of(seam)
         return region is not None and self.inside.closed(self.text, region, start, stop)
 
     def kept(self, joins: Sequence[Join | None]) -> list[Join | None]:
-        """The joins without those of rule K5 beside a part that is not scanned as in the text;
-        parts end at seams. Where one is missing the chunks will be encoded anew anyway."""
+        """Returns the joins, with None for a join by K5 next to a part that scans differently.
+
+        Parts end at seams. Where a join is missing, the chunks are encoded again in any case."""
         places = (None if join is None else join.seam.position for join in joins)
         ends = [0, *places, len(self.text)]
 
@@ -267,7 +277,7 @@ class Licences:
         return self.regions[start, stop]
 
     def _before(self, place: int) -> int:
-        """A K1 cut at or before a place, or 0; looked for in ever longer steps."""
+        """Returns a K1 cut at or before a place, or 0. The search steps grow."""
         reach = FAR
         while self.inside.finder.refusal is None and place > reach:
             cut = self.inside.last_cut(self.text, place - reach, place + 1)
@@ -277,6 +287,6 @@ class Licences:
         return 0
 
     def _behind(self, place: int) -> int:
-        """The first K1 cut that is found at or behind a place, or the end of the text."""
+        """Returns the first K1 cut found at or after a place, or the end of the text."""
         seam = self.finder.find_pair(self.text, place, len(self.text))
         return len(self.text) if seam is None else seam.position

@@ -1,5 +1,6 @@
-"""The mergers of chunks that overlap, seam by seam, and how they mend a seam that failed; and what
-is kept of the parts of others."""
+"""The mergers of overlapping chunks: they join seam by seam, and repair a seam that failed.
+
+`LicensedSplitter` and `LicensedMerger` check the parts of other authors."""
 
 from __future__ import annotations
 
@@ -30,8 +31,9 @@ from tokpar.types import (
 
 @dataclass(frozen=True)
 class OverlapMerger:
-    """Joins at each seam that `accept` accepts, and without overlap at certified cuts. `restart`:
-    on failure all is encoded again with the next attempt; else the two chunks are mended."""
+    """Joins overlapping chunks where `accept` accepts a seam, and other chunks at certified cuts.
+
+    `restart`: a failed seam starts the splitter's next attempt; else the seam is repaired."""
 
     accept: Accept
     restart: bool = False
@@ -43,7 +45,7 @@ class OverlapMerger:
         licences, located = Licences.of(text, tokenizer), Located(text, tokenizer)
 
         def join(pair: tuple[Chunk, Chunk], sides: tuple[Piece, Piece], last: int) -> Join | None:
-            if pair[0].stop < pair[1].start:  # a gap: no place of it is in both
+            if pair[0].stop < pair[1].start:  # a gap between the chunks: nothing to compare
                 return None
             overlap = overlap_of(text, pair, sides, tokenizer, located)
             return self.accept(overlap, licences, last)
@@ -54,8 +56,9 @@ class OverlapMerger:
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk] | None:
-        """Both chunks cut at a certified place near the failed seam, without overlap; where there
-        is none, one chunk of the two. None with `restart`."""
+        """Returns chunks that meet, without overlap, at a certified cut near each failed seam.
+
+        Without such a cut, the two chunks become one chunk. None with `restart`."""
         if self.restart:
             return None
         licences, broken = Licences.of(text, tokenizer), set(failed)
@@ -69,7 +72,7 @@ class OverlapMerger:
             after = chunks[i + 1] if i + 1 < len(chunks) else None
             limit = right.stop if after is None else min(after.start, after.core_start)
             cut, middle, inside = None, max(first, right.start + 1), licences.inside
-            if not licences.refused:  # the first behind the overlap's start, else before it
+            if not licences.refused:  # the first cut after the overlap's start, else before it
                 cut = inside.next_cut(text, middle, limit, FAR)
                 cut = cut or inside.next_cut(text, first, middle, FAR)
             mended += [united(left, right)] if cut is None else _parted(left, right, cut)
@@ -78,8 +81,10 @@ class OverlapMerger:
 
 @dataclass(frozen=True)
 class InsideMerger:
-    """Concatenates at seams that the planner has proved, and certifies those it proposes inside
-    one pre-token: two token edges in common (theorem 5', K5)."""
+    """Joins at the seams that the planner has proved, and certifies the seams that it proposes.
+
+    A proposed seam lies inside one pre-token. It needs two token edges that both sides share
+    (theorem 5', K5)."""
 
     def merge(
         self, text: str, chunks: Chunks, pieces: Pieces, tokenizer: TokenizerAdapter
@@ -102,7 +107,9 @@ class InsideMerger:
     def mended(
         self, text: str, chunks: Sequence[Chunk], failed: Sequence[int], tokenizer: TokenizerAdapter
     ) -> list[Chunk]:
-        """One chunk around each failed seam, of more chunks where it would scan otherwise."""
+        """Returns one chunk around each failed seam.
+
+        The chunk unites more neighbours where the text would otherwise be scanned differently."""
         licences, broken = Licences.of(text, tokenizer), set(failed)
         while True:
             mended = fused(chunks, sorted(broken))
@@ -121,7 +128,7 @@ class InsideMerger:
 
 @dataclass(frozen=True)
 class LicensedSplitter:
-    """The chunks of a splitter, marked as divisible where tokpar finds them to be."""
+    """A splitter whose chunks are marked as divisible only where tokpar licenses cuts."""
 
     splitter: Splitter
 
@@ -135,8 +142,10 @@ class LicensedSplitter:
 
 @dataclass(frozen=True)
 class LicensedMerger:
-    """A merger without its joins that name no rule, or K1, K2, K3, K9 or K10 where tokpar finds no
-    certified cut. That ids are counted right, and every other rule, is the merger's word."""
+    """A merger without the joins that tokpar cannot license.
+
+    Drops each join that names no rule, and each join by K1, K2, K3, K9 or K10 where tokpar finds no
+    certified cut. Id counts and all other rules are taken from the merger unchecked."""
 
     merger: Merger
 
@@ -158,7 +167,7 @@ class LicensedMerger:
             found = None if join is None else _licensed(join, text, tokenizer)
             if edges_only and found is not None and found.seam.rule != "K9":
                 found = None
-            if found is not None and found.seam.position <= last:  # two seams at one place are none
+            if found is not None and found.seam.position <= last:  # a second seam at one place
                 found = None
             kept.append(found)
             last = last if found is None else found.seam.position
@@ -177,8 +186,9 @@ def _joins(
     pieces: Sequence[Piece],
     join: Callable[[tuple[Chunk, Chunk], tuple[Piece, Piece], int], Join | None],
 ) -> list[Join | None]:
-    """Those at certified cuts where nothing overlaps, and what `join` makes of the others: two
-    chunks, their pieces, the position of the seam before."""
+    """Returns the joins at certified cuts without overlap, and the results of `join` elsewhere.
+
+    `join` takes two chunks, their pieces, and the position of the seam before."""
     joins = joins_at_cuts(chunks, pieces)
     last = 0
     for i, pair in enumerate(pairwise(chunks)):
@@ -189,13 +199,13 @@ def _joins(
 
 
 def _divides(chunk: Chunk) -> Seam | None:
-    """The seam at the left edge of a chunk if it divides a pre-token, or is proposed to."""
+    """Returns the seam at the left edge of a chunk if the seam may divide a pre-token."""
     cut = chunk.cut
     return cut if cut is not None and cut.rule in (None, "K4", "K5", "K6") else None
 
 
 def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
-    """The two chunks with this cut between them; a space that is absorbed is left out."""
+    """Returns the two chunks with `cut` between them. An absorbed space is left out."""
     place, left_out = cut.position, absorbed(cut)
     return [
         replace(left, stop=place, core_stop=place),
@@ -204,8 +214,9 @@ def _parted(left: Chunk, right: Chunk, cut: Seam) -> list[Chunk]:
 
 
 def _licensed(join: Join, text: str, tokenizer: TokenizerAdapter) -> Join | None:
-    """The join with the rule and witness that tokpar finds itself. Which ids it keeps depends on
-    whether a space was left out (6.4), so about that both must agree."""
+    """Returns the join with the rule and witness that tokpar finds itself, or None.
+
+    The kept ids depend on whether a space was left out (6.4), so both must agree on that."""
     seam = join.seam
     if seam.rule not in CERTIFIED_CUTS:
         return None if seam.rule is None else join
