@@ -88,6 +88,6 @@ def test_a_row_of_a_batch_does_not_count_the_others_again() -> None:
     report = tokpar.Encoder(bert()).encode_batch(["a"]).report
     results = Results(texts, adapter, own, own, {}, {}, report)
     seen = texts.seen
-    shares = [results.told(k).seconds for k in range(3) for _ in range(5)]
+    shares = [results.report_of(k).seconds for k in range(3) for _ in range(5)]
     assert texts.seen == seen + 1
     assert len(shares) == 15
