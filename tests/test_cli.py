@@ -19,6 +19,7 @@ from tokenizers import Tokenizer, models
 
 import tokpar
 import tokpar.registry as registry_module
+from tests.cli_runs import Outcome
 from tokpar import builtins
 from tokpar.builtins import COMMANDS
 from tokpar.cache import compiled
@@ -40,26 +41,6 @@ CL100K = str(VOCAB / "cl100k_part.tiktoken")
 CL100K_PATTERN = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))["cl100k_part"]
 LONG = "The quick brown fox, 12345678 times.\r\nNaïve 中文 too. " * 400
 ENDOFTEXT = "<|endoftext|>"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> str:
-        """The one line that a refused command prints."""
-        assert self.code == 2
-        assert self.out == ""
-        assert self.err.startswith("tokpar: error: ")
-        assert "Traceback" not in self.err
-        return self.err.removeprefix("tokpar: error: ").rstrip("\n")
 
 
 Run = Callable[..., Outcome]
