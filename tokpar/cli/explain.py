@@ -1,4 +1,4 @@
-"""Show the seams: what each chunk found there, what was joined, by which rule, and what is serial.
+"""Show each seam: the tokens of both chunks, the ids that were kept, the rule, and serial regions.
 
 The text is encoded in chunks and serially. Seams where the ids differ come first, then those that
 no rule licenses. White space is shown as ␣, what cannot be printed is escaped. --html writes a page

@@ -1,4 +1,4 @@
-"""List the plugins, what each one provides, and what is wrong with those that did not load.
+"""List the plugins, what each plugin provides, and why a plugin did not load.
 
 TOKPAR_PLUGINS, a comma list of names, limits which third-party plugins are loaded; empty: none.
 """

@@ -1,4 +1,4 @@
-"""Try tokpar on a tokenizer and a text of yours: the tokenizer's own call beside it, ids compared.
+"""Compare tokpar with a tokenizer's own call on a text of yours: ids, speed and certificate.
 
 TOKENIZER is what `tokpar encode --tokenizer` takes; without FILE the text is Python's own
 documentation. "cold" is the first call, "seen" the second one on the same text. Of a text for which
