@@ -177,6 +177,7 @@ def test_a_file_that_is_read_in_two_ways_or_in_none_is_refused(name: str, case: 
         merges_of(text.encode(), size_of(text), twin_kernel(name))
 
 
+@needs_kernel
 @pytest.mark.parametrize("ignore_merges", [True, False])
 @pytest.mark.parametrize("merges", [[], [("a", "b")], [("a", "b"), ("x", "y"), ("ab", "c")]])
 def test_a_token_that_the_engine_does_not_write_is_not_overlooked(
