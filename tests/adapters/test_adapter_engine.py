@@ -6,19 +6,18 @@ The engines here are tokenizers and tiktoken themselves, so that no other packag
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tokpar
 import tokpar.registry as registry_module
 from tests.conftest import cases, is_quick
 from tests.support.engines import VOCABULARIES
+from tests.support.plugged_engines import ENGINE, of_json
 from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.adapters.engine import (
     TRUSTED,
@@ -28,47 +27,18 @@ from tokpar.adapters.engine import (
     load_engine,
     unhonoured,
 )
-from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.adapters.engine_files import JsonFile
 from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, FileFormatError, OptionError, UnknownNameError
 from tokpar.parity import compared_texts, comparison
 from tokpar.parity.compared_texts import hostile_texts, short_texts
 from tokpar.registry import registry
 from tokpar.testing import check_tokenizer
-from tokpar.types import Rows
 
 pytestmark = pytest.mark.tables_kept
 
 DEFAULT = DATA / "default.json"
 CL100K = {"name": "cl100k_base"}
-
-
-def of_json(tokenizers: Any, file: JsonFile) -> Calls:
-    tokenizer = tokenizers.Tokenizer.from_str(file.plain)
-    assert tokenizer.truncation is tokenizer.padding is tokenizer.post_processor is None
-    return calls(lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def of_ranks(tokenizers: Any, file: RankFile) -> Calls:
-    from tiktoken import Encoding
-
-    from tokpar.pure.formats import read_ranks
-
-    ranks = read_ranks(file.path)
-    encoding = Encoding(
-        "e", pat_str=file.pattern, mergeable_ranks=ranks, special_tokens=file.special
-    )
-    return calls(partial(encoding.encode, allowed_special="all"))
-
-
-def calls(ids: Callable[[str], list[int]]) -> Calls:
-    def encode(text: str) -> IdArray:
-        return np.array(ids(text), dtype=np.uint32)
-
-    return Calls(encode, lambda texts: Rows.of(map(encode, texts)))
-
-
-ENGINE = Engine("tokenizers", "0.1", of_json, of_ranks)
 
 
 def load(path: Path, engine: Engine = ENGINE, **settings: Any) -> EngineTokenizer:

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.adapters.test_hf_lines import NAMES, sample, written
 from tests.conftest import chosen_profile, needs_kernel
 from tests.recipes.generate_classes import punctuation_of_one, ranges
+from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT, VOCAB
 from tests.support.texts import surrogate_texts, texts
 from tokpar.adapters import hf_version

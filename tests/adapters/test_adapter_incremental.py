@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 import tokpar
 from tests.conftest import EXAMPLES, chosen_profile
-from tests.pure.test_incremental_files import (
+from tests.support.byte_level_files import (
     BLOOM,
     DIGITS,
     HIDDEN,
@@ -27,8 +27,8 @@ from tests.pure.test_incremental_files import (
     configs,
     split,
 )
-from tests.pure.test_pure_pipeline import on_common_ground
 from tests.support.paths import VOCAB
+from tests.support.pure_ground import on_common_ground
 from tests.support.seams import assert_adapter_lossless, part, serial
 from tests.support.texts import texts as any_texts
 from tests.support.tokenizers_drawn import (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import pickle
 import threading
 import time
@@ -21,6 +19,7 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 import tokpar
 from tests.support.paths import VOCAB
+from tests.support.tiktoken_parts import SPECIALS, encoding
 from tokpar.adapters import tiktoken_encodings
 from tokpar.adapters.tiktoken import TiktokenTokenizer, load
 from tokpar.cuts.finder import finder_for
@@ -35,12 +34,10 @@ from tokpar.interfaces import (
     HasSpec,
     Locates,
 )
-from tokpar.pure.formats import read_ranks
 from tokpar.pure.openai import KNOWN_ENCODINGS
 
 pytestmark = pytest.mark.ids
 
-SPECIALS = {"<|end|>": 300_000, "<|end|><|of|>": 300_001, "<|fim|>": 300_002}
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 pieces = st.lists(
@@ -55,13 +52,6 @@ settings = st.fixed_dictionaries(
         "disallowed_special": st.just("all") | st.lists(st.sampled_from([*SPECIALS, "a"])),
     }
 )
-
-
-@functools.cache
-def encoding(name: str = "cl100k_part") -> tiktoken.Encoding:
-    pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[name]
-    ranks = read_ranks(VOCAB / f"{name}.tiktoken")
-    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=SPECIALS)
 
 
 def adapter(source: object, **options: Any) -> TiktokenTokenizer:

@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 import tokpar
 from tests.support.charsmaps import NMT_LIKE, charsmap
+from tests.support.odd_offsets import MARKS, falling_back
 from tests.support.paths import VOCAB
 from tests.support.seams import assert_lossless, finder
 from tests.support.stages_drawn import drawn_text, drawn_tokenizer
@@ -29,16 +30,6 @@ from tokpar.overlap.acceptance import certified
 from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import OverlapMerger
 from tokpar.types import Chunk, Facts, Piece
-
-MARKS = {"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}
-
-
-def falling_back(**marks: str) -> Tokenizer:
-    vocabulary = {f"<0x{byte:02X}>": byte for byte in range(256)} | {"a": 256}
-    own = Tokenizer(models.BPE(vocabulary, [], byte_fallback=True, **marks))
-    own.normalizer = normalizers.BertNormalizer()
-    own.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return own
 
 
 def test_the_engine_counts_the_mark_as_text() -> None:

@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +17,8 @@ import numpy as np
 import pytest
 
 import tokpar
-from tests.support.paths import DEFAULT, ROOT, VOCAB
+from tests.support.file_formats import NAMES, SAMPLES, sample, written
+from tests.support.paths import DEFAULT, ROOT
 from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
 from tokpar.errors import EngineError, FileFormatError
@@ -27,9 +27,7 @@ from tokpar.parity.compared_texts import hostile_texts
 from tokpar.pure.format_two import as_format_one
 
 pytestmark = pytest.mark.ids
-SAMPLES = VOCAB / "format_two.json"
 RELEASE = hf_version.installed()
-NAMES = tuple(json.loads(SAMPLES.read_text(encoding="utf-8")))
 READ_BY_PURE = tuple(name for name in NAMES if name != "Metaspace")  # that one is Unigram
 
 BLOCKED = """
@@ -54,19 +52,6 @@ def run(code: str) -> Any:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-@cache
-def sample(name: str, version: str) -> dict[str, Any]:
-    """A frozen file: "one" as it was given to tokenizers 1.0.0rc3, "two" as that wrote it."""
-    found: dict[str, Any] = json.loads(SAMPLES.read_text(encoding="utf-8"))[name][version]
-    return found
-
-
-def written(directory: Path, config: dict[str, Any]) -> Path:
-    path = directory / f"format_{config['version']}.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    return path
 
 
 # --------------------------------------------------------------------- the two formats

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tokenizers import normalizers
 
 import tokpar
-from tests.adapters.test_engine_offsets import MARKS, falling_back
 from tests.conftest import needs_kernel
+from tests.support.odd_offsets import MARKS, falling_back
 from tests.support.offsets_drawn import (
     WORDS,
     assert_engine_offsets,

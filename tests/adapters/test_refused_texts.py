@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.adapters.test_adapter_engine import ENGINE
 from tests.conftest import cases
 from tests.support.paths import VOCAB
+from tests.support.plugged_engines import ENGINE
 from tests.support.seams import part
 from tokpar import arrays
 from tokpar.adapters.engine import EngineTokenizer, load_engine

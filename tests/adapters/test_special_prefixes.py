@@ -11,8 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.adapters.test_adapter_engine import ENGINE
 from tests.support.paths import VOCAB
+from tests.support.plugged_engines import ENGINE
+from tests.support.special_prefixes import BOTH, NAMED
 from tokpar.adapters.engine import load_engine
 from tokpar.errors import OptionError
 from tokpar.pure.formats import rank_vocabulary
@@ -23,8 +24,6 @@ from tokpar.pure.vocabulary import require_none_begins_another
 FILE = VOCAB / "cl100k_part.tiktoken"
 PATTERN = KNOWN_ENCODINGS["cl100k_base"].pattern
 BYTES = {bytes([byte]): byte for byte in range(256)}
-BOTH = {"<a>b": 300_001, "x": 300_002, "<a>": 300_000}
-NAMED = r"special token '<a>b' begins with '<a>'"
 
 
 @pytest.mark.parametrize("engine", ["pure", "incremental"])

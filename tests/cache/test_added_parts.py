@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
-from tests.cache.test_memo import ENGLISH
 from tests.conftest import needs_kernel
+from tests.support.cached_texts import ENGLISH
 from tests.support.kernel_edges import segments
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, is_panic, texts_with
 from tokpar.arrays import IdArray, has_surrogate, offsets_of

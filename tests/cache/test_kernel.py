@@ -22,7 +22,8 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import NAMES, named, own_call
+from tests.support.drawn_runs import NAMES, named, own_call
+from tests.support.kernel_caches import ALL, small_memory
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
@@ -40,7 +41,6 @@ from tokpar.types import AddedToken, Facts, Rows, Seam
 pytestmark = pytest.mark.ids
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
-ALL = 2**64 - 1
 OF_HUGGING_FACE = [name for name in NAMES if isinstance(named(name), Tokenizer)]
 
 
@@ -228,21 +228,6 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
 
 
 # ------------------------------------------------------------------- the ids of real tokenizers
-
-
-def small_memory(adapter: Any, functions: Any, counting: int, wave: int) -> SegmentCache:
-    lengths = getattr(adapter, "_lengths", None)
-    facts, least = adapter.facts, segment_cache.LEAST_BYTES
-    small = SegmentCache(
-        lambda: unbatcher_for(facts, lengths),
-        facts.added_tokens,
-        least,
-        functions,
-        absorbs=facts.scheme == "dummy",
-    )
-    small.seeds[2] = counting
-    small.waves = (wave,) * 2
-    return small
 
 
 @needs_kernel

@@ -17,7 +17,8 @@ from tokenizers import Tokenizer, normalizers
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
+from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
@@ -35,10 +36,6 @@ from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 
 pytestmark = pytest.mark.ids
-
-ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over the fox. " * 90
-ALWAYS = 9.0
-"""A share of new segments that no text has more than."""
 
 
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:

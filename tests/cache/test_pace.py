@@ -11,10 +11,10 @@ import pytest
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.adapters.test_adapter_tiktoken import encoding
 from tests.conftest import needs_kernel
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.seams import serial
+from tests.support.tiktoken_parts import encoding
 from tokpar.cache.policy import CacheState
 
 FILE = str(VOCAB / "deepseek_part.json")

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tokenizers import Regex, pre_tokenizers
 
 from tests.conftest import at_most, drawn
-from tests.patterns.test_windows_brute import ENGINES, RELAXED, rows, split
 from tests.support.kernel_edges import SEEDS, edges_by_kernel, segments
 from tests.support.kernel_twins import TWINS, twin
 from tests.support.merges_drawn import (
@@ -27,31 +25,20 @@ from tests.support.merges_drawn import (
     vocabularies,
 )
 from tests.support.patterns_drawn import CATEGORIES, words
+from tests.support.pretoken_edges import WHOLE, machine_of, own_edges
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import PATTERNS
-from tests.support.windows_brute import ask, asked, edges_of
+from tests.support.windows_brute import edges_of
+from tests.support.windows_drawn import ENGINES, RELAXED, rows, split
 from tokpar.cache.generation import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
-from tokpar.cache.pretoken_machine import Machine, tabled
-from tokpar.patterns.expression import UnsupportedPatternError
-from tokpar.patterns.splits import SplitStage, machines_of
+from tokpar.cache.pretoken_machine import Machine
+from tokpar.patterns.splits import SplitStage
 
 pytestmark = pytest.mark.ids
 
 BYTES = plain_bpe()
-WHOLE = [SplitStage(r"[\s\S]+", "oniguruma")]
-
-
-def machine_of(splits: Sequence[SplitStage], atoms: str | None = None) -> Machine:
-    """Of all code points, or of those of a few atoms; no example if it cannot be decided."""
-    try:
-        given_ = () if atoms is None else (ask(atoms), asked(atoms))
-        alphabet, stages = machines_of(splits, *given_)
-    except UnsupportedPatternError:
-        assume(False)
-        raise
-    return tabled(alphabet.symbol_of, alphabet.size, stages)
 
 
 def places_of(bits: int) -> list[int]:
@@ -95,12 +82,6 @@ def machines() -> dict[str, Machine]:
         for name, patterns in PATTERNS.items()
         if name not in ("r50k", "cl100k")  # which mean other things to Oniguruma
     }
-
-
-def own_edges(patterns: Sequence[str], text: str) -> list[int]:
-    row = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
-    found = pre_tokenizers.Sequence(row).pre_tokenize_str(text) if text else []
-    return [0, *(stop for _, (_, stop) in found)]
 
 
 ENCODABLE = texts(max_size=200).filter(lambda text: text.isascii() or _encodes(text))

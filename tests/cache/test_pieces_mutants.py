@@ -13,10 +13,10 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
-from tests.cache.test_pieces import WHOLE, machine_of
 from tests.conftest import needs_kernel
 from tests.support.kernel_edges import SEEDS, edges_by_kernel, segments
 from tests.support.merges_drawn import plain_bpe
+from tests.support.pretoken_edges import WHOLE, machine_of
 from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.cache import compiled
 from tokpar.cache.generation import Generation

@@ -20,11 +20,11 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer, normalizers
 
 import tokpar
-from tests.adapters.test_adapter_tiktoken import encoding
-from tests.cache.test_kernel import ALL, small_memory
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import named, own_call
+from tests.support.drawn_runs import named, own_call
+from tests.support.kernel_caches import ALL, small_memory
 from tests.support.kernel_edges import segments
+from tests.support.tiktoken_parts import encoding
 from tests.support.tokenizers_drawn import (
     DATA,
     VOCAB,

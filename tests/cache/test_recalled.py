@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -19,50 +18,24 @@ from tokenizers import AddedToken as NativeToken
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.cache.test_memo import ALWAYS, ENGLISH
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import named, own_call
+from tests.support.cached_texts import ALWAYS, DIVIDED, ENGLISH, encoded
+from tests.support.drawn_runs import named, own_call
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
 from tokpar.arrays import SPACES, utf8_bytes
-from tokpar.cache import compiled, segment_cache
+from tokpar.cache import compiled
 from tokpar.cache.policy import MOST_BUDGET, QUICK, CachePolicy, CacheState
-from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import unbatcher_for
 from tokpar.cache.text_parts import next_cut
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.executors.native import CachedExecutor, _merged
-from tokpar.interfaces import HasSegmentCache
 from tokpar.joining import Method
 from tokpar.methods import auto
 from tokpar.types import AddedToken, Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
-DIVIDED = "divided at every space"
-
-
-def encoded(
-    texts: Sequence[str], adapter: Any, wave: int = 60, terms: CachePolicy | None = None
-) -> Any:
-    """As an Encoder does, however short the texts are; twice, so that the second time they come
-    from a memory that may be tiny."""
-    if isinstance(adapter, HasSegmentCache) and adapter.has_segment_cache:
-        lengths = getattr(adapter, "_lengths", None)
-        tiny: Any = segment_cache_for(adapter.facts, lambda: lengths, segment_cache.LEAST_BYTES)
-        tiny._terms, tiny.waves = terms or CachePolicy(), (wave, wave)
-        adapter._segment_cache = tiny  # type: ignore[attr-defined]
-    splitter, merger = auto.build()
-    with (
-        CachedExecutor(2) as executor,
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
-        patch("tokpar.cache.segment_cache.LEAST_PART", 16),
-    ):
-        method = Method(splitter, executor, merger, "auto", whole=True)
-        first = pipeline.encode_batch(texts, adapter, method)
-        second = pipeline.encode_batch(texts, adapter, method)
-    for one, two in zip(first, second, strict=True):
-        assert one.ids.tolist() == two.ids.tolist()
-    return second
 
 
 @given(st.data(), hf_tokenizers(), st.sampled_from([None, CachePolicy(0.5, 20)]))

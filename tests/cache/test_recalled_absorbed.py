@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
-from tests.cache.test_memo import ALWAYS, ENGLISH
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import own_call
+from tests.support.cached_texts import ALWAYS, ENGLISH
+from tests.support.drawn_runs import own_call
 from tests.support.tokenizers_drawn import (
     VOCAB,
     LlamaSpec,

@@ -10,10 +10,10 @@ import pytest
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
 import tokpar
-from tests.cache.test_recalled import DIVIDED, encoded
 from tests.conftest import drawn, needs_kernel
-from tests.facts.test_stages import SHAPES, TABLE, ids_or_none, unigram
+from tests.support.cached_texts import DIVIDED, encoded
 from tests.support.stages_drawn import drawn_text, drawn_tokenizer, shaped
+from tests.support.stages_shaped import SHAPES, TABLE, ids_or_none, unigram
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for
 from tokpar.interfaces import facts_of

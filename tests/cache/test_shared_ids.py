@@ -4,9 +4,8 @@ of strings (proofs/theorem-3.md)."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,8 @@ from tokenizers import Tokenizer, models, normalizers
 
 import tokpar
 from tests.support.seams import assert_adapter_lossless, assert_lossless
-from tests.support.tokenizers_drawn import byte_characters, random_merges
+from tests.support.shared_ids import LONG, sharing, tokenizer_of
+from tests.support.tokenizers_drawn import random_merges
 from tokpar.adapters.engine_files import JsonFile
 from tokpar.encoding import Encoding
 from tokpar.errors import FileFormatError, OptionError
@@ -24,25 +24,6 @@ from tokpar.facts.hf_facts import facts_from_json
 from tokpar.interfaces import facts_of
 from tokpar.seams import Seams
 from tokpar.types import AddedToken, Report, Seam
-
-ALPHABET = {char: byte for byte, char in enumerate(byte_characters())}
-MORE = {"ab": 256, "xy": 256, "abc": 257}
-MERGES = [("a", "b"), ("x", "y"), ("ab", "c")]
-LONG = "xyc" * 2000
-
-
-def sharing(
-    more: Mapping[str, int] = MORE,
-    merges: Sequence[tuple[str, str]] = MERGES,
-) -> dict[str, Any]:
-    """A `tokenizer.json` of GPT-2's kind."""
-    model = {"type": "BPE", "vocab": {**ALPHABET, **more}, "merges": [list(m) for m in merges]}
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False}
-    return {"pre_tokenizer": {**byte_level, "use_regex": True}, "model": model}
-
-
-def tokenizer_of(config: dict[str, Any]) -> Tokenizer:
-    return Tokenizer.from_str(json.dumps(config))
 
 
 def by_hand(ids: Sequence[int], *seams: Seam) -> Encoding:

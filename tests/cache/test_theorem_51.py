@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
-from tests.cache.test_pieces import own_edges
 from tests.support.merges_drawn import DrawnBPE, plain_bpe
+from tests.support.pretoken_edges import own_edges
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import PATTERNS, build, byte_level_specs
 

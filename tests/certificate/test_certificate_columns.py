@@ -20,7 +20,7 @@ from tokenizers import AddedToken as Added
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.certificate.test_certificate import (
+from tests.support.certified import (
     ADDED,
     NORMALIZERS,
     REGEX_FAMILIES,
@@ -40,7 +40,7 @@ from tests.certificate.test_certificate import (
     regex_tokenizer,
     witness,
 )
-from tests.certificate.test_certificate_inside import forced_case
+from tests.support.certified_inside import forced_case
 from tests.support.seams import part
 from tokpar.arrays import IdArray, byte_length, byte_starts, spaces_behind_text
 from tokpar.certificate import added_token_rule, checker, context_rules, tokenizer_probe

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.certificate.test_certificate import cl100k_case, encoding_of, kinds, regex_tokenizer
+from tests.support.certified import cl100k_case, encoding_of, kinds, regex_tokenizer
 from tokpar.certificate.certificate_file import MAGIC, StoredCertificate, from_bytes, to_bytes
 from tokpar.certificate.checker import check
 from tokpar.certificate.packing import MOST_COLUMNS, most_unpacked

@@ -19,7 +19,7 @@ from tokenizers import AddedToken as Added
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import tokpar
-from tests.certificate.test_certificate import (
+from tests.support.certified import (
     REGEX_FAMILIES,
     by_hand,
     byte_level_model,
@@ -29,6 +29,18 @@ from tests.certificate.test_certificate import (
     regex_tokenizer,
     with_seam,
     witness,
+)
+from tests.support.certified_inside import (
+    HEAD,
+    LETTERS,
+    LONG,
+    TAIL,
+    adapter,
+    certificate,
+    crossed,
+    forced,
+    forced_case,
+    forced_places,
 )
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import PATTERNS, WordPieceSpec, build
@@ -42,17 +54,7 @@ from tokpar.encoding import Encoding
 from tokpar.spans import alone
 from tokpar.types import Facts, Rows, Seam
 
-LETTERS = "".join(random.Random(3).choices("abcdefghijklmnopqrstuvwxyz", k=900))
 CJK = "".join(random.Random(4).choices("中文的一是在不了有和人这大为上个国我以要他时来用们", k=300))
-LONG = f"Some words {LETTERS} end."
-HEAD, TAIL = LONG.index(f" {LETTERS}"), LONG.index(" end")
-
-
-@functools.cache
-def adapter(name: str) -> Any:
-    native = part(name)
-    settings = {"add_special_tokens": False} if isinstance(native, Tokenizer) else {}
-    return tokpar.load(native, **settings)
 
 
 @functools.cache
@@ -77,31 +79,6 @@ def edges_of(tokenizer: Any, text: str) -> list[int]:
     spans = tokenizer.locate(ids, text)
     starts = {int(byte): place for place, byte in enumerate(byte_starts(text))}
     return [starts[byte] for byte in spans[:, 0].tolist() if byte in starts]
-
-
-def certificate(tokenizer: Any, text: str, seams: Sequence[Seam]) -> Encoding:
-    """The serial ids, and the seams with the number of ids before them."""
-    ids = tokenizer.encode(text)
-    begins = tokenizer.locate(ids, text)[:, 0]
-    starts = byte_starts(text)
-    counts = np.searchsorted(begins, starts[[seam.position for seam in seams]]).tolist()
-    joined = [dataclasses.replace(s, token=n) for s, n in zip(seams, counts, strict=True)]
-    return encoding_of(ids, joined)
-
-
-def crossed(tokenizer: Any, text: str, position: int) -> bool:
-    """Some token of the vocabulary occurs across the place; the slow way."""
-    tokens, longest = tokenizer.facts.tokens(), tokenizer.facts.longest_token
-    left, right = text[:position].encode()[-longest:], text[position:].encode()[:longest]
-    return any(
-        left[-i:] + right[:j] in tokens
-        for i in range(1, len(left) + 1)
-        for j in range(1, min(len(right), longest - i) + 1)
-    )
-
-
-def forced(position: int, start: int, stop: int) -> Seam:
-    return Seam(position, "K4", "24", (("start", start), ("stop", stop)))
 
 
 def agreeing(
@@ -134,23 +111,6 @@ def changed(seam: Seam, **values: int) -> Seam:
 
 
 # ------------------------------------------------------------------------------- right ones
-
-
-@functools.cache
-def forced_places() -> tuple[int, ...]:
-    """Places in the letters across which no token occurs, 150 characters apart."""
-    tokenizer, places = adapter("cl100k_part"), [HEAD]
-    for p in range(HEAD + 150, TAIL - 150):
-        if p >= places[-1] + 150 and not crossed(tokenizer, LONG, p):
-            places.append(p)
-    return tuple(places[1:])
-
-
-def forced_case() -> tuple[Any, str, Encoding]:
-    tokenizer = adapter("cl100k_part")
-    seams = [forced(p, HEAD, TAIL) for p in forced_places()]
-    assert len(seams) > 2
-    return tokenizer, LONG, certificate(tokenizer, LONG, seams)
 
 
 @functools.cache

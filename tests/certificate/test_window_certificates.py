@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cuts.test_window_seams import IN_TWOS, by_regex
+from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tokpar.certificate.check_context import CheckContext, RefusedError
 from tokpar.certificate.checker import seam_findings
 from tokpar.certificate.frozen_tables import load_tables

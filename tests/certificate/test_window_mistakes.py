@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import below_one
-from tests.cuts.test_window_seams import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
+from tests.support.patterns_of_users import ADDED, ATOMS, IN_TWOS, by_hugging_face, drawn_text
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts import finder as finder_module
 from tokpar.cuts.added_token_guard import AddedTokenGuard

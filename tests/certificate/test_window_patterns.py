@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import drawn
-from tests.cuts.test_window_seams import PATTERNS, drawn_pattern
+from tests.support.patterns_of_users import PATTERNS, drawn_pattern
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_pattern import PatternReader
 from tokpar.patterns.class_tables import load_families

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import at_most, cases
-from tests.patterns.test_windows_brute import (
+from tests.support.windows_brute import ask, asked
+from tests.support.windows_drawn import (
     ATOMS,
     CL100K_TIKTOKEN,
     DEEPSEEK,
@@ -22,7 +23,6 @@ from tests.patterns.test_windows_brute import (
     split,
     windows_or_none,
 )
-from tests.support.windows_brute import ask, asked
 from tokpar.certificate.window_machine import RefusedProofError
 from tokpar.certificate.window_proof_check import ANYWHERE, BEGINNING, WindowChecker
 from tokpar.certificate.window_rows import RowChecker

@@ -5,25 +5,24 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import regex
-import tiktoken
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from tests.conftest import chosen_profile, is_quick
 from tests.recipes import generate_cuts as generate
-from tests.recipes.atoms import stored_atoms
 from tests.recipes.contexts import build, decide
 from tests.recipes.families import GHOSTS, RECIPES, Recipe
 from tests.recipes.machine import Graph
 from tests.recipes.pattern import Atom, parse
 from tests.recipes.stored import Stored, load_stored, pair_pattern
+from tests.support.cut_engines import ATOMS, ENGINES, pieces, random_words
 from tests.support.patterns_drawn import first_piece
 from tokpar.patterns.class_tables import (
     char_set,
@@ -43,7 +42,6 @@ if chosen_profile() == "deep":
     LENGTH = dict.fromkeys(REGEX_FAMILIES, 7) | {"o200k": 6, "deepseek": 6}
 UPPER_ENDINGS = ("S", "L", "VR", "E")
 """o200k has 19 classes; without these, which a contraction may end in, 15."""
-ATOMS = stored_atoms()
 GROUP = {
     **dict.fromkeys(("ascii_digit", "N"), 0),
     **{a.name: 1 for a in (*ATOMS, *GHOSTS) if a.name.startswith(("cjk", "kana"))},
@@ -53,18 +51,6 @@ GROUP = {
 
 def family(name: str) -> Stored:
     return load_stored()[name]
-
-
-def pieces(patterns: tuple[str, ...], text: str) -> list[int]:
-    """Ends of the pieces by the module `regex`, gaps being pieces as in HF's Isolated."""
-    ends = [0, len(text)]
-    for pattern in map(regex.compile, patterns):
-        finer = set(ends)
-        for low, high in pairwise(ends):
-            for match in pattern.finditer(text[low:high]):
-                finer |= {low + match.start(), low + match.end()}
-        ends = sorted(finer)
-    return ends[1:]
 
 
 @cache
@@ -315,50 +301,6 @@ def graphs_of(recipe: Recipe, engine: str, patterns: tuple[str, ...]) -> list[Gr
     return [build(tree, part) for part in (parts[0], *parts)]
 
 
-def random_words(count: int, size: int, rng: random.Random) -> list[tuple[list[str], str]]:
-    """Words of atoms, and a text of random frozen characters for each."""
-    words = []
-    often = [a for a in ATOMS if len(a.ranges) < 3 and a.name != "low_block"]
-    for _ in range(count):
-        pool = rng.choice((ATOMS, often, rng.sample(ATOMS, 4)))
-        word = rng.choices(pool, k=rng.randint(1, size))
-        text = "".join(chr(rng.randint(*rng.choice(atom.ranges))) for atom in word)
-        words.append(([atom.name for atom in word], text))
-    return words
-
-
-def oniguruma(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
-    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
-    sequence = pre_tokenizers.Sequence(splits)
-    for text in texts:
-        yield [stop for _, (_, stop) in sequence.pre_tokenize_str(text)]
-
-
-def fancy(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
-    """Every substring is a token, so that tiktoken's tokens are its pieces."""
-    parts = {t[i:j] for t in texts for i in range(len(t)) for j in range(i + 1, len(t) + 1)}
-    tokens = [bytes([i]) for i in range(256)]
-    tokens += sorted({part.encode() for part in parts} - set(tokens))
-    ranks = {token: rank for rank, token in enumerate(tokens)}
-    encoding = tiktoken.Encoding(
-        "pieces", pat_str=patterns[0], mergeable_ranks=ranks, special_tokens={}
-    )
-    for text in texts:
-        ends = [0]
-        for token in encoding.encode_ordinary(text):
-            ends.append(ends[-1] + len(tokens[token].decode()))
-        yield ends[1:]
-
-
-def python_regex(patterns: tuple[str, ...], texts: list[str]) -> Iterator[list[int]]:
-    yield from (pieces(patterns, text) for text in texts)
-
-
-ENGINES: dict[str, Callable[[tuple[str, ...], list[str]], Iterator[list[int]]]] = {
-    "oniguruma": oniguruma,
-    "fancy-regex": fancy,
-    "regex": python_regex,
-}
 SPELLINGS = [
     pytest.param(recipe, engine, patterns, id=f"{recipe.name}-{index}-{engine}")
     for recipe in RECIPES

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 import tokpar
-from tests.certificate.test_certificate import by_hand, encoding_of, kinds, with_seam
 from tests.conftest import at_most
-from tests.cuts.test_inside import CJK, N, drawn, encoded, rules
+from tests.support.certified import by_hand, encoding_of, kinds, with_seam
+from tests.support.inside_pretokens import CJK, N, drawn, encoded, rules
 from tests.support.seams import assert_lossless, part
 from tests.support.tokenizers_drawn import NORMALIZERS, PATTERNS, ByteLevelSpec, build, plain_copy
 from tokpar.certificate.check_context import CheckContext, RefusedError

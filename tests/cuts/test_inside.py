@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
 import tokpar
+from tests.support.inside_pretokens import CJK, N, drawn, encoded, rules
 from tests.support.seams import part, plain_settings, serial
 from tests.support.texts import aperiodic, near_overlaps, periodic, runs, runs_at_offsets
 from tests.support.tokenizers_drawn import (
@@ -29,7 +30,6 @@ from tests.support.tokenizers_drawn import (
 from tokpar import pipeline
 from tokpar.cuts.pretokens import Run, period_at, periodic_start, periodic_stop, run_of, stretch_at
 from tokpar.cuts.within_pretoken import Region, inside_of
-from tokpar.encoding import Encoding
 from tokpar.executors.serial import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
@@ -40,16 +40,10 @@ from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import InsideMerger
 from tokpar.types import Chunk, Piece, Seam, Split
 
-N = 3000
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default")
 ENGLISH = "Some words, and then some more of them. "
 
 
-def drawn(alphabet: str, length: int = N) -> str:
-    return "".join(random.Random(7).choices(alphabet, k=length))
-
-
-CJK = "".join(map(chr, range(0x4E00, 0x9FA5)))
 BASE64 = base64.b64encode(random.Random(7).randbytes(N)).decode()
 
 # kind -> text, and the rules of which at least one must be among the seams
@@ -75,23 +69,6 @@ TEXTS: dict[str, tuple[str, set[str]]] = {
     "a giant in english": (ENGLISH * 20 + "x" * N + " " + ENGLISH * 20, {"K5"}),
     "mixed": (ENGLISH * 9 + "x" * N + "中文字" * N + " 12 " + "=" * N + "\n\nEnd. ", {"K4", "K5"}),
 }
-
-
-def encoded(tokenizer: Any, text: str, size: int | None, **settings: Any) -> Encoding:
-    """The encoding by `auto`; its ids are the serial ones, and the checker agrees."""
-    adapter = tokpar.load(tokenizer, **(settings or plain_settings(tokenizer)))
-    options = {} if size is None else {"chunk_chars": size}
-    with tokpar.Encoder(adapter, executor="serial", **options) as encoder:
-        encoding = encoder.encode(text)
-    assert encoding.ids.tolist() == adapter.encode(text).tolist()
-    assert encoding.lossless
-    report = tokpar.check(encoding, text, adapter)
-    assert report.ok, report.findings
-    return encoding
-
-
-def rules(encoding: Encoding) -> set[str | None]:
-    return {seam.rule for seam in encoding.seams}
 
 
 @pytest.mark.ids

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tokpar
-from tests.certificate.test_certificate import dummy_tokenizer
+from tests.support.certified import dummy_tokenizer
 from tests.support.seams import part
 from tokpar.cuts.finder import CutFinder, finder_for
 from tokpar.cuts.normalized_context import NormalizerGuard

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tokpar
-from tests.cuts.test_inside import N, encoded, rules
+from tests.support.inside_pretokens import N, encoded, rules
 from tests.support.seams import part, serial
 from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
 from tokpar.cuts.finder import at_pair

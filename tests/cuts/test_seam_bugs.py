@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Tokenizer, normalizers
 
-from tests.cuts.test_section_0 import LLAMA3, byte_level
 from tests.support.seams import assert_lossless, part
+from tests.support.small_models import LLAMA3, byte_level
 
 pytestmark = pytest.mark.ids
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import cases, drawn, is_quick
-from tests.methods.test_lossless import adapter_of, any_tokenizer, drawn_text
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text
 from tests.support.draws import up_to
 from tests.support.seams import part
 from tests.support.texts import texts

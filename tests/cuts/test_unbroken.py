@@ -11,8 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import at_most, cases, is_quick
-from tests.cuts.test_inside import encoded, rules
-from tests.patterns.test_windows_brute import (
+from tests.recipes.unbroken import unbroken, unbroken_sets
+from tests.support.inside_pretokens import encoded, rules
+from tests.support.seams import part
+from tests.support.tokenizers_drawn import ByteLevelSpec, build
+from tests.support.windows_brute import Brute
+from tests.support.windows_drawn import (
     ATOMS,
     CASES,
     ENGINES,
@@ -22,11 +26,7 @@ from tests.patterns.test_windows_brute import (
     split,
     windows_or_none,
 )
-from tests.patterns.test_windows_brute import rows as drawn_rows
-from tests.recipes.unbroken import unbroken, unbroken_sets
-from tests.support.seams import part
-from tests.support.tokenizers_drawn import ByteLevelSpec, build
-from tests.support.windows_brute import Brute
+from tests.support.windows_drawn import rows as drawn_rows
 from tokpar.cuts.pretokens import Scanner
 from tokpar.interfaces import facts_of
 from tokpar.loading import load

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from tests.conftest import at_most, cases
-from tests.patterns.test_windows_brute import DEEPSEEK, DEEPSEEK_CODER
 from tests.support.texts import texts
 from tests.support.window_cuts import all_cuts, window_cuts
+from tests.support.windows_drawn import DEEPSEEK, DEEPSEEK_CODER
 from tokpar.cuts import all_cuts as all_cuts_module
 from tokpar.cuts.all_cuts import every_window
 from tokpar.cuts.window_tables import WindowFinder, window_finder

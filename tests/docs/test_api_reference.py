@@ -20,8 +20,8 @@ from types import ModuleType
 import pytest
 
 import tokpar
-from tests.docs.test_documented_examples import PAGES as EXAMPLES
-from tests.docs.test_documented_examples import blocks, public_names
+from tests.support.pages import PAGES as EXAMPLES
+from tests.support.pages import blocks, public_names
 from tests.support.paths import ROOT
 from tokpar import errors, explain, hooks, interfaces, parity, plugin, pure, testing, types
 

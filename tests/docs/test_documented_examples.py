@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import doctest
-import importlib
 import inspect
 import io
 import os
-import pkgutil
 import re
 import shlex
 import shutil
@@ -19,10 +17,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -30,6 +26,7 @@ import tiktoken
 
 import tokpar.registry as registry_module
 from tests.support.hf_sources import fresh
+from tests.support.pages import BLOCK, PAGES, Block, blocks, public_names
 from tests.support.paths import ROOT
 from tests.support.seams import part
 from tokpar import pure
@@ -40,8 +37,6 @@ from tokpar.registry import Registry
 
 pytestmark = pytest.mark.tables_kept
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 KINDS = {"python", "console"}
 COMMANDS = {"bench.md": "bench", "train.md": "train"}
 """Pages on commands that are packages of their own."""
@@ -50,29 +45,6 @@ MEASURING = {"try"}
 TUTORIAL = "tokpar_bytes"
 OF_TUTORIAL = f"# {TUTORIAL}.py\n"
 """The module that docs/plugins.md has its reader write, and how the blocks of it begin."""
-INNER = {
-    "incremental_dictionary",
-    "incremental_search",
-    "merging",
-}
-"""Modules of tokpar/pure that only serve others of it: their classes are nobody's to call."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block and the line of the page that it starts on."""
-
-    kind: str
-    body: str
-    line: int
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    return [
-        Block(match[1], match[2], text.count("\n", 0, match.start(2)))
-        for match in BLOCK.finditer(text)
-    ]
 
 
 def sessions(body: str) -> Iterator[tuple[str, str]]:
@@ -209,19 +181,6 @@ def test_the_plugin_of_the_tutorial_works_from_a_shell(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert expected in done.stdout
-
-
-def public_names(package: ModuleType) -> Iterator[str]:
-    """Classes and readers (`read_...`) that a package's modules but the inner ones define, no
-    underscore in front."""
-    for found in pkgutil.iter_modules(package.__path__):
-        if found.name in INNER:
-            continue
-        module = importlib.import_module(f"{package.__name__}.{found.name}")
-        for name, value in vars(module).items():
-            counts = inspect.isclass(value) or name.startswith("read_")
-            if counts and not name.startswith("_") and value.__module__ == module.__name__:
-                yield name
 
 
 def kinds_read() -> Iterator[str]:

@@ -12,7 +12,7 @@ import tiktoken
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import named
+from tests.support.drawn_runs import named
 from tests.support.tokenizers_drawn import DATA
 
 TEXT = "The quick brown fox jumps over the lazy dog. " * 2000

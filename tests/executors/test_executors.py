@@ -19,9 +19,10 @@ import pytest
 
 import tokpar
 from tests.conftest import below_one
+from tests.support.executed import MAKERS, TEXT, Panic, Words, cut, mapped
 from tests.support.paths import ROOT
 from tokpar import limits
-from tokpar.arrays import IdArray, SpanArray, spans_from_lengths
+from tokpar.arrays import IdArray
 from tokpar.errors import EngineError, OptionError
 from tokpar.executors.native import NativeExecutor
 from tokpar.executors.processes import KEPT_TOKENIZERS, ProcessExecutor
@@ -30,37 +31,6 @@ from tokpar.executors.threads import Pooled, ThreadExecutor, blocks, dealt
 from tokpar.interfaces import Executor
 from tokpar.limits import worker_count
 from tokpar.types import Chunk, Facts, Piece, Rows
-
-
-class Panic(BaseException):
-    """Like pyo3's PanicException: not an Exception."""
-
-
-class Words:
-    """One id per space-separated word; does what some words say."""
-
-    name = "words"
-
-    def encode(self, text: str) -> IdArray:
-        words = text.split(" ")
-        for word in words:
-            _obey(word)
-        return np.array([len(word) for word in words], dtype=np.uint32)
-
-    def encode_many(self, texts: Sequence[str], spans: bool) -> Rows:
-        pieces = [self.encode(text) for text in texts]
-        return Rows.of_pieces(
-            [
-                Piece(i, self.locate(i, t) if spans else None)
-                for i, t in zip(pieces, texts, strict=True)
-            ]
-        )
-
-    def locate(self, ids: IdArray, text: str) -> SpanArray:
-        return spans_from_lengths(ids.astype(np.int64))
-
-    def spec(self) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-        return type(self), {}
 
 
 class EncodeOnly:
@@ -124,33 +94,6 @@ def _refuse(why: str) -> None:
     raise FileNotFoundError(why)
 
 
-def _obey(word: str) -> None:
-    if word == "FAIL":
-        raise ValueError("bad word")
-    if word == "PANIC":
-        raise Panic("stack overflow in the regex")
-    if word == "PLACED":
-        raise EngineError("bad place", 2, 3)
-    if word == "INTERRUPT":
-        raise KeyboardInterrupt
-    if word == "DIE":
-        os._exit(3)
-    if word == "SLEEP":
-        time.sleep(0.05)
-
-
-TEXT = "".join(f" w{'o' * (i % 11)}rd é {i}" for i in range(3000))
-MAKERS: dict[str, Callable[[], Any]] = {
-    "serial": SerialExecutor,
-    "threads": lambda: ThreadExecutor(3),
-    "threads-1": lambda: ThreadExecutor(1),
-    "native": lambda: NativeExecutor(None),
-    "native-1": lambda: NativeExecutor(1),
-    "processes": lambda: ProcessExecutor(2),
-    "processes-1": lambda: ProcessExecutor(1),
-}
-
-
 @pytest.fixture(scope="module", params=MAKERS)
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     made = MAKERS[request.param]()
@@ -163,20 +106,6 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 def processes() -> Iterator[ProcessExecutor]:
     with ProcessExecutor(2) as made:
         yield made
-
-
-def cut(text: str, size: int) -> list[Chunk]:
-    starts = range(0, len(text), size) if text else [0]
-    edges = [(start, min(start + size, len(text))) for start in starts]
-    return [Chunk(start, stop, start, stop) for start, stop in edges]
-
-
-def mapped(
-    executor: Executor, text: str, chunks: Sequence[Chunk], tokenizer: Any, spans: bool
-) -> list[Piece]:
-    """What an executor gives for chunks of a text."""
-    rows = executor.map([text[chunk.start : chunk.stop] for chunk in chunks], tokenizer, spans)
-    return [rows.piece(k) for k in range(len(rows))]
 
 
 def same(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
@@ -623,7 +552,7 @@ def run_script(folder: Path, source: str, **variables: str) -> subprocess.Comple
 
 FORK = """
     import os, sys
-    from tests.executors.test_executors import MAKERS, TEXT, Words, cut, mapped
+    from tests.support.executed import MAKERS, TEXT, Words, cut, mapped
     executor = MAKERS[{name!r}]()
     chunks = cut(TEXT, 2000)
     before = mapped(executor, TEXT, chunks, Words(), False)
@@ -646,7 +575,7 @@ def test_parent_and_child_both_go_on_after_a_fork(name: str, tmp_path: Path) -> 
 
 
 UNGUARDED = """
-    from tests.executors.test_executors import TEXT, Words, cut, mapped
+    from tests.support.executed import TEXT, Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     executor = ProcessExecutor(2)
     print(len(mapped(executor, TEXT, cut(TEXT, 2000), Words(), False)))
@@ -659,9 +588,9 @@ def test_a_script_needs_no_guard_and_no_close(tmp_path: Path) -> None:
 
 
 MAIN_SPEC = """
-    from tests.executors import test_executors
+    from tests.support import executed
     from tokpar.executors.processes import ProcessExecutor
-    class Here(test_executors.Words):
+    class Here(executed.Words):
         pass
     try:
         ProcessExecutor(2).map(["a", "b"], Here(), False)
@@ -677,7 +606,7 @@ def test_a_spec_of_the_main_script_is_refused_with_what_to_do(tmp_path: Path) ->
 
 INTERRUPTED = """
     import os, signal, threading
-    from tests.executors.test_executors import Words, cut, mapped
+    from tests.support.executed import Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     text = "SLEEP " * 10_000
     executor = ProcessExecutor({workers})
@@ -704,7 +633,7 @@ def test_an_interrupt_ends_the_workers_and_the_executor_goes_on(
 
 ORPHANED = """
     import os, sys
-    from tests.executors.test_executors import Words, cut, mapped
+    from tests.support.executed import Words, cut, mapped
     from tokpar.executors.processes import ProcessExecutor
     executor = ProcessExecutor(1)
     mapped(executor, "abc", cut("abc", 1), Words(), False)

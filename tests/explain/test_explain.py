@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 import tokpar
-from tests.cuts.test_window_seams import IN_TWOS, by_regex
-from tests.methods.test_delimiter import plain
-from tests.methods.test_lossless import any_tokenizer, drawn_text
+from tests.support.bare import Bare
+from tests.support.delimiter_sizes import plain
+from tests.support.drawn_runs import any_tokenizer, drawn_text
 from tests.support.paths import ROOT, VOCAB
+from tests.support.patterns_of_users import IN_TWOS, by_regex
 from tests.support.seams import every_lossless, part, serial
 from tokpar.cli import main
 from tokpar.explain import Row, explain_seam, trace
@@ -212,15 +213,6 @@ def test_engines_of_one_file_tell_the_same_story(engine: str) -> None:
         trace(PROSE * 2, plain(part("deepseek_part")), strategy="blocks", chunk_chars=40), 0, 20
     )
     assert first == other
-
-
-class Bare:
-    """Words by length; tells nothing of itself."""
-
-    name = "bare"
-
-    def encode(self, text: str) -> Any:
-        return np.array([len(word) for word in text.split(" ")], dtype=np.uint32)
 
 
 def test_without_places_the_ids_are_shown_and_the_reason() -> None:

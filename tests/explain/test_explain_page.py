@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.methods.test_delimiter import plain
+from tests.support.delimiter_sizes import plain
 from tests.support.seams import part
 from tokpar.explain import Trace, explain_seam, trace
 from tokpar.explain.page import page
@@ -363,7 +363,7 @@ def test_a_text_without_seams_says_why(opened: Opened) -> None:
 
 
 def test_ids_without_places_are_shown(opened: Opened) -> None:
-    from tests.explain.test_explain import Bare
+    from tests.support.bare import Bare
 
     traced = trace(
         "ab cde fg h" * 3, Bare(), strategy="delimiter", chunk_chars=9, allow_approximate=True

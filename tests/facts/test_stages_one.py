@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import tokpar
-from tests.adapters.test_hf_lines import written
 from tests.conftest import drawn
 from tests.support.charsmaps import NMT_LIKE, charsmap
+from tests.support.file_formats import written
 from tokpar.adapters import hf_version
 from tokpar.certificate.checker import seam_findings
 from tokpar.cuts.finder import finder_for

@@ -23,36 +23,15 @@ from hypothesis import strategies as st
 import tokpar
 from tests.support.paths import ROOT, VOCAB
 from tests.support.texts import texts
-from tests.support.tokenizers_drawn import contents, named_tokenizers
+from tests.support.tiktoken_views import LONG, again, encoding
+from tests.support.tokenizers_drawn import contents
 from tokpar import EngineError, OptionError
 from tokpar.adapters.tiktoken import TiktokenTokenizer
 from tokpar.integrations.tiktoken import LARGEST_TABLE, TokparEncoding
 
 pytestmark = pytest.mark.tables_kept
 
-LONG = "The quick brown fox, 1234567 times.\n\n  Naïve café 中文字 🫠! " * 150
 ENCODINGS = ("cl100k_part", "o200k_part", "odd specials")
-
-
-def again(own: tiktoken.Encoding, kind: Any = tiktoken.Encoding, **options: Any) -> Any:
-    """Another encoding with the same tokens, of class `kind`."""
-    arguments = {
-        "name": "again",
-        "pat_str": own._pat_str,
-        "mergeable_ranks": own._mergeable_ranks,
-        "special_tokens": own._special_tokens,
-    }
-    return kind(**arguments | options)
-
-
-@functools.cache
-def encoding(name: str) -> tiktoken.Encoding:
-    if name != "odd specials":
-        return named_tokenizers()[name]
-    own = named_tokenizers()["cl100k_part"]
-    first = own.max_token_value + 1
-    odd = ("<|endoftext|>", "<|endoftext|>a", "\ufffd", "🫠", "ab", " ")
-    return again(own, special_tokens={token: first + n for n, token in enumerate(odd)})
 
 
 @functools.cache
@@ -451,7 +430,7 @@ def test_a_view_works_on_in_a_forked_child() -> None:
         import os, sys, warnings
         warnings.simplefilter("ignore")
         import tokpar
-        from tests.integrations.test_integrations_tiktoken import LONG, encoding
+        from tests.support.tiktoken_views import LONG, encoding
         own = encoding("cl100k_part")
         view = tokpar.as_tiktoken(own)
         text, rows = LONG * 10, [LONG[:500] + str(k) for k in range(50)]

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tests.certificate.test_certificate import dummy_case
 from tests.conftest import drawn
+from tests.support.certified import dummy_case
+from tests.support.mistaken_methods import Remembering, Says
 from tests.support.texts import texts
 from tests.support.tokenizers_drawn import Added, named_tokenizers
 from tests.support.toy import Toy
-from tests.testing.test_conformance_mutants import Remembering, Says
 from tokpar.builtins import MERGERS, SPLITTERS
 from tokpar.cli import main
 from tokpar.combining import chosen

@@ -11,7 +11,8 @@ from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.methods.test_lossless import adapter_of, any_tokenizer, drawn_text, own_call
+from tests.support.delimiter_sizes import plain, sizes
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, own_call
 from tests.support.seams import part, serial
 from tokpar.methods.delimiter import build, nearest_cuts
 
@@ -120,11 +121,6 @@ def test_it_needs_consent() -> None:
 
 
 # when it is exact
-
-
-def sizes(text: str) -> st.SearchStrategy[int]:
-    """Many chunks, or two or three: one seam is certified far more often than all of many."""
-    return st.one_of(st.integers(1, 40), st.integers(max(1, len(text) // 3), max(1, len(text))))
 
 
 @pytest.mark.ids
@@ -236,13 +232,6 @@ def test_the_full_vocabulary_says_the_same(text: str, full_vocab: Callable[[str]
     tokenizer = tokpar.load(full_vocab("cl100k_base.tiktoken"))
     encoding = encoded(text, tokenizer, chunk_chars=6, delimiter=".", side="after")
     assert encoding != tokpar.encode(text, tokenizer, strategy="serial")
-
-
-def plain(tokenizer: Any) -> Any:
-    """The adapter without special tokens, where the tokenizer has such a setting."""
-    if hasattr(tokenizer, "encode_ordinary"):
-        return tokpar.load(tokenizer, disallowed_special=())
-    return tokpar.load(tokenizer, add_special_tokens=False)
 
 
 @pytest.mark.parametrize(

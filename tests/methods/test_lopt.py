@@ -10,8 +10,8 @@ import tiktoken
 from tokenizers import AddedToken, Tokenizer
 
 import tokpar
-from tests.cuts.test_section_0 import byte_level
 from tests.support.seams import part, plain_settings, serial
+from tests.support.small_models import byte_level
 from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor

@@ -14,8 +14,8 @@ from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
 
 import tokpar
-from tests.methods.test_delimiter import plain, sizes
-from tests.methods.test_lossless import adapter_of, any_tokenizer, drawn_text, named, own_call
+from tests.support.delimiter_sizes import plain, sizes
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tests.support.seams import part, serial
 from tokpar.methods.overlap import build
 from tokpar.overlap.common_runs import RunMerger, longest_common_run

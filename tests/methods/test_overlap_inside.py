@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.cuts.test_section_0 import byte_level
 from tests.support.seams import part, serial
+from tests.support.small_models import byte_level
 from tests.support.tokenizers_drawn import PATTERNS
 from tokpar import pipeline
 from tokpar.cuts.within_pretoken import Inside, Region, inside_of

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.support.paths import VOCAB
+from tests.support.rewritten_patterns import CHANGED
 from tests.support.windows_brute import ask, asked
 from tokpar.certificate.checker import check
 from tokpar.certificate.window_machine import RefusedProofError
@@ -24,15 +25,6 @@ from tokpar.patterns.expression import UnsupportedPatternError
 from tokpar.patterns.splits import SplitStage, decide_windows
 
 FILE = VOCAB / "cl100k_part.tiktoken"
-CHANGED = [
-    r"a+c?a+b|[\s\S]",
-    r"a+c{0,3}a+b|[\s\S]",
-    r"(?:a)+c?(?:a+)b|[\s\S]",
-    r"a+c??a*b|[\s\S]",
-    r"(?:a+(?:ba*)?)+|[\s\S]",
-    r"\p{L}+\p{N}?\p{L}+ |[\s\S]",
-]
-"""Patterns that the engine changes, or that cannot be told from those that it does."""
 KEPT = [
     r"a+c?b+|[\s\S]",
     r"a+c?a{1,9}b|[\s\S]",

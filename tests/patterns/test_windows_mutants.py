@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.patterns.test_windows_brute import check_certified, check_witnesses, decided
 from tests.support.windows_brute import Brute
+from tests.support.windows_drawn import check_certified, check_witnesses, decided
 from tokpar.patterns import automaton, pending_matches, product_states
 from tokpar.patterns.splits import SplitStage
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import below_one, cases, drawn
-from tests.cuts.test_cut_tables import ENGINES, random_words
 from tests.recipes.stored import load_stored
+from tests.support.cut_engines import ENGINES, random_words
 from tests.support.window_cuts import all_cuts, anchored_cuts
 from tokpar.certificate.window_proof_check import ANYWHERE
 from tokpar.certificate.window_rule import _stored

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from tests.patterns.test_windows_brute import DEEPSEEK
 from tests.support.windows_brute import Edges, edges_of
+from tests.support.windows_drawn import DEEPSEEK
 from tokpar.facts.families import CL100K, GPT2, O200K
 from tokpar.patterns.charclass_members import members
 from tokpar.patterns.class_tables import Ranges, load_atoms, merged

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.conftest import needs_kernel
-from tests.methods.test_lossless import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
+from tests.support.drawn_runs import OPTIONS, STRATEGIES, adapter_of, any_tokenizer, own_call
 from tests.support.tokenizers_drawn import contents, named_tokenizers, texts_with
 from tests.support.toy import Toy
 from tokpar.arrays import together

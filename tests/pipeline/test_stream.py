@@ -19,7 +19,7 @@ from tokenizers import AddedToken as HFToken
 from tokenizers import Tokenizer
 
 import tokpar
-from tests.methods.test_lossless import adapter_of, any_tokenizer, drawn_text, named, own_call
+from tests.support.drawn_runs import adapter_of, any_tokenizer, drawn_text, named, own_call
 from tests.support.fakes import WordHash
 from tests.support.paths import VOCAB
 from tests.support.texts import surrogate_texts

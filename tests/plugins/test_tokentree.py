@@ -18,12 +18,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokpar
-from tests.adapters.test_special_prefixes import BOTH, NAMED
 from tests.conftest import EXAMPLES, cases, chosen_profile, drawn
-from tests.methods.test_lossless import OPTIONS, SIZES, STRATEGIES
-from tests.patterns.test_rewritten_patterns import CHANGED
+from tests.support.drawn_runs import OPTIONS, SIZES, STRATEGIES
 from tests.support.paths import DEFAULT, VOCAB
 from tests.support.plain_bpe import ByteBPE
+from tests.support.rewritten_patterns import CHANGED
+from tests.support.special_prefixes import BOTH, NAMED
 from tests.support.texts import texts as any_texts
 from tokpar.adapters.pure import PureTokenizer
 from tokpar.cli import main

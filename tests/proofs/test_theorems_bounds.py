@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.proofs.test_theorems import Table, boundaries, tables
+from tests.support.merge_tables import Table, boundaries, tables
 from tests.support.texts import fibonacci_word, thue_morse_word
 
 few_rules = tables("ab").filter(lambda table: len(table.merges) <= 4)

@@ -14,11 +14,12 @@ import regex
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from tests.cuts.test_cut_tables import ENGINES
 from tests.recipes.contexts import build as build_graph
 from tests.recipes.contexts import contexts, decide
 from tests.recipes.machine import Graph, explore
 from tests.recipes.pattern import parse
+from tests.support.cut_engines import ENGINES
+from tests.support.pattern_pieces import engine_pieces
 from tests.support.patterns_drawn import (
     ANY,
     CATEGORIES,
@@ -38,7 +39,7 @@ from tests.support.patterns_drawn import (
     words,
 )
 from tests.support.texts import WHITESPACE, texts
-from tests.support.tokenizers_drawn import PATTERNS, ByteLevelSpec, build
+from tests.support.tokenizers_drawn import PATTERNS
 from tokpar.patterns.expression import UnsupportedPatternError
 
 SHORT = 5
@@ -277,12 +278,6 @@ def test_theorem_19_patterns_that_leave_gaps_are_refused(pattern: Choice, alphab
 FAMILIES = tuple(PATTERNS)
 NEWLINE_ROW = tuple(name for name in FAMILIES if name not in ("gpt2", "r50k"))
 sides = texts(max_size=40)
-
-
-def engine_pieces(family: str, text: str) -> set[int]:
-    """Pre-token boundaries by Oniguruma."""
-    found = build(ByteLevelSpec(family)).pre_tokenizer.pre_tokenize_str(text)
-    return {0, len(text), *(p for _, span in found for p in span)}
 
 
 def assert_clean(family: str, text: str, p: int) -> None:

@@ -7,15 +7,16 @@ The conditions are written out here once more, as the pages state them.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
+from tests.support.added_around import a_safe, bytes_only, occurrences, with_tokens
 from tests.support.seams import serial
 from tests.support.tokenizers_drawn import (
     Added,
@@ -32,51 +33,12 @@ from tests.support.tokenizers_drawn import (
 # --------------------------------------------------------------------- theorem 6.1: added tokens
 
 
-def occurrences(content: str, text: str) -> Iterator[tuple[int, int]]:
-    """All of them, overlapping ones included."""
-    for start in range(len(text) - len(content) + 1):
-        if text.startswith(content, start):
-            yield start, start + len(content)
-
-
-def word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def a_safe(tokens: tuple[Added, ...], text: str, p: int) -> bool:
-    """Conditions (a) to (d), for ASCII."""
-    return all(
-        not (s < p < e)
-        and not (token.single_word and e == p and word(text[p]))
-        and not (token.single_word and s == p and word(text[p - 1]))
-        and not (token.rstrip and e <= p and text[e : p + 1].isspace())
-        and not (token.lstrip and s >= p and text[p - 1 : s].isspace())
-        for token in tokens
-        for s, e in occurrences(token.content, text)
-    )
-
-
 added = st.lists(
     st.builds(Added, st.text("ab< ", min_size=1, max_size=3), *[st.booleans()] * 5),
     min_size=1,
     max_size=4,
     unique_by=lambda token: token.content,
 ).map(tuple)
-
-
-@cache
-def bytes_only() -> str:
-    """A tokenizer without merges: each byte between added tokens is a token."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return tokenizer.to_str()
-
-
-def with_tokens(tokenizer: str, tokens: tuple[Added, ...]) -> Tokenizer:
-    built = Tokenizer.from_str(tokenizer)
-    built.add_tokens([AddedToken(**token._asdict()) for token in tokens])
-    return built
 
 
 def own(tokenizer: Tokenizer, text: str) -> list[int]:

@@ -13,15 +13,15 @@ import pytest
 import regex
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from tests.cuts.test_section_0 import bert, byte_level
-from tests.proofs.test_theorems import Table, before, behind, boundaries, edges, encode, greedy, run
-from tests.proofs.test_theorems_patterns import engine_pieces
-from tests.proofs.test_theorems_text import a_safe, bytes_only, with_tokens
 from tests.recipes.contexts import contexts, decide
 from tests.recipes.machine import explore
 from tests.recipes.pattern import Atom, parse
+from tests.support.added_around import a_safe, bytes_only, with_tokens
+from tests.support.merge_tables import Table, before, behind, boundaries, edges, encode, greedy, run
+from tests.support.pattern_pieces import engine_pieces
 from tests.support.patterns_drawn import atoms_of, clean, pieces, words
 from tests.support.seams import finder, part, serial, wrong_in_fact
+from tests.support.small_models import bert, byte_level
 from tests.support.tokenizers_drawn import Added, plain_copy
 
 # -------------------------------------------------------------- merging: 3, 4, 7, 7.2, 8, 9, 11

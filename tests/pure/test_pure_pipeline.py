@@ -24,10 +24,10 @@ from tests.conftest import cases
 from tests.recipes import generate_classes
 from tests.support import tokenizers_drawn as drawn
 from tests.support.paths import VOCAB
+from tests.support.pure_ground import on_common_ground
 from tests.support.texts import texts
 from tokpar.adapters.pure import FileTokenizer, PureTokenizer, load
 from tokpar.errors import EngineError, FileFormatError, OptionError
-from tokpar.patterns.class_tables import load_atoms, load_pictographs, range_class
 from tokpar.pure import patterns
 from tokpar.pure.added import AddedTokens
 from tokpar.pure.classes import one_of, recent_lowercase
@@ -44,8 +44,6 @@ from tokpar.types import AddedToken, Rows
 EVERY = "".join(generate_classes.CHARACTERS)
 """All code points but surrogates, in order."""
 
-FROZEN = [span for spans in load_atoms().values() for span in spans] + [*load_pictographs()]
-_OTHER = re.compile("[^" + range_class(FROZEN)[1:])
 
 anything = st.one_of(
     texts(max_size=200),
@@ -54,12 +52,6 @@ anything = st.one_of(
         "e\u0301\u0323\u0344\u0327a\u09c7\u09be\uac00\u1100\u1161\u11a8\u1df6ﬁΣİ中 \n▁", max_size=12
     ),
 )
-
-
-def on_common_ground(text: str) -> str:
-    """Without characters that `regex` and the engines may class differently: what is left is the
-    frozen set of the cut tables, on which all of them were asked and agree."""
-    return _OTHER.sub("", text)
 
 
 def json_of(part: Any) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.conftest import cases, drawn
+from tests.support.mistaken_methods import Remembering, Says
 from tests.support.tokenizers_drawn import Added
 from tests.support.toy import PLAIN, STRIPPING, Portable, Toy, Twin
 from tokpar.arrays import (
@@ -575,24 +576,6 @@ class Bulky:
         return np.array([ord(letter) for letter in text], dtype=np.uint32)
 
 
-class Remembering(Toy):
-    """Honest: what lies between certain spaces, from a memory."""
-
-    has_segment_cache = True
-    counters: ClassVar[dict[str, int]] = {}
-
-    def remembered(self, texts: Sequence[str], workers: int) -> Any:
-        flags = [len(text) % 2 > 0 for text in texts]
-        rows = [
-            self.encode(t) if f else np.empty(0, np.uint32)
-            for t, f in zip(texts, flags, strict=True)
-        ]
-        return Rows.of(rows), flags
-
-    def known(self, text: str) -> IdArray | None:
-        return self.encode(text) if len(text) % 2 else None
-
-
 class KnowsTheBeginning(Remembering):
     def known(self, text: str) -> IdArray | None:
         return self.encode(text[:9])
@@ -735,17 +718,6 @@ class Changes:
     def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Split:
         split = CutSplitter(5).split(text, tokenizer, attempt)
         return replace(split, chunks=self.change(list(split.chunks), text))
-
-
-@dataclass(frozen=True)
-class Says:
-    """An honest splitter, and what a mutant says of its split."""
-
-    change: Callable[[Split], Any]
-    splitter: Splitter = CutSplitter(5)  # noqa: RUF009  # frozen
-
-    def split(self, text: str, tokenizer: TokenizerAdapter, attempt: int) -> Any:
-        return self.change(self.splitter.split(text, tokenizer, attempt))
 
 
 def last(**changes: Any) -> Callable[[list[Chunk], str], list[Chunk]]:
