@@ -25,7 +25,7 @@ from tests.support.tokenizers_drawn import (
 from tokpar.encoding import Batch
 from tokpar.results import Results
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 def test_a_batch_tells_the_spans_of_all_its_texts() -> None:
