@@ -21,7 +21,7 @@ from tests.seams import part
 from tests.test_lossless import NAMES, OPTIONS, STRATEGIES, drawn_text, named, own_call
 from tests.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segments import Segments, separator_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
@@ -48,7 +48,7 @@ def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar
     with (
         patch.object(memory, "waves", (wave, wave)),
         CachedExecutor(2) as executor,
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 

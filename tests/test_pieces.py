@@ -23,7 +23,7 @@ from tests.test_windows_brute import ENGINES, RELAXED, rows, split
 from tests.texts import texts
 from tests.tokenizers_drawn import PATTERNS
 from tests.windows_brute import ask, asked, edges_of
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import Machine, tabled

@@ -37,8 +37,9 @@ from tokpar.arrays import (
     offsets_of,
     spans_between,
 )
+from tokpar.cache.build_cache import offsets_cache_for
 from tokpar.cache.offset_rows import packed, unpacked
-from tokpar.cache.segment_cache import SegmentCache, offsets_cache_for
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cuts.finder import finder_for
 from tokpar.cuts.normalizer_invariant import inert_for
 from tokpar.facts.hf_facts import MISPLACED

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.settings import path_of, refusing
 from tokpar.arrays import IdArray
-from tokpar.cache.segment_cache import CACHE_BYTES
+from tokpar.cache.policy import CACHE_BYTES
 
 _COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor")
 AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")

@@ -44,10 +44,10 @@ from tokpar.adapters.settings import (
     raise_panic,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray, byte_starts, offsets_of
+from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.engine_pretokens import engine_pieces_for
 from tokpar.cache.merges import GateError, Merges, merges_of, model_parts
 from tokpar.cache.new_segments import SolvesSegments, pieces_for
-from tokpar.cache.segment_cache import segment_cache_for
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED

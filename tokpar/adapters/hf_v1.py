@@ -35,7 +35,8 @@ from tokpar.adapters.settings import (
     refusing,
 )
 from tokpar.arrays import IdArray, SpanArray, offsets_of
-from tokpar.cache.segment_cache import CACHE_BYTES, segment_cache_for
+from tokpar.cache.build_cache import segment_cache_for
+from tokpar.cache.policy import CACHE_BYTES
 from tokpar.errors import EngineError, FileFormatError
 from tokpar.facts.hf_facts import ENGINE, facts_from_json, token_lengths
 from tokpar.facts.token_lengths import TokenLengths

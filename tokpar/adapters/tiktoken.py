@@ -27,9 +27,11 @@ from tokpar.adapters.tiktoken_encodings import (
     own_encode,
 )
 from tokpar.arrays import IdArray, IntArray, SpanArray
+from tokpar.cache.build_cache import segment_cache_for
 from tokpar.cache.merges import ranks_of
 from tokpar.cache.new_segments import Pieces, pieces_for
-from tokpar.cache.segment_cache import CACHE_BYTES, SegmentCache, require_bytes, segment_cache_for
+from tokpar.cache.policy import CACHE_BYTES, require_bytes
+from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths

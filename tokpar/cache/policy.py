@@ -1,9 +1,16 @@
-"""Decides which parts of a text the segment cache looks up and learns, and counts what it saw."""
+"""Decides how large a cache is, and which parts of a text it looks up and learns; counts what it
+saw."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+
+from tokpar.errors import OptionError
+
+CACHE_BYTES = 64 << 20
+"""The most bytes that a cache uses, without the table that is being grown."""
+LEAST_BYTES = 1 << 16
 
 MOST_NEW = 0.7
 """If new segments have a larger share of the bytes of a text, or of a wave of a long text, the text
@@ -30,10 +37,6 @@ class CachePolicy:
     def bounded(self) -> bool:
         """True if a budget limits what is learnt, and not the share of new bytes."""
         return self.first < 1 << 62
-
-    def most(self, known: int) -> int:
-        """Returns the most bytes that a call looks up. `known`: known bytes at its start."""
-        return max(self.first, 4 * known)
 
 
 USUAL = CachePolicy()
@@ -73,26 +76,68 @@ class CacheState:
         """The counters by name, for a report."""
         return asdict(self)
 
-    def after(self, looked: int, new: int, segments: int, missed: int) -> CacheState:
-        """Returns the counters after one more wave was looked up."""
-        return replace(
-            self,
-            looked=self.looked + looked,
-            segments=self.segments + segments,
-            missed=self.missed + missed,
-            new=self.new + new,
-        )
-
-    def solved(self, pieces: int, merged: int) -> CacheState:
-        """Returns the counters after `pieces` more pre-tokens, `merged` of them new."""
-        return replace(self, pieces=self.pieces + pieces, merged=self.merged + merged)
-
-    def ended(self, known: int, new: int, rest: int) -> CacheState:
+    def after(self, call: CallState, straight: int) -> CacheState:
         """Returns the counters after a call.
 
-        `known`: known bytes at the start of the call. `new`: bytes in new segments. `rest`: code
-        points that went straight to the engine. `known` and `rest` raise the budget; `new` lowers
-        the budget."""
-        earned = known // KNOWN_EARNS + rest // STRAIGHT_EARNS
-        budget = min(MOST_BUDGET, self.budget + earned - new)
-        return replace(self, straight=self.straight + rest, budget=budget)
+        `straight`: code points that went straight to the engine. They raise the budget, and so do
+        the bytes that were known at the start of the call. Bytes in new segments lower it."""
+        earned = call.known // KNOWN_EARNS + straight // STRAIGHT_EARNS
+        return replace(
+            self,
+            looked=self.looked + call.looked,
+            segments=self.segments + call.segments,
+            missed=self.missed + call.missed,
+            new=self.new + call.new,
+            straight=self.straight + straight,
+            pieces=self.pieces + call.pretokens,
+            merged=self.merged + call.merged,
+            budget=min(MOST_BUDGET, self.budget + earned - call.new * call.policy.bounded),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class CallState:
+    """What one call of a cache did so far.
+
+    `budget`: the most bytes in new segments, for a bounded policy. `wave`: code points that are
+    looked up together. `size`: code points of all texts. `looked`: bytes looked up. `known`: bytes
+    looked up before the first wave in which too much was new. `new`: bytes in new segments.
+    `segments`, `missed`, `pretokens`, `merged`: see `CacheState`."""
+
+    policy: CachePolicy
+    budget: int
+    wave: int
+    size: int = 0
+    looked: int = 0
+    known: int = 0
+    new: int = 0
+    segments: int = 0
+    missed: int = 0
+    pretokens: int = 0
+    merged: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """True if the call looks up one more wave."""
+        policy = self.policy
+        if policy.bounded and self.new >= self.budget:
+            return False
+        return self.looked < max(policy.first, 4 * self.known)
+
+    def add(self, size: int, new: int, segments: int, missed: int) -> None:
+        """Count a wave of `size` bytes, `new` of them in new segments."""
+        if self.known == self.looked and new <= self.policy.most_new * size:
+            self.known += size
+        self.looked += size
+        self.new += new
+        self.segments += segments
+        self.missed += missed
+
+
+def require_bytes(cache_bytes: int) -> int:
+    """Returns `cache_bytes`: a budget that a cache can keep, or 0 for none. Else OptionError."""
+    whole = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
+    if not whole or (cache_bytes != 0 and cache_bytes < LEAST_BYTES):
+        least = f"0, or {LEAST_BYTES:,} or more"
+        raise OptionError(f"cache_bytes must be {least}, got {cache_bytes!r}")
+    return cache_bytes
