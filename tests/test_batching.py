@@ -24,7 +24,7 @@ from tokpar.executors.native import CachedExecutor
 from tokpar.executors.serial import SerialExecutor
 from tokpar.executors.threads import ThreadExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.results import Results
+from tokpar.results import Result
 from tokpar.types import Rows
 
 pytestmark = pytest.mark.ids
@@ -222,13 +222,13 @@ def error_of(call: Callable[[], object]) -> Exception:
 
 def test_no_encoding_exists_before_a_row_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    own = Results.encoding
+    own = Result.encoding
 
-    def counted(self: Results, k: int) -> tokpar.Encoding:
+    def counted(self: Result, k: int) -> tokpar.Encoding:
         made.append(k)
         return own(self, k)
 
-    monkeypatch.setattr(Results, "encoding", counted)
+    monkeypatch.setattr(Result, "encoding", counted)
     with tokpar.Encoder() as encoder:
         batch = encoder.encode_batch(ROWS)
         assert batch.ids.dtype == np.uint32

@@ -1,101 +1,126 @@
-"""Build the `Batch` and its `Encoding` rows from the pipeline's results."""
+"""The result of a call: post-processes the ids, and builds the `Batch` and its `Encoding` rows."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray, frozen_ids
-from tokpar.encoding import Encoding
+from tokpar.encoding import Batch, Encoding
 from tokpar.executors.serial import PASSING, engine_error
-from tokpar.interfaces import EncodesWhole, PostProcesses, TokenizerAdapter, facts_of
+from tokpar.interfaces import (
+    EncodesWhole,
+    HasSegmentCache,
+    PostProcesses,
+    TokenizerAdapter,
+    facts_of,
+)
+from tokpar.joining import Clock, seams_of_wholes
+from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
-from tokpar.sizes import TOO_SHORT
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
 from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
+NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Divided:
-    """Which texts were divided at every certified space, without the splitter.
+@dataclass(eq=False)
+class Result:
+    """The texts of one call, and what is known of their ids so far. The pipeline fills it in.
 
-    `flags`: one bool for each text. `seams`: returns the seams of a text, given the text and its
-    number of ids."""
-
-    flags: NDArray[np.bool_]
-    seams: Callable[[str, int], Seams]
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """The texts of one call with their ids, and how the ids were made.
-
-    `own`: the ids before post-processing; `final`: the ids after post-processing. `rows`: the
-    encodings of texts that were encoded by themselves, before post-processing. `whys`: why the
-    splitter did not cut a text, by the number of the text. `uncut`: the reason for every text that
-    the splitter was not asked about. `report`: the report of all texts together."""
+    `served`: which texts the cache answered, bool, (texts,). `whys`: why the splitter did not cut a
+    text, by the number of the text. `encodings`: the encodings of texts that were cut, or encoded
+    by themselves, before post-processing. `own`: the ids of all texts before post-processing;
+    `final`: the ids after post-processing. `report`: the report of all texts together."""
 
     texts: Sequence[str]
-    tokenizer: TokenizerAdapter
-    own: Rows
-    final: Rows
-    rows: Mapping[int, Encoding]
-    whys: Mapping[int, str]
-    report: Report
-    divided: Divided | None = None
-    uncut: str = TOO_SHORT
+    plan: Plan
+    served: NDArray[np.bool_]
+    clock: Clock = field(default_factory=Clock)
+    whys: dict[int, str] = field(default_factory=dict)
+    encodings: dict[int, Encoding] = field(default_factory=dict)
+    own: Rows = NO_ROWS
+    final: Rows = NO_ROWS
+    report: Report = NO_REPORT
+
+    def batch(self, own: Rows, postprocess: bool) -> Batch:
+        """Post-process the ids `own` of all texts. Returns them with the report of all texts."""
+        tokenizer, plan = self.plan.tokenizer, self.plan
+        self.own = self.final = own
+        if postprocess and isinstance(tokenizer, PostProcesses):
+            self.final = tokenizer.postprocess(own, self.texts)
+        self.clock.lap("convert")
+        self.report = Report(
+            strategy=plan.name,
+            executor=plan.executor.name,
+            chunks=len(self.texts),
+            seconds=self.clock.seconds,
+            agreement=facts_of(tokenizer).agreement,
+            cache=tokenizer.counters if isinstance(tokenizer, HasSegmentCache) else {},
+        )
+        self.report = self.report_of(0) if len(self.texts) == 1 else self._added_up()
+        return Batch(self.final, self.report, self.encoding, self.spans)
+
+    def _added_up(self) -> Report:
+        reports = [encoding.report for encoding in self.encodings.values()]
+        cut = sum(each.chunks > 1 for each in reports)
+        plan, divided = f"{cut:,} of {len(self.texts):,} texts cut", int(self.served.sum())
+        return replace(
+            self.report,
+            plan=f"{plan}, {divided:,} {DIVIDED}" if divided else plan,
+            chunks=len(self.texts) + sum(each.chunks - 1 for each in reports),
+            retries=sum(each.retries for each in reports),
+            repairs=sum(each.repairs for each in reports),
+            redundant=sum(each.redundant for each in reports),
+        )
 
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. The encoding is built by this call, not earlier."""
-        text, own = self.texts[k], self.own[k]
+        text, own, seams = self.texts[k], self.own[k], NO_SEAMS
+        if k in self.encodings:
+            seams = self.encodings[k].seams
+        elif self.served[k]:
+            seams = self._seams_of(text, len(own))
         final = own if self.final is self.own else self.final[k]
-        if self._is_divided(k):
-            assert self.divided is not None
-            seams = self.divided.seams(text, len(own))
-        else:
-            seams = NO_SEAMS if k not in self.rows else self.rows[k].seams
-        origin = Origin(text, self.tokenizer, own, partial(self._layout, k))
+        origin = Origin(text, self.plan.tokenizer, own, partial(self._layout, k))
         return Encoding(frozen_ids(final), seams, self.report_of(k), origin)
 
-    def _is_divided(self, k: int) -> bool:
-        """True if text `k` was divided at every certified space."""
-        return self.divided is not None and bool(self.divided.flags[k])
+    @cached_property
+    def _seams_of(self) -> Callable[[str, int], Seams]:
+        assert self.plan.licence is not None
+        return seams_of_wholes(self.plan.tokenizer, self.plan.licence)
 
     def report_of(self, k: int) -> Report:
         """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        length, row = len(self.texts[k]), self.rows.get(k)
-        if row is not None:
-            seconds = self._seconds(length)
-            return replace(row.report, seconds=seconds, cache=self.report.cache)
-        plan, why = "serial", self.whys.get(k, self.uncut)
-        if self._is_divided(k):
+        length = len(self.texts[k])
+        if k in self.encodings:
+            seconds, cache = self._seconds(length), self.report.cache
+            return replace(self.encodings[k].report, seconds=seconds, cache=cache)
+        plan, why = "serial", self.whys.get(k, self.plan.uncut)
+        if self.served[k]:
             plan, why = DIVIDED, NO_REGION_LEFT
         known = self._reports.get((length, plan, why))
         if known is None:
-            known = self._reports[length, plan, why] = self._report(length, plan, why)
+            shared = self.report
+            known = self._reports[length, plan, why] = Report(
+                shared.strategy,
+                plan,
+                why,
+                executor=shared.executor,
+                seconds=self._seconds(length),
+                agreement=shared.agreement,
+                cache=shared.cache,
+            )
         return known
-
-    def _report(self, length: int, plan: str, why: str) -> Report:
-        whole = self.report
-        return Report(
-            whole.strategy,
-            plan,
-            why,
-            executor=whole.executor,
-            seconds=self._seconds(length),
-            agreement=whole.agreement,
-            cache=whole.cache,
-        )
 
     def _seconds(self, length: int) -> dict[str, float]:
         share = length / self._code_points
-        return {stage: spent * share for stage, spent in self.report.seconds.items()}
+        return {stage: spent * share for stage, spent in self.clock.seconds.items()}
 
     @cached_property
     def _reports(self) -> dict[tuple[int, str, str], Report]:
@@ -112,23 +137,25 @@ class Results:
 
         Positions count the code points or the UTF-8 bytes of each text. Inserted ids have the span
         (0, 0). Raises LookupError if the tokenizer cannot locate its tokens."""
-        seams = [self.rows[k].seams if k in self.rows else NO_SEAMS for k in range(len(self.texts))]
-        spans = spans_of(self.tokenizer, self.texts, self.own, seams, code_points=code_points)
+        tokenizer, known = self.plan.tokenizer, self.encodings
+        seams = [known[k].seams if k in known else NO_SEAMS for k in range(len(self.texts))]
+        spans = spans_of(tokenizer, self.texts, self.own, seams, code_points=code_points)
         origin = numbered(len(self.own.ids))
-        if self.final is not self.own and isinstance(self.tokenizer, PostProcesses):
-            origin = self.tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
+        if self.final is not self.own and isinstance(tokenizer, PostProcesses):
+            origin = tokenizer.postprocess(Rows(origin, self.own.offsets), self.texts).ids
         return finished_spans(spans, origin)
 
     def _layout(self, k: int, count: int) -> IdArray:
         """Returns `numbered(count)`, post-processed as the ids of text `k` are."""
-        if self.final is self.own or not isinstance(self.tokenizer, PostProcesses):
+        tokenizer = self.plan.tokenizer
+        if self.final is self.own or not isinstance(tokenizer, PostProcesses):
             return numbered(count)
-        if self.tokenizer.around is not None or len(self.texts) == 1:
-            return alone(self.tokenizer, numbered(count), self.texts[k])
+        if tokenizer.around is not None or len(self.texts) == 1:
+            return alone(tokenizer, numbered(count), self.texts[k])
         stand_ins = numbered(len(self.own.ids)) - np.repeat(
             self.own.offsets[:-1].astype(np.uint32), np.diff(self.own.offsets)
         )
-        return self.tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
+        return tokenizer.postprocess(Rows(stand_ins, self.own.offsets), self.texts)[k]
 
 
 def in_one_call(
