@@ -1,5 +1,5 @@
 /* What _stretches.py and _pieces.py have in common, and what Python cannot say: eight bytes at once,
-   the slots of a table, a mask of cuts, the bytes of a str. tests/kernel_words.py is the same in
+   the slots of a table, a mask of cuts, the bytes of a str. tests/support/kernel_words.py is the same in
    Python. */
 #include <Python.h>
 #include <stdint.h>
