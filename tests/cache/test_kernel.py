@@ -207,7 +207,7 @@ def test_both_twins_do_the_same(words: list[str], counting: int, larger: int) ->
         functions, into = twin(name), table(16)
         done = put_in(functions, into, words, ids, seeds(counting))
         grown = np.zeros(4 * larger, dtype=np.uint64)
-        moved = functions.moved(into[0], into[1], grown, seeds(counting))
+        moved = functions.copy_to_larger(into[0], into[1], grown, seeds(counting))
         data, places = utf8(words)
         count = len(words)
         misses = np.stack([places[:-1], np.diff(places), places[:-1]], axis=1).ravel()
