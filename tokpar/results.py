@@ -1,5 +1,7 @@
 """Build the `Batch` and its `Encoding` rows from the pipeline's results."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +34,68 @@ class Divided:
     seams: Callable[[str, int], Seams]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchFacts:
+    """What the rows of one batch share. Keeps no text alive.
+
+    `seams_of`: see `Divided`; None if no text was divided. `code_points`: of all texts, at least
+    1."""
+
+    tokenizer: TokenizerAdapter
+    report: Report
+    seams_of: Callable[[str, int], Seams] | None
+    code_points: int
+
+
+@dataclass(slots=True, eq=False)
+class BatchRow:
+    """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
+
+    `own`: the ids before post-processing. `why`: why the text was not cut. `divided`: the text was
+    divided at every certified space. `joined`: the seams and the report of a text that was encoded
+    by itself. `layout`: see `Origin`; it may keep the whole batch alive."""
+
+    text: str
+    own: IdArray
+    shared: BatchFacts
+    why: str
+    divided: bool
+    joined: tuple[Seams, Report] | None
+    layout: Callable[[int], IdArray] | None
+
+    @property
+    def seams(self) -> Seams:
+        if self.divided:
+            assert self.shared.seams_of is not None
+            return self.shared.seams_of(self.text, len(self.own))
+        return NO_SEAMS if self.joined is None else self.joined[0]
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.text, self.shared.tokenizer, self.own, self.layout)
+
+    @property
+    def report(self) -> Report:
+        whole = self.shared.report
+        share = len(self.text) / self.shared.code_points
+        seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
+        if self.joined is not None:
+            return replace(self.joined[1], seconds=seconds, cache=whole.cache)
+        return Report(
+            whole.strategy,
+            DIVIDED if self.divided else "serial",
+            NO_REGION_LEFT if self.divided else self.why,
+            executor=whole.executor,
+            seconds=seconds,
+            agreement=whole.agreement,
+            cache=whole.cache,
+        )
+
+    def alone(self) -> BatchRow:
+        """Returns this row without the rest of the batch, post-processed as a single text."""
+        return replace(self, own=self.own.copy(), layout=None)
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """The texts of one call with their ids, and how the ids were made.
@@ -52,60 +116,34 @@ class Results:
     uncut: str = TOO_SHORT
 
     def encoding(self, k: int) -> Encoding:
-        """Returns the encoding of text `k`. The encoding is built by this call, not earlier."""
-        text, own = self.texts[k], self.own[k]
+        """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
+        own = self.own[k]
         final = own if self.final is self.own else self.final[k]
-        if self._is_divided(k):
-            assert self.divided is not None
-            seams = self.divided.seams(text, len(own))
-        else:
-            seams = NO_SEAMS if k not in self.rows else self.rows[k].seams
-        origin = Origin(text, self.tokenizer, own, partial(self._layout, k))
-        return Encoding(frozen_ids(final), seams, self.report_of(k), origin)
-
-    def _is_divided(self, k: int) -> bool:
-        """True if text `k` was divided at every certified space."""
-        return self.divided is not None and bool(self.divided.flags[k])
+        return Encoding.of_row(frozen_ids(final), self._row(k, own))
 
     def report_of(self, k: int) -> Report:
         """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        length, row = len(self.texts[k]), self.rows.get(k)
-        if row is not None:
-            seconds = self._seconds(length)
-            return replace(row.report, seconds=seconds, cache=self.report.cache)
-        plan, why = "serial", self.whys.get(k, self.uncut)
-        if self._is_divided(k):
-            plan, why = DIVIDED, NO_REGION_LEFT
-        known = self._reports.get((length, plan, why))
-        if known is None:
-            known = self._reports[length, plan, why] = self._report(length, plan, why)
-        return known
+        return self._row(k, self.own[k]).report
 
-    def _report(self, length: int, plan: str, why: str) -> Report:
-        whole = self.report
-        return Report(
-            whole.strategy,
-            plan,
-            why,
-            executor=whole.executor,
-            seconds=self._seconds(length),
-            agreement=whole.agreement,
-            cache=whole.cache,
+    def _row(self, k: int, own: IdArray) -> BatchRow:
+        joined = self.rows.get(k)
+        return BatchRow(
+            self.texts[k],
+            own,
+            self._shared,
+            self.whys.get(k, self.uncut),
+            self.divided is not None and bool(self.divided.flags[k]),
+            None if joined is None else (joined.seams, joined.report),
+            partial(self._layout, k),
         )
 
-    def _seconds(self, length: int) -> dict[str, float]:
-        share = length / self._code_points
-        return {stage: spent * share for stage, spent in self.report.seconds.items()}
-
     @cached_property
-    def _reports(self) -> dict[tuple[int, str, str], Report]:
-        """Reports by (length, plan, why): texts that agree in all three share one report."""
-        return {}
+    def _shared(self) -> BatchFacts:
+        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
-    @cached_property
-    def _code_points(self) -> int:
-        """The number of code points of all texts together, at least 1."""
-        return max(1, sum(map(len, self.texts)))
+        seams_of = None if self.divided is None else self.divided.seams
+        code_points = max(1, int(lengths_of(self.texts).sum()))
+        return BatchFacts(self.tokenizer, self.report, seams_of, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2).
