@@ -55,29 +55,30 @@ class Encoding:
     origin: Origin | None = field(default_factory=lambda: None)  # a default would hide __getattr__
 
     @classmethod
-    def of_row(cls, ids: IdArray, row: RowOrigin) -> Encoding:
+    def of_row(cls, ids: IdArray, make_row: Callable[[], RowOrigin]) -> Encoding:
         """Returns an encoding whose seams, report and origin are made when a caller asks for them.
 
         A batch has many rows, and most callers read only the ids. `ids` is read-only."""
         encoding = object.__new__(cls)
-        encoding.__dict__.update(ids=ids, row=row)
+        values = encoding.__dict__
+        values["ids"], values["make_row"] = ids, make_row
         return encoding
 
     def alone(self, ids: IdArray) -> Encoding:
         """Returns an encoding of the text with other final `ids`, as if encoded without a batch.
 
         Only for an encoding of `of_row`. The result keeps no other text of the batch alive."""
-        row: RowOrigin = self.__dict__["row"]
-        return Encoding.of_row(ids, row.alone())
+        row: RowOrigin = self.__dict__["make_row"]().alone()
+        return Encoding.of_row(ids, lambda: row)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Makes a field of an encoding of `of_row`; Python asks only for missing attributes."""
-            row = self.__dict__.get("row") if name in _MADE_LATER else None
-            if row is None:
+            """Makes a field of an encoding of `of_row`. Python asks only for missing attributes."""
+            make_row = self.__dict__.get("make_row") if name in _MADE_LATER else None
+            if make_row is None:
                 raise AttributeError(f"'Encoding' object has no attribute {name!r}")
-            self.__dict__[name] = made = getattr(row, name)
+            self.__dict__[name] = made = getattr(make_row(), name)
             return made
 
     @cached_property

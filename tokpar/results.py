@@ -117,25 +117,28 @@ class Results:
 
     def encoding(self, k: int) -> Encoding:
         """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
-        own = self.own[k]
-        final = own if self.final is self.own else self.final[k]
-        return Encoding.of_row(frozen_ids(final), self._row(k, own))
+        return Encoding.of_row(self._shown[k], partial(self._row, k))
 
     def report_of(self, k: int) -> Report:
         """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        return self._row(k, self.own[k]).report
+        return self._row(k).report
 
-    def _row(self, k: int, own: IdArray) -> BatchRow:
+    def _row(self, k: int) -> BatchRow:
         joined = self.rows.get(k)
         return BatchRow(
             self.texts[k],
-            own,
+            self.own[k],
             self._shared,
             self.whys.get(k, self.uncut),
             self.divided is not None and bool(self.divided.flags[k]),
             None if joined is None else (joined.seams, joined.report),
             partial(self._layout, k),
         )
+
+    @cached_property
+    def _shown(self) -> Rows:
+        """The final ids, read-only."""
+        return Rows(frozen_ids(self.final.ids), self.final.offsets)
 
     @cached_property
     def _shared(self) -> BatchFacts:
