@@ -21,6 +21,7 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
+    LooksUp,
     TokenizerAdapter,
     facts_of,
 )
@@ -40,6 +41,10 @@ LEAST_CACHED = 64
 """Code points from which on the cache answers a short text faster than the engine."""
 CACHE_AFTER = 1 << 14
 """The encoder asks the cache for short texts after this many code points of short texts."""
+BATCH_BYTES = 8 << 20
+"""UTF-8 bytes of the texts that `Encoder.encode_iter` encodes together."""
+Texts = Iterable[str] | Iterable[bytes] | Any
+"""`str`, UTF-8 `bytes`, or a pyarrow.Array or pyarrow.ChunkedArray of strings."""
 
 
 class Encoder:
@@ -148,9 +153,38 @@ class Encoder:
             short = self._short_texts = ShortTexts(self._tokenizer, self._short)
         return short.encode(text)
 
-    def encode_batch(self, texts: Iterable[str]) -> Batch:
-        """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them."""
-        return self._encode_batch(_texts(texts), self.tokenizer)
+    def encode_batch(self, texts: Texts) -> Batch:
+        """Returns the ids of `texts`, padded as the tokenizer's own batch call pads them.
+
+        `texts`: str, UTF-8 `bytes`, or a pyarrow.Array or ChunkedArray of strings, whose memory is
+        read in place where the cache answers. OptionError for nulls and invalid UTF-8, which names
+        the text and the byte."""
+        from tokpar.cache.utf8_texts import texts_of  # importing tokpar does without it
+
+        return self._encode_batch(texts_of(texts), self.tokenizer)
+
+    def encode_iter(self, texts: Texts, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Encoding]:
+        """Returns an iterator of the encodings of `texts`, in order, in bounded memory.
+
+        Each encoding equals `encode(text)`: no text is padded to the length of others. `texts`: any
+        iterable, see `encode_batch`. Texts are read when encodings are asked for, until
+        `batch_bytes` of UTF-8 are there to be encoded together; a longer text is encoded alone. An
+        encoding keeps its own text alive and no other. When the caller stops early, a generator
+        that yields the texts is closed. Raises what `encode` raises, with the number of the text;
+        encodings of the texts before it come first."""
+        from tokpar.text_batches import batches_of, each_encoding  # see `encode_batch`
+
+        batches = batches_of(texts, batch_bytes)
+        return each_encoding(batches, self._encodings_of)
+
+    def _encodings_of(self, texts: Sequence[str]) -> Callable[[int], Encoding]:
+        """Returns a function that returns the encoding of text k, as `encode` returns it."""
+        from tokpar.text_batches import post_processed  # see `encode_batch`
+
+        tokenizer = self.tokenizer
+        if len(texts) == 1:
+            return self._encode_batch(texts, tokenizer).__getitem__
+        return post_processed(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
 
     @property
     def smallest_split(self) -> int:
@@ -175,6 +209,8 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
+        if type(texts) is not list and not isinstance(plan.executor, LooksUp):
+            texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
@@ -324,9 +360,3 @@ def why_never_cut(tokenizer: TokenizerAdapter) -> str | None:
     from tokpar.cuts.finder import finder_for  # importing tokpar does without it
 
     return None if finder_for(facts).edges.refusal is None else facts.unprovable
-
-
-def _texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise OptionError("encode_batch takes several texts, got one str; use encode for one text")
-    return list(texts)  # the caller may change the list before asking for a row

@@ -1,5 +1,7 @@
 """The result of a call: post-processes the ids, and builds the `Batch` and its `Encoding` rows."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,68 @@ from tokpar.types import Report, Rows
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
 NO_ROWS, NO_REPORT = Rows.of([]), Report("")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchFacts:
+    """What the rows of one batch share. Keeps no text alive.
+
+    `seams_of`: returns the seams of a text that the cache answered, given the text and its number
+    of ids; None without a cache. `code_points`: of all texts, at least 1."""
+
+    tokenizer: TokenizerAdapter
+    report: Report
+    seams_of: Callable[[str, int], Seams] | None
+    code_points: int
+
+
+@dataclass(slots=True, eq=False)
+class BatchRow:
+    """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
+
+    `own`: the ids before post-processing. `why`: why the text was not cut. `divided`: the text was
+    divided at every certified space. `joined`: the seams and the report of a text that was encoded
+    by itself. `layout`: see `Origin`; it may keep the whole batch alive."""
+
+    text: str
+    own: IdArray
+    shared: BatchFacts
+    why: str
+    divided: bool
+    joined: tuple[Seams, Report] | None
+    layout: Callable[[int], IdArray] | None
+
+    @property
+    def seams(self) -> Seams:
+        if self.divided:
+            assert self.shared.seams_of is not None
+            return self.shared.seams_of(self.text, len(self.own))
+        return NO_SEAMS if self.joined is None else self.joined[0]
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.text, self.shared.tokenizer, self.own, self.layout)
+
+    @property
+    def report(self) -> Report:
+        whole = self.shared.report
+        share = len(self.text) / self.shared.code_points
+        seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
+        if self.joined is not None:
+            return replace(self.joined[1], seconds=seconds, cache=whole.cache)
+        return Report(
+            whole.strategy,
+            DIVIDED if self.divided else "serial",
+            NO_REGION_LEFT if self.divided else self.why,
+            executor=whole.executor,
+            seconds=seconds,
+            agreement=whole.agreement,
+            cache=whole.cache,
+        )
+
+    def alone(self) -> BatchRow:
+        """Returns this row without the rest of the batch, post-processed as a single text."""
+        return replace(self, own=self.own.copy(), layout=None)
 
 
 @dataclass(eq=False)
@@ -80,57 +144,38 @@ class Result:
         )
 
     def encoding(self, k: int) -> Encoding:
-        """Returns the encoding of text `k`. The encoding is built by this call, not earlier."""
-        text, own, seams = self.texts[k], self.own[k], NO_SEAMS
-        if k in self.encodings:
-            seams = self.encodings[k].seams
-        elif self.served[k]:
-            seams = self._seams_of(text, len(own))
-        final = own if self.final is self.own else self.final[k]
-        origin = Origin(text, self.plan.tokenizer, own, partial(self._layout, k))
-        return Encoding(frozen_ids(final), seams, self.report_of(k), origin)
-
-    @cached_property
-    def _seams_of(self) -> Callable[[str, int], Seams]:
-        assert self.plan.licence is not None
-        return seams_of_wholes(self.plan.tokenizer, self.plan.licence)
+        """Returns the encoding of text `k`. Seams and report are made when a caller asks."""
+        return Encoding.of_row(self._shown[k], partial(self._row, k))
 
     def report_of(self, k: int) -> Report:
         """Returns the report of text `k`. The text gets a share of the seconds by its length."""
-        length = len(self.texts[k])
-        if k in self.encodings:
-            seconds, cache = self._seconds(length), self.report.cache
-            return replace(self.encodings[k].report, seconds=seconds, cache=cache)
-        plan, why = "serial", self.whys.get(k, self.plan.uncut)
-        if self.served[k]:
-            plan, why = DIVIDED, NO_REGION_LEFT
-        known = self._reports.get((length, plan, why))
-        if known is None:
-            shared = self.report
-            known = self._reports[length, plan, why] = Report(
-                shared.strategy,
-                plan,
-                why,
-                executor=shared.executor,
-                seconds=self._seconds(length),
-                agreement=shared.agreement,
-                cache=shared.cache,
-            )
-        return known
+        return self._row(k).report
 
-    def _seconds(self, length: int) -> dict[str, float]:
-        share = length / self._code_points
-        return {stage: spent * share for stage, spent in self.clock.seconds.items()}
+    def _row(self, k: int) -> BatchRow:
+        joined = self.encodings.get(k)
+        return BatchRow(
+            self.texts[k],
+            self.own[k],
+            self._shared,
+            self.whys.get(k, self.plan.uncut),
+            bool(self.served[k]),
+            None if joined is None else (joined.seams, joined.report),
+            partial(self._layout, k),
+        )
 
     @cached_property
-    def _reports(self) -> dict[tuple[int, str, str], Report]:
-        """Reports by (length, plan, why): texts that agree in all three share one report."""
-        return {}
+    def _shown(self) -> Rows:
+        """The final ids, read-only."""
+        return Rows(frozen_ids(self.final.ids), self.final.offsets)
 
     @cached_property
-    def _code_points(self) -> int:
-        """The number of code points of all texts together, at least 1."""
-        return max(1, sum(map(len, self.texts)))
+    def _shared(self) -> BatchFacts:
+        from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+
+        tokenizer, licence = self.plan.tokenizer, self.plan.licence
+        seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
+        code_points = max(1, int(lengths_of(self.texts).sum()))
+        return BatchFacts(tokenizer, self.report, seams_of, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2).

@@ -9,13 +9,12 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tokpar
-from tests.support.file_formats import NAMES, SAMPLES, sample, written
+from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT
 from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
