@@ -35,6 +35,8 @@ from tokpar.results import by_own_call, serial_report
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.decoding.streams import DecodeStream, DecodeStreams
+    from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
@@ -96,6 +98,7 @@ class Encoder:
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
+        self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -122,7 +125,7 @@ class Encoder:
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
         twin._own_call = getattr(adapter, "encode_whole", None)
-        twin._short_texts = None
+        twin._short_texts = twin._decode_tables = None
         return twin
 
     def encode(self, text: str) -> Encoding:
@@ -232,6 +235,32 @@ class Encoder:
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
+
+    def decode_stream(
+        self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
+    ) -> DecodeStream:
+        """Returns a stream that takes ids one by one and returns text as soon as it is final.
+
+        All texts of the stream together are the text of the tokenizer's own `decode` for all ids.
+        `prefill`: ids before the stream, such as the prompt: `decode(prefill)` is not returned, but
+        the text of the later ids is as it is after these. `skip_special_tokens`: as in `decode` of
+        the tokenizer. Raises OptionError if some later id may change text without bound."""
+        from tokpar.decoding.streams import DecodeStream
+
+        return DecodeStream(self._decode_table(skip_special_tokens), prefill)
+
+    def decode_streams(self, *, skip_special_tokens: bool = False) -> DecodeStreams:
+        """Returns many streams that share one table, for a server. Raises: see `decode_stream`."""
+        from tokpar.decoding.streams import DecodeStreams
+
+        return DecodeStreams(self._decode_table(skip_special_tokens))
+
+    def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
+        from tokpar.decoding.tables import DecodeTables
+
+        if self._decode_tables is None:
+            self._decode_tables = DecodeTables()
+        return self._decode_tables.of(self.tokenizer, skip_special_tokens)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.

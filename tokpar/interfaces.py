@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Seam, Split
+from tokpar.types import Chunk, Chunks, DecodingParts, Facts, Joins, Pieces, Rows, Seam, Split
 
 
 class TokenizerAdapter(Protocol):
@@ -265,6 +265,16 @@ class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@runtime_checkable
+class DecodesInParts(Protocol, metaclass=Ability):
+    """An adapter that says how it decodes, so that ids can be decoded while they arrive."""
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """Returns the parts of `decode`, as the tokenizer is now.
+
+        Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
 
 
 @runtime_checkable

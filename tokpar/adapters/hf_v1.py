@@ -17,6 +17,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
     PostProcess,
@@ -43,7 +44,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import Facts, Rows
+from tokpar.types import DecodingParts, Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -187,6 +188,12 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         """The caller's own decoder, special tokens kept (skip_special_tokens=False)."""
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the caller's own decoder."""
+        config = config_of(self._own)
+        size = len(config["model"]["vocab"]) + len(config.get("added_tokens") or ())
+        return parts_of_hf_one(self._own, config.get("decoder"), size, skip_special_tokens)
 
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
