@@ -89,8 +89,7 @@ class MatchPlaces:
         size = _WINDOW
         while last > after:
             low = max(after, last - size)
-            for place in reversed(self._ends(low, last)):
-                yield place
+            yield from reversed(self._ends(low, last))
             last, size = low, 4 * size
 
     def first(self, start: int, stop: int) -> int | None:

@@ -130,7 +130,7 @@ class EncodedText:
         return None
 
     def first_token_edge(self, start: int, stop: int) -> int | None:
-        """Returns the first position in [start, stop) between two tokens and characters, or None."""
+        """Returns the first position in [start, stop) of the same kind, or None."""
         while start < stop:
             region, k = self._piece_at(start)
             places = self._places(region, k)

@@ -1,4 +1,4 @@
-"""The ids that a slice of a text has alone, made of the ids of the whole text where that is proved."""
+"""The ids that a slice of a text has alone, taken from the whole text where that is proved."""
 
 from __future__ import annotations
 

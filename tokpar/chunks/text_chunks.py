@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-
 from tokpar.arrays import IdArray, frozen_ids, has_surrogate
 from tokpar.chunks.boundaries import BOUNDARIES, Boundary, places_of
 from tokpar.chunks.encoded_text import REGION, EncodedText, EncodeRows
