@@ -31,10 +31,13 @@ from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.text_chunks import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.short_texts import ShortTexts
@@ -224,6 +227,43 @@ class Encoder:
         from tokpar import streaming
 
         return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
+
+    def chunks(
+        self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
+    ) -> Iterator[TextChunk]:
+        """Returns an iterator of slices of `text` that have at most `max_tokens` ids each.
+
+        The slices tile the text. Each slice fits when it is encoded alone by the tokenizer's own
+        call, special tokens included. `boundary` says where a chunk may end: "token": between two
+        tokens of the whole text that share no character; "cut": at a certified cut; "line": after
+        a line end; "sentence": after a sentence or a line end. The end of the text is a place of
+        each boundary.
+
+        A chunk from `start` on ends at the last such place that meets two conditions: at most
+        `max_tokens` tokens of the whole text, less the special tokens, overlap the slice; and the
+        slice alone has at most `max_tokens` ids. If no place does, "line" and "sentence" fall back
+        to "cut", and "cut" to "token". If no place of "token" does either, the chunk ends where it
+        fits and one character more does not. A longer slice may have fewer ids than a shorter one,
+        so a place beyond the first condition might fit, too; it is not looked for.
+
+        `overlap`: the next chunk begins at the first place of the boundary, or of those it falls
+        back to, at which at most `overlap` tokens of the whole text lie before the end of this
+        chunk. It does not overlap where it would not reach further than this chunk.
+
+        The whole text is encoded once, region by region. At certified cuts the ids of a chunk are
+        a slice of these ids (theorem 27). Elsewhere only the ends of the chunk are encoded alone.
+
+        Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
+        below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
+        character that has more than `max_tokens` ids alone."""
+        from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+
+        def encode(texts: Sequence[str]) -> Rows:
+            return self.unprocessed_batch(texts, tokenizer).rows
+
+        return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
 
     def count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`."""

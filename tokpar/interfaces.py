@@ -250,6 +250,19 @@ class PostProcesses(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class KnowsSpecialTokens(Protocol, metaclass=Ability):
+    """An adapter that knows its special tokens even if its settings truncate or pad."""
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """The ids inserted before and after every text. None if they depend on the text."""
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that post-processing keeps, special tokens included; None: it keeps all."""
+
+
+@runtime_checkable
 class ChecksText(Protocol, metaclass=Ability):
     """An adapter that refuses texts before they are split, with the error of the engine's own call.
 
