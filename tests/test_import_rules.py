@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"adapters", "executors", "overlap", "methods"}),
     frozenset({"joining", "results"}),
     frozenset({"job", "short_texts"}),
-    frozenset({"pipeline", "streaming"}),
+    frozenset({"pipeline", "streaming", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
     frozenset({"combining", "loading"}),
     frozenset({"encoder"}),

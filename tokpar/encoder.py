@@ -34,6 +34,7 @@ from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
@@ -189,6 +190,19 @@ class Encoder:
         from tokpar import streaming
 
         return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
+
+    def session(self, text: str = "") -> Session:
+        """Returns a session: a text that may be edited, and its ids.
+
+        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a text with a lone surrogate."""
+        from tokpar.sessions.session import Session  # importing tokpar does without it
+
+        return Session(self, text)
+
+    @property
+    def exact(self) -> bool:
+        """True if a seam that no rule licenses is never joined."""
+        return not self._arguments["allow_approximate"]
 
     def count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`."""
