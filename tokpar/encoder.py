@@ -194,7 +194,8 @@ class Encoder:
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
 
-        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a text with a lone surrogate."""
+        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a
+        text with a lone surrogate."""
         from tokpar.sessions.session import Session  # importing tokpar does without it
 
         return Session(self, text)

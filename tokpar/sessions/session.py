@@ -277,8 +277,7 @@ class Editing:
         seen = _SEEN
         while True:
             first = max(0, self._start - seen)
-            text = slice_of(self._rope, first, self._start)
-            window = Window(self._cuts, text, begins=first == 0)
+            window = Window(self._cuts, self._judged_before(first), begins=first == 0)
             for at, segment in segments_before(self._rope, self._start):
                 if at <= first or at == 0:
                     break
@@ -287,6 +286,10 @@ class Editing:
             if first == 0:
                 return 0
             seen *= 8
+
+    def _judged_before(self, first: int) -> str:
+        """The text from `first` on in which the left edge must be stable: it ends at the edit."""
+        return slice_of(self._rope, first, self._start)
 
     def _right_edge(self) -> int | None:
         """The first edge of a segment that is a co-stable cut of the text behind the edit."""

@@ -94,24 +94,34 @@ class StableCuts:
         """How many characters on either side of a cut the normalizer stages may read (N)."""
         return UnfinishedText(self.finder).looks_ahead
 
-    def reach(self, seam: Seam, text: str) -> tuple[int, int]:
-        """How many characters before and after the cut its rule reads, added tokens left out."""
-        p, witness, facts = seam.position, dict(seam.witness), self.finder.facts
-        left, right = 1, 1
-        if "absorbed" in witness:
-            right = 2
-        elif seam.theorem == "44":
-            left, right = p - int(witness["anchor"]) + 1, int(witness["right"])
-        elif seam.rule == "K10" and witness["left"] != "non-space":
-            left, right = int(witness["left"]), int(witness["right"])
-        elif facts.scheme == "spaces":
-            left, right = 2, 2
-        normalized = self.finder.normalized
-        changed = bool(normalized.stages) and facts.scheme not in ("bert", "spaces")
-        at_space = witness.get("right") == "space" and normalized.keeps_universal
-        if normalized.tokens or (changed and not at_space):
+    def reach(self, seam: Seam) -> tuple[int, int]:
+        """How many characters before and after the cut decide it, added tokens left out.
+
+        With a normalizer, the characters whose image decides it must be final (N)."""
+        left, right = self._read_by_rule(seam)
+        if self._reads_image(seam):
             left, right = max(left, self.looks_ahead), max(right + 1, self.looks_ahead)
         return left, right
+
+    def _read_by_rule(self, seam: Seam) -> tuple[int, int]:
+        """How many characters before and after the cut its rule reads in the normalized text."""
+        witness = dict(seam.witness)
+        if "absorbed" in witness:
+            return 1, 2
+        if seam.theorem == "44":
+            return seam.position - int(witness["anchor"]) + 1, int(witness["right"])
+        if seam.rule == "K10" and witness["left"] != "non-space":
+            return int(witness["left"]), int(witness["right"])
+        return (2, 2) if self.finder.facts.scheme == "spaces" else (1, 1)
+
+    def _reads_image(self, seam: Seam) -> bool:
+        """True if the certificate of the cut depends on the normalized text around it."""
+        normalized = self.finder.normalized
+        if normalized.tokens:
+            return True
+        at_space = dict(seam.witness).get("right") == "space" and normalized.keeps_universal
+        by_raw_text = self.finder.facts.scheme in ("bert", "spaces") or at_space
+        return bool(normalized.stages) and not by_raw_text
 
 
 def stable_cuts_for(facts: Facts) -> StableCuts:
@@ -177,7 +187,7 @@ class Window:
     def holds(self, seam: Seam) -> bool:
         """True if a certified cut of the window's text is certified whatever stands outside."""
         p, text = seam.position, self.text
-        left, right = self.cuts.reach(seam, text)
+        left, right = self.cuts.reach(seam)
         if not (self.begins or self.ends) and len(text) < self.cuts.parts.longest:
             return False
         if not self.begins and (p < left or not self._stays_behind(seam, left, right)):
