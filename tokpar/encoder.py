@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tokpar.chunks.text_chunks import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
+    from tokpar.sessions.session import Session
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
@@ -264,6 +265,20 @@ class Encoder:
             return self.unprocessed_batch(texts, tokenizer).rows
 
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
+
+    def session(self, text: str = "") -> Session:
+        """Returns a session: a text that may be edited, and its ids.
+
+        Each edit encodes only the text near it. See docs/sessions.md. Raises OptionError for a
+        text with a lone surrogate."""
+        from tokpar.sessions.session import Session  # importing tokpar does without it
+
+        return Session(self, text)
+
+    @property
+    def exact(self) -> bool:
+        """True if a seam that no rule licenses is never joined."""
+        return not self._arguments["allow_approximate"]
 
     def count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`."""
