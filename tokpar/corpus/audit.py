@@ -2,67 +2,82 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tokpar.corpus.audit_edges import AUTO, Bodies, Edges, bodies_of, expected_edges
-from tokpar.corpus.audit_report import (
-    AGAINST,
-    CHECKS,
-    AuditReport,
-    FaultLog,
-    ShardSummary,
-)
+from tokpar.corpus.audit_against import ShardDocuments, compare
+from tokpar.corpus.audit_documents import RUN, DocumentAudit
+from tokpar.corpus.audit_edges import AUTO, NONE, Edges, bodies_of, expected_edges, token_named
+from tokpar.corpus.audit_inputs import FileTexts
+from tokpar.corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar.corpus.audit_texts import TextAudit
 from tokpar.corpus.id_texts import Tokens, tokens_of
-from tokpar.corpus.shards import Block, ShardSource, find_shards, in_documents, open_shard
+from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents, open_shard
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.loading import load
 
-RUN = 64
-"""Equal ids in a row that are reported."""
-Mask = NDArray[np.bool_]
+Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
 
 
 def audit(
-    shards: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    shards: Paths,
     tokenizer: object,
     *,
+    against: Paths = (),
+    field: str = "text",
     bos: str | int = AUTO,
     eos: str | int = AUTO,
     packed: bool = False,
+    ordered: bool = True,
     workers: int | None = None,
-    on_block: Callable[[int], object] | None = None,
+    on_read: Callable[[int], object] | None = None,
 ) -> AuditReport:
-    """Returns what is wrong with shards of ids, whoever made them."""
-    names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
+    """Returns what is wrong with shards of ids, whoever made them; true if nothing is.
+
+    `shards`: files, folders and globs of Megatron (`.bin` with `.idx`), datatrove (`.ds` with
+    `.ds.index`), parquet and Arrow (a column `input_ids`), NumPy (`.npy`). `tokenizer`: anything
+    that `tokpar.load` takes. `against`: the files that the shards were made of, read as `build`
+    reads them, with the text in `field`. `bos`, `eos`: "auto" is what the tokenizer's own call
+    inserts, and what most documents have; "none"; or a token, by its content or its id. `packed`:
+    rows are pieces of one stream, in which each document ends with `eos`. `ordered`: documents
+    must be in the order of the input. `on_read` is called with the bytes of ids that were checked
+    since.
+
+    Needs memory for the longest document, and about 200 bytes for each document, twice that with
+    `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
+    OptionError, and what `load` raises."""
     adapter = whole_tokenizer(tokenizer)
     tokens = tokens_of(adapter)
-    opened = [open_shard(name) for name in find_shards(names)]
+    opened = [open_shard(name) for name in find_shards(_listed(shards))]
     if packed:
-        opened = [in_documents(shard, _end(eos, tokens, adapter)) for shard in opened]
+        opened = [in_documents(shard, _end_of(eos, tokens)) for shard in opened]
     edges = expected_edges(adapter, tokens, opened, bos, eos)
+    texts = FileTexts(_listed(against), field) if _listed(against) else None
     with Encoder(plain_tokenizer(adapter), workers=workers) as encoder:
-        texts = TextAudit(encoder.tokenizer, tokens, encoder)
-        run = _Audit(tokens, edges, texts)
+        run = DocumentAudit(tokens, edges, TextAudit(encoder.tokenizer, tokens, encoder))
+        counts = []
         for shard in opened:
-            run.shard(shard, on_block)
-    return run.report(adapter.name, opened)
+            counts.append(0)
+            for block in run.check(shard):
+                counts[-1] += len(block)
+                if on_read is not None:
+                    on_read(block.ids.nbytes)
+        if texts is not None:
+            with Encoder(adapter, workers=workers) as own:
+                documents = _documents(opened, counts, edges, run)
+                run.notes += compare(documents, texts, own, run.log, ordered)
+    return _report(adapter.name, opened, run, texts is not None)
 
 
 def whole_tokenizer(source: object) -> TokenizerAdapter:
     """The adapter of a tokenizer, without its truncation and padding."""
     try:
         return load(source, truncation=False, padding=False)
-    except OptionError:
+    except OptionError:  # a kind of tokenizer that has no such settings
         return load(source)
 
 
@@ -74,187 +89,89 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
     return adapter if allowing is None else allowing(frozenset())
 
 
-def _end(eos: str | int, tokens: Tokens, adapter: TokenizerAdapter) -> int:
-    from tokpar.corpus.audit_edges import _named
+def _listed(names: Paths) -> list[str]:
+    some = [names] if isinstance(names, (str, os.PathLike)) else names
+    return list(map(os.fspath, some))
 
-    if eos in (AUTO, "none"):
+
+def _end_of(eos: str | int, tokens: Tokens) -> int:
+    if eos in (AUTO, NONE):
         raise OptionError("packed shards need eos, the token after which a document ends")
-    return _named(eos, tokens)[0]
+    return token_named(eos, tokens)
 
 
-@dataclass
-class _Audit:
-    """The state of one audit."""
+def _documents(
+    shards: list[ShardSource], counts: list[int], edges: Edges, run: DocumentAudit
+) -> ShardDocuments:
+    ends = list(accumulate(counts))
 
-    tokens: Tokens
-    edges: Edges
-    texts: TextAudit
-    log: FaultLog = field(default_factory=FaultLog)
-    notes: list[str] = field(default_factory=list)
-    digests: dict[bytes, int] = field(default_factory=dict)
-    doubled: int = 0
-    empty: list[str] = field(default_factory=list)
-    empties: int = 0
-    long_runs: int = 0
+    def where(document: int) -> tuple[str, int]:
+        k = bisect_right(ends, document)
+        return shards[k].name, document - (ends[k] - counts[k])
 
-    def shard(self, shard: ShardSource, on_block: Callable[[int], object] | None) -> None:
-        for problem in shard.problems:
-            self.log.add("index", shard.name, problem.document, problem.found, problem.expected)
-        self.notes += [f"{shard.name}: {note}" for note in shard.notes]
-        self._dtype(shard)
-        for block in shard.blocks():
-            self._block(shard.name, block)
-            if on_block is not None:
-                on_block(block.ids.nbytes)
+    def read(wanted: Collection[int]) -> Iterator[tuple[int, RawIds]]:
+        asked, done = set(wanted), 0
+        for shard, count in zip(shards, counts, strict=True):
+            if not asked.isdisjoint(range(done, done + count)):
+                for block in shard.blocks():
+                    bodies = bodies_of(block, edges)
+                    for k in range(len(block)):
+                        if done + block.first + k in asked:
+                            own = slice(int(bodies.starts[k]), int(bodies.stops[k]))
+                            yield done + block.first + k, block.ids[own]
+            done += count
 
-    def _dtype(self, shard: ShardSource) -> None:
-        if shard.dtype.kind not in "iu":
-            self.log.add("dtype", shard.name, None, f"ids of {shard.dtype}", "integers")
-        elif np.iinfo(shard.dtype).max < self.tokens.size - 1:
-            most = f"up to {np.iinfo(shard.dtype).max:,}"
-            found = f"ids of {shard.dtype}, {most}"
-            self.log.add("dtype", shard.name, None, found, f"ids up to {self.tokens.size - 1:,}")
+    return ShardDocuments(run.digests, where, read)
 
-    def _block(self, name: str, block: Block) -> None:
-        usable = self._range(name, block)
-        bodies = bodies_of(block, self.edges)
-        self._edges(name, block, bodies)
-        self._digests(name, block, bodies)
-        doubtful: set[int] = set(np.flatnonzero(~usable).tolist())
-        if self.tokens.kind is not None:
-            found, skipped = self.texts.differences(block, bodies, usable)
-            for each in found:
-                self.log.add(
-                    each.kind, name, block.first + each.document, each.found, each.expected, each.place
-                )
-            doubtful |= skipped | {each.document for each in found}
-        self._runs(name, block, doubtful)
 
-    def _range(self, name: str, block: Block) -> Mask:
-        """Reports ids that are no tokens; True for each document that has none."""
-        ids = block.ids
-        inside = (ids >= 0) & (ids < self.tokens.size)
-        good = inside & self.tokens.known[np.where(inside, ids, 0).astype(np.int64)] if self.tokens.size else inside
-        usable = np.ones(len(block), np.bool_)
-        if good.all():
-            return usable
-        for place in np.flatnonzero(~good).tolist():
-            document = int(np.searchsorted(block.offsets, place, side="right")) - 1
-            if not usable[document]:
-                continue
-            usable[document] = False
-            expected = f"an id below {self.tokens.size:,} that is a token"
-            at = place - int(block.offsets[document])
-            self.log.add("range", name, block.first + document, f"{ids[place]}", expected, at)
-        return usable
+def _report(
+    tokenizer: str, shards: list[ShardSource], run: DocumentAudit, against: bool
+) -> AuditReport:
+    checks = [check for check in CHECKS if against or check not in AGAINST]
+    if run.tokens.kind is None:
+        checks = [check for check in checks if check not in ("ids", "utf8")]
+    summaries = [
+        ShardSummary(shard.name, shard.format, shard.dtype.name, shard.documents, shard.tokens)
+        for shard in shards
+    ]
+    return AuditReport(
+        tokenizer,
+        tuple(summaries),
+        run.log.results(tuple(checks)),
+        run.texts.text_bytes,
+        (*run.notes, *run.edges.notes, *_counted(run)),
+        (*run.edges.not_checked, *_unchecked(run)),
+    )
 
-    def _edges(self, name: str, block: Block, bodies: Bodies) -> None:
-        some = np.diff(block.offsets) > 0
-        wanted = ", ".join(map(self.tokens.shown, self.edges.prefix))
-        for k in np.flatnonzero(~bodies.has_prefix & (some | bool(self.edges.prefix))).tolist():
-            found = self._at(block, k, 0)
-            self.log.add("bos", name, block.first + k, f"begins with {found}", wanted, 0)
-        needs_end = some if self.edges.inferred_suffix else np.ones(len(block), np.bool_)
-        wanted = ", ".join(map(self.tokens.shown, self.edges.suffix))
-        for k in np.flatnonzero(~bodies.has_suffix & needs_end).tolist():
-            found = self._at(block, k, -1)
-            place = max(int(block.offsets[k + 1] - block.offsets[k]) - 1, 0)
-            self.log.add("eos", name, block.first + k, f"ends with {found}", wanted, place)
-        self._again(name, block, bodies)
 
-    def _again(self, name: str, block: Block, bodies: Bodies) -> None:
-        """Reports a BOS or EOS that stands twice, or that must not be there."""
-        inside = bodies.starts < bodies.stops
-        if not inside.any():
-            return
-        firsts = block.ids[np.where(inside, bodies.starts, 0)]
-        lasts = block.ids[np.where(inside, bodies.stops - 1, 0)]
-        special = np.fromiter(self.tokens.special, np.int64)
-        for check, ids, edge, bare, word in (
-            ("bos", firsts, self.edges.prefix[:1], self.edges.bare_front, "begins"),
-            ("eos", lasts, self.edges.suffix[-1:], self.edges.bare_back, "ends"),
-        ):
-            unwanted = special if bare else np.array(edge, np.int64)
-            for k in np.flatnonzero(np.isin(ids, unwanted) & inside).tolist():
-                shown = self.tokens.shown(int(ids[k]))
-                found = f"{word} with {shown}" if bare else f"{word} with {shown} twice"
-                self.log.add(check, name, block.first + k, found, "none" if bare else "one")
+def _counted(run: DocumentAudit) -> Iterator[str]:
+    """What is worth knowing and no fault."""
+    strange = sum(run.log.total(check) for check in ("range", "utf8", "ids"))
+    if 2 * strange > len(run.digests.whole):
+        yield "most documents are not what this tokenizer gives: another one made them"
+    if run.empties:
+        yield f"{run.empties:,} documents have no text: {'; '.join(run.empty)}"
+    some = len(run.digests.whole) - run.empties
+    distinct = len(set(run.digests.whole)) - bool(run.empties)
+    if some > distinct:
+        yield f"{some - distinct:,} documents have the ids of an earlier one"
+    if run.long_runs:
+        yield f"{run.long_runs:,} runs of {RUN} equal ids and more are the ids of their text"
 
-    def _at(self, block: Block, k: int, place: int) -> str:
-        ids = block[k]
-        return self.tokens.shown(int(ids[place])) if len(ids) else "nothing, it is empty"
 
-    def _digests(self, name: str, block: Block, bodies: Bodies) -> None:
-        ids = block.ids.astype(np.int64)
-        spans = zip(bodies.starts.tolist(), bodies.stops.tolist(), strict=True)
-        for k, (start, stop) in enumerate(spans):
-            if start == stop:
-                self.empties += 1
-                if len(self.empty) < 10:
-                    self.empty.append(f"{name}: document {block.first + k}")
-                continue
-            digest = hashlib.blake2b(ids[start:stop], digest_size=16).digest()
-            times = self.digests[digest] = self.digests.get(digest, 0) + 1
-            self.doubled += times > 1
-
-    def _runs(self, name: str, block: Block, doubtful: set[int]) -> None:
-        """Reports runs of one id, where the text of the ids does not explain them."""
-        ids = block.ids
-        if len(ids) < RUN:
-            return
-        begins = np.ones(len(ids) + 1, np.bool_)
-        begins[1:-1] = ids[1:] != ids[:-1]
-        begins[block.offsets] = True
-        starts = np.flatnonzero(begins)
-        long = np.flatnonzero(np.diff(starts) >= RUN)
-        for k in long.tolist():
-            start, count = int(starts[k]), int(starts[k + 1] - starts[k])
-            document = int(np.searchsorted(block.offsets, start, side="right")) - 1
-            id_ = int(ids[start])
-            stands_alone = id_ in self.tokens.special or id_ == self.tokens.unknown
-            if not (stands_alone or document in doubtful or self.tokens.kind is None):
-                self.long_runs += 1
-                continue
-            at = start - int(block.offsets[document])
-            found = f"{count:,} times {self.tokens.shown(id_)}"
-            self.log.add("runs", name, block.first + document, found, "text", at)
-
-    def report(self, tokenizer: str, shards: list[ShardSource]) -> AuditReport:
-        checks = [check for check in CHECKS if check not in AGAINST]
-        if self.tokens.kind is None:
-            checks = [check for check in checks if check not in ("ids", "utf8")]
-        summaries = [
-            ShardSummary(s.name, s.format, s.dtype.name, s.documents, s.tokens) for s in shards
-        ]
-        return AuditReport(
-            tokenizer,
-            tuple(summaries),
-            self.log.results(tuple(checks)),
-            self.texts.text_bytes,
-            tuple([*self.notes, *self.edges.notes, *self._counted()]),
-            tuple([*self.edges.not_checked, *self._unchecked()]),
+def _unchecked(run: DocumentAudit) -> Iterator[str]:
+    """What the checks could not tell, and why."""
+    if run.tokens.kind is None:
+        yield f"whether the ids are those of a text: {run.tokens.why_not}"
+    if run.texts.unknown:
+        yield f"the ids of {run.texts.unknown:,} documents: the unknown token in them hides text"
+    if run.texts.rewritten:
+        yield (
+            f"the ids of {run.texts.rewritten:,} documents: the tokenizer does not leave the text "
+            "that they spell as it is"
         )
-
-    def _counted(self) -> Iterator[str]:
-        if self.empties:
-            yield f"{self.empties:,} documents have no text: {'; '.join(self.empty)}"
-        if self.doubled:
-            yield f"{self.doubled:,} documents have the ids of an earlier one"
-        if self.long_runs:
-            yield f"{self.long_runs:,} runs of {RUN} equal ids and more, which are those of their text"
-
-    def _unchecked(self) -> Iterator[str]:
-        if self.tokens.kind is None:
-            yield f"whether the ids are those of a text: {self.tokens.why_not}"
-        if self.texts.unknown:
-            yield f"ids of {self.texts.unknown:,} documents with the unknown token, which hides text"
-        if self.texts.rewritten:
-            yield (
-                f"ids of {self.texts.rewritten:,} documents, because the tokenizer does not leave "
-                "the text as it is that they spell"
-            )
-        if self.tokens.cut_at:
-            yield (
-                "whether a special token that is written in a text is one id: that depends on the "
-                "call, and both ways were accepted"
-            )
+    if run.tokens.cut_at:
+        yield (
+            "whether a special token that is written in a text is one id: that depends on the "
+            "call, and both were accepted"
+        )

@@ -103,9 +103,7 @@ def _counts(shard: ShardSource, tokens: Tokens) -> EdgeCounts:
     return counts
 
 
-def _inferred(
-    shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: bool
-) -> int | None:
+def _inferred(shards: list[tuple[int, dict[int, int]]], tokens: Tokens, begins: bool) -> int | None:
     """The special token at the edge of most documents; or of all documents of a shard, if its name
     says that it begins a document."""
     documents = sum(count for count, _ in shards)
@@ -114,7 +112,7 @@ def _inferred(
     for count, each in shards:
         for id_, times in each.items():
             total[id_] = total.get(id_, 0) + times
-            if times == count and _BEGINS.fullmatch(tokens.names[id_]):
+            if times == count and _BEGINS.fullmatch(tokens.added[id_].content):
                 whole.add(id_)
     if not total:
         return None
@@ -135,18 +133,20 @@ def _said(verb: str, id_: int, tokens: Tokens, counts: list[EdgeCounts]) -> str:
 
 
 def _named(token: str | int, tokens: Tokens) -> tuple[int, ...]:
-    if token == NONE:
-        return ()
+    return () if token == NONE else (token_named(token, tokens),)
+
+
+def token_named(token: str | int, tokens: Tokens) -> int:
+    """The id of a token, given by its content or its id. Raises OptionError."""
     if isinstance(token, int) or token.isdecimal():
-        id_ = int(token)
-        if id_ not in tokens.names:
-            raise OptionError(f"the tokenizer has no token with id {id_}")
-        return (id_,)
+        if not tokens.is_token(int(token)):
+            raise OptionError(f"the tokenizer has no token with id {int(token)}")
+        return int(token)
     ids = [id_ for id_, added in tokens.added.items() if added.content == token]
     ids = ids or [id_ for id_, name in tokens.names.items() if name == token]
     if not ids:
         raise OptionError(f"the tokenizer has no token {token!r}: give another one, or its id")
-    return (ids[0],)
+    return ids[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +168,9 @@ def bodies_of(block: Block, edges: Edges) -> Bodies:
     has_suffix = np.ones(len(starts), np.bool_)
     last = max(len(block.ids) - 1, 0)
     if not len(block.ids):
-        return Bodies(starts, stops, has_prefix & (not edges.prefix), has_suffix & (not edges.suffix))
+        return Bodies(
+            starts, stops, has_prefix & (not edges.prefix), has_suffix & (not edges.suffix)
+        )
     for id_ in edges.prefix:
         there = (starts < stops) & (block.ids[np.minimum(starts, last)] == id_)
         has_prefix &= there

@@ -125,6 +125,10 @@ class FaultLog:
         counts = self._counts.setdefault(check, {})
         counts[shard] = counts.get(shard, 0) + more
 
+    def total(self, check: str) -> int:
+        """The faults of one check so far."""
+        return sum(self._counts.get(check, {}).values())
+
     def room(self, check: str) -> bool:
         """True if one more fault of this check would be shown."""
         return len(self._shown.get(check, ())) < SHOWN
@@ -134,7 +138,7 @@ class FaultLog:
         return tuple(
             CheckResult(
                 check,
-                sum(self._counts.get(check, {}).values()),
+                self.total(check),
                 dict(self._counts.get(check, {})),
                 tuple(self._shown.get(check, ())),
             )

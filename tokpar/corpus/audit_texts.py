@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, byte_length
+from tokpar.arrays import IdArray, byte_length, offsets_of
 from tokpar.corpus.audit_edges import Bodies
 from tokpar.corpus.id_texts import Tokens
 from tokpar.corpus.shards import Block, RawIds
@@ -56,11 +56,9 @@ class TextAudit:
     text_bytes: int = 0
     unknown: int = 0
     rewritten: int = 0
-    _lengths: NDArray[np.int64] = field(init=False)
     _is_cut: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._lengths = np.fromiter(map(len, self.tokens.data), np.int64, len(self.tokens.data))
         self._is_cut = np.zeros(self.tokens.size, np.bool_)
         self._is_cut[list(self.tokens.cut_at)] = True
 
@@ -125,8 +123,8 @@ class TextAudit:
             return []
         low, high = parts[0].start, max(part.stop for part in parts)
         ids = np.clip(block.ids[low:high], 0, self.tokens.size - 1)
-        data = b"".join(map(self.tokens.data.__getitem__, ids.tolist()))
-        edges = np.append(0, np.cumsum(self._lengths[ids]))
+        data = self.tokens.spelled(ids)
+        edges = offsets_of(self.tokens.lengths[ids])
         return [data[edges[p.start - low] : edges[p.stop - low]] for p in parts]
 
     def _text(self, block: Block, part: _Part) -> str | None:
@@ -137,7 +135,7 @@ class TextAudit:
 
     def _broken(self, block: Block, part: _Part, error: UnicodeDecodeError) -> Difference:
         ids = block.ids[part.start : part.stop]
-        place = int(np.searchsorted(np.cumsum(self._lengths[ids]), error.start, side="right"))
+        place = int(np.searchsorted(np.cumsum(self.tokens.lengths[ids]), error.start, side="right"))
         at_end = error.end >= len(error.object) and "unexpected end" in error.reason
         where = "the end of" if at_end else "inside"
         found = f"byte 0x{error.object[error.start]:02x} {where} the document ({error.reason})"

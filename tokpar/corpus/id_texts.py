@@ -19,11 +19,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokpar.arrays import IntArray, offsets_of
 from tokpar.corpus.shards import RawIds
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.pure.format_two import as_format_one
@@ -38,6 +40,8 @@ _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 _KEEP_ALL = {"ByteLevel", "Digits", "Punctuation", "Split"}
 """Pre-tokenizers that drop nothing, unless a setting says so."""
+_BLOCK = 1 << 16
+"""Ids that are spelled at a time: the arrays fit in the processor's cache."""
 _DROP_SPACES = {"BertPreTokenizer", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"}
 
 
@@ -45,8 +49,9 @@ _DROP_SPACES = {"BertPreTokenizer", "Digits", "Punctuation", "Whitespace", "Whit
 class Tokens:
     """What the ids of a tokenizer mean.
 
-    `names`: the token of each id, as it is shown. `data`: the UTF-8 bytes that a token spells, for
-    ids below `size`; b"" for ids that are no token. `known`: True for each id that is a token.
+    `names`: tokens as the file writes them, by id; only added ones where tokens are bytes. `data`:
+    the bytes that a token spells, for each id below `size`; b"" for ids that are no token.
+    `known`: True for each id that is a token.
     `added`: added tokens by id. `special`: the ids that stand for no text of their own. `unknown`:
     the id of the unknown token, or None. `kind`: how the ids of a document become a text, None if
     `why_not` says why they cannot. `exact`: the tokenizer is known to leave such a text as it is;
@@ -74,7 +79,40 @@ class Tokens:
 
     def shown(self, id_: int) -> str:
         """The id and its token, for a report: "1 '<s>'"."""
-        return f"{id_} {self.names[id_]!r}" if id_ in self.names else f"{id_}, no token"
+        if not self.is_token(id_):
+            return f"{id_}, no token"
+        name = self.names.get(id_)
+        if name is None:
+            name = self.data[id_].decode(errors="backslashreplace")
+        return f"{id_} {name!r}"
+
+    def is_token(self, id_: int) -> bool:
+        return 0 <= id_ < self.size and bool(self.known[id_])
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """The bytes of all tokens, where each token begins in them, and how long it is."""
+        lengths = np.fromiter(map(len, self.data), np.int64, len(self.data))
+        blob = np.frombuffer(b"".join(self.data), np.uint8)
+        return blob, offsets_of(lengths)[:-1], lengths
+
+    @property
+    def lengths(self) -> IntArray:
+        """The number of bytes that each token spells."""
+        return self._table[2]
+
+    def spelled(self, ids: RawIds) -> bytes:
+        """The bytes that ids spell, all of them below `size`."""
+        blob, starts, lengths = self._table
+        found = []
+        for k in range(0, len(ids), _BLOCK):
+            some = ids[k : k + _BLOCK]
+            sizes = lengths[some]
+            ends = np.cumsum(sizes)
+            places = np.repeat(starts[some] - ends + sizes, sizes)
+            places += np.arange(len(places))
+            found.append(blob[places].tobytes())
+        return b"".join(found)
 
     def text_of(self, ids: RawIds) -> str | None:
         """The text of ids, all of them tokens and none in `cut_at`.
@@ -85,7 +123,7 @@ class Tokens:
             return self._words(ids.tolist())
         if self.kind == "metaspace":
             return self._segments(ids.tolist())
-        return b"".join(map(self.data.__getitem__, ids.tolist())).decode()
+        return self.spelled(ids).decode()
 
     def comparable(self, ids: RawIds) -> RawIds:
         """The ids without the unknown token, and without words that hold it."""
@@ -158,7 +196,7 @@ def _of_ranks(ranks: Mapping[bytes, int], specials: Mapping[str, int]) -> Tokens
     tokens = {id_: token for token, id_ in ranks.items()}
     added = {id_: AddedToken(content, id_) for content, id_ in specials.items()}
     data = tokens | {id_: token.content.encode() for id_, token in added.items()}
-    names = {id_: token.decode(errors="backslashreplace") for id_, token in data.items()}
+    names = {id_: token.content for id_, token in added.items()}
     special = frozenset(added)
     return _tokens(names, data, added, special, kind="byte level", cut_at=special)
 
@@ -184,7 +222,9 @@ def _of_config(config: Json) -> Tokens:
         if kind == "byte level" and not code.keys() <= vocab.keys():
             settings |= {"kind": None, "why_not": "its vocabulary lacks some bytes"}
         if any(t.single_word and (t.lstrip or t.rstrip) for t in added.values()):
-            why = "an added token is both single_word and strips spaces: its place in a text is lost"
+            why = (
+                "an added token is both single_word and strips spaces: its place in a text is lost"
+            )
             settings |= {"kind": None, "why_not": why}
         if kind == "metaspace" and model.get("byte_fallback"):
             settings["unknown"] = None
@@ -236,9 +276,9 @@ def _tokens(
     special: frozenset[int],
     **settings: Any,
 ) -> Tokens:
-    size = max(names, default=-1) + 1
+    size = max(data, default=-1) + 1
     known = np.zeros(size, np.bool_)
-    known[list(names)] = True
+    known[list(data)] = True
     table = [b""] * size
     for id_, token in data.items():
         table[id_] = token

@@ -27,7 +27,9 @@ def open_shard(path: str) -> ShardSource:
         else:
             kind, schema, batches = "arrow", *_ipc(path, pyarrow)
     except pyarrow.ArrowInvalid as error:
-        raise FileFormatError(f"{path}: expected a whole .{path.rpartition('.')[2]} ({error})") from None
+        raise FileFormatError(
+            f"{path}: expected a whole .{path.rpartition('.')[2]} ({error})"
+        ) from None
     column = next((name for name in COLUMNS if name in schema.names), None)
     if column is None:
         raise FileFormatError(f"{path}: expected a column input_ids, got {', '.join(schema.names)}")
@@ -93,7 +95,9 @@ def _ipc(path: str, pyarrow: Any) -> tuple[Any, Batches]:
 def _dtype(path: str, kind: Any, pyarrow: Any) -> np.dtype[Any]:
     value = getattr(kind, "value_type", None)
     if value is None or not pyarrow.types.is_integer(value):
-        raise FileFormatError(f"{path}: expected lists of integers in the column of ids, got {kind}")
+        raise FileFormatError(
+            f"{path}: expected lists of integers in the column of ids, got {kind}"
+        )
     found: np.dtype[Any] = np.dtype(value.to_pandas_dtype())
     return found
 

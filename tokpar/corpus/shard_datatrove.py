@@ -1,8 +1,8 @@
 """Read shards of datatrove: `x.ds` holds the ids, `x.ds.index` where each document ends.
 
 The ids are uint16 or uint32, little-endian, without a header; the index has a uint64 for each
-document, its end in ids from the start of the file. `x.ds.metadata`, if there is one, ends its first
-line with the bytes of an id: "gpt2|2". Source: `datatrove.pipeline.tokens.tokenizer` 0.10."""
+document, its end in ids from the start of the file. `x.ds.metadata`, if there is one, ends its
+first line with the bytes of an id: "gpt2|2". Source: `datatrove.pipeline.tokens.tokenizer` 0.10."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def open_shard(path: str) -> ShardSource:
     problems = []
     if len(wrong):
         k = int(wrong[0])
-        problems.append(Problem(f"the document ends at id {ends[k]:,}", "an end after its start", k))
+        problems.append(
+            Problem(f"the document ends at id {ends[k]:,}", "an end after its start", k)
+        )
         ends = ends[:k]
     total = int(ends[-1]) if len(ends) else 0
     dtype, said = _dtype(path, size, total)
@@ -34,7 +36,9 @@ def open_shard(path: str) -> ShardSource:
     held = size // dtype.itemsize
     whole = int(np.searchsorted(ends, held, side="right"))
     offsets = np.append(0, ends[:whole])
-    ids = np.memmap(path, dtype, "r", shape=(held,)) if held else np.empty(0, dtype)
+    ids = np.empty(0, dtype)
+    if held:
+        ids = np.asarray(np.memmap(path, dtype, "r", shape=(held,)))
     return ShardSource(
         path,
         "datatrove",

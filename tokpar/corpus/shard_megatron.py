@@ -44,7 +44,8 @@ def open_shard(path: str) -> ShardSource:
     width = index.dtype.itemsize
     whole = _whole_sequences(index, size)
     lengths = index.lengths[:whole]
-    ids = np.memmap(path, index.dtype, "r", shape=(size // width,)) if size >= width else _none()
+    held = size // width
+    ids = np.asarray(np.memmap(path, index.dtype, "r", shape=(held,))) if held else _none()
     offsets = offsets_of(lengths)
     notes = []
     if whole == len(index.lengths) and len(index.edges) - 1 != whole and not problems:
@@ -81,8 +82,8 @@ def read_index(path: str) -> MegatronIndex:
     need = HEADER.size + sequences * (4 + 8) + edges * 8
     if len(data) < need:
         raise FileFormatError(
-            f"{path}: {sequences:,} sequences and {edges:,} edges of documents take {need:,} bytes, "
-            f"the file has {len(data):,}"
+            f"{path}: {sequences:,} sequences and {edges:,} edges of documents take {need:,} "
+            f"bytes, the file has {len(data):,}"
         )
     lengths = np.frombuffer(data, "<i4", sequences, HEADER.size).astype(np.int64)
     starts = np.frombuffer(data, "<i8", sequences, HEADER.size + 4 * sequences)

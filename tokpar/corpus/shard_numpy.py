@@ -20,7 +20,7 @@ def open_shard(path: str) -> ShardSource:
         raise FileFormatError(f"{path}: expected one or two dimensions, got shape {ids.shape}")
     if ids.dtype.kind not in "iu":
         raise FileFormatError(f"{path}: expected ids, which are integers, got {ids.dtype}")
-    flat = ids.reshape(-1)
+    flat = np.asarray(ids).reshape(-1)
     beside = path.removesuffix(".npy") + ".offsets.npy"
     problems, notes = [], ()
     if os.path.exists(beside):
@@ -30,7 +30,9 @@ def open_shard(path: str) -> ShardSource:
         backward = np.flatnonzero(np.diff(offsets) < 0)
         if offsets[0] != 0 or len(backward):
             k = int(backward[0]) if len(backward) else 0
-            problems.append(Problem(f"offsets {offsets[k : k + 2].tolist()}", "ascending from 0", k))
+            problems.append(
+                Problem(f"offsets {offsets[k : k + 2].tolist()}", "ascending from 0", k)
+            )
             offsets = np.append(0, offsets[1 : k + 1])
         if offsets[-1] != len(flat):
             expected = f"{offsets[-1]:,}, the last of the offsets"
