@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tokpar.cache.policy import CACHE_BYTES, require_bytes
+from tokpar.cache.cache_policy import CACHE_BYTES, require_bytes
 from tokpar.errors import EngineError, FileFormatError, OptionError
 from tokpar.pure.bert import bert_config
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokpar.cache import compiled
 from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.policy import OFFSETS, QUICK, USUAL
+from tokpar.cache.cache_policy import OFFSETS, QUICK, USUAL
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.cache.segments import Unbatcher, unbatcher_for
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts

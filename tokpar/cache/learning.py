@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, concatenate_ids
 from tokpar.cache.added_token_parts import AddedParts, Parted
+from tokpar.cache.cache_policy import MOST_NEW, CacheState, CallState
 from tokpar.cache.generations import Generations
 from tokpar.cache.new_segments import LONGEST, Solved, SolvesSegments
-from tokpar.cache.policy import MOST_NEW, CacheState, CallState
 from tokpar.cache.segments import NO_IDS, EncodeMany, Fresh, Segments, Unbatcher
 from tokpar.cache.text_parts import in_threads
 from tokpar.errors import MismatchError

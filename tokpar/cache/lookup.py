@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray, offsets_of
+from tokpar.cache.cache_policy import LARGEST_WAVE
 from tokpar.cache.generations import Generation, Generations
-from tokpar.cache.policy import LARGEST_WAVE
 from tokpar.cache.segments import Fresh, Segments
 from tokpar.cache.text_parts import in_threads
 

@@ -3,8 +3,8 @@
 A segment between two certified cuts before a space has the same ids in every text (theorem 27).
 
 A call passes these files: `text_arrays` puts the texts into one buffer; `lookup` finds the ids of
-known segments; `learning` encodes the others; `generations` has the tables; `policy` says which
-parts of a text are looked up and learnt."""
+known segments; `learning` encodes the others; `generations` has the tables; `cache_policy` says
+which parts of a text are looked up and learnt."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.arrays import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of, utf8_bytes
+from tokpar.arrays import IdArray, IntArray, concatenate_ids, copy_rows, offsets_of
 from tokpar.cache import compiled
 from tokpar.cache.added_token_parts import AddedParts
-from tokpar.cache.generations import Generations
-from tokpar.cache.learning import Engine, Learner, MakePieces
-from tokpar.cache.lookup import Lookup
-from tokpar.cache.policy import (
+from tokpar.cache.cache_policy import (
     CACHE_BYTES,
     FIRST_WAVE,
     LARGEST_WAVE,
@@ -32,12 +29,15 @@ from tokpar.cache.policy import (
     CallState,
     require_bytes,
 )
+from tokpar.cache.generations import Generations
+from tokpar.cache.learning import Engine, Learner, MakePieces
+from tokpar.cache.lookup import Lookup
 from tokpar.cache.segments import EncodeMany, Unbatcher
-from tokpar.cache.text_arrays import lengths_of, utf8_rows
+from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import beside_of, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.facts.space_stages import SpaceCut
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.types import AddedToken, Facts, Rows
 
 LONGEST_KNOWN = 1 << 14
@@ -106,7 +106,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Divided:
+    ) -> Served:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
@@ -195,7 +195,7 @@ class SegmentCache:
         try:
             if len(texts) > 1 or size <= call.wave:
                 return self._encode_wave(*utf8_rows(texts, size, self._functions), engine, call)
-            data = utf8_bytes(texts[0])
+            data = utf8_text(texts)
         except UnicodeEncodeError:
             return None
         parts: list[IdArray] = []

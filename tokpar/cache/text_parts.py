@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IntArray
-from tokpar.cache.text_arrays import PAD
+from tokpar.cache.utf8_texts import PAD
 from tokpar.facts.space_stages import SpaceCut
 
 _T = TypeVar("_T")

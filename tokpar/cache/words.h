@@ -1,6 +1,6 @@
 /* Functions that _segments.py, _pretokens.py and _vocabulary.py share, and what Python has no words
    for: reading eight bytes at once, the slots of a table, a mask of cuts, the UTF-8 of a str.
-   _segments.py has a picture of a slot. tests/kernel_words.py has the same functions in Python. */
+   _segments.py has a picture of a slot. tests/support/kernel_words.py has the same functions in Python. */
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
