@@ -28,8 +28,9 @@ from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.joining import Method, Recount
+from tokpar.joining import Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.plan import Plan
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
@@ -379,7 +380,7 @@ def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
 
     adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     with CachedExecutor(2) as executor:
-        method = Method(CutSplitter(500), executor, Forgetful())
-        encoding = pipeline.encode_batch([ENGLISH], adapter, method)[0]
+        plan = Plan(adapter, CutSplitter(500), executor, Forgetful())
+        encoding = pipeline.encode_batch([ENGLISH], plan)[0]
     assert encoding.report.plan == "serial"
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

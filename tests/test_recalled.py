@@ -31,10 +31,10 @@ from tokpar.cache.segment_cache import SegmentCache, segment_cache_for
 from tokpar.cache.segments import unbatcher_for
 from tokpar.cache.text_parts import next_cut
 from tokpar.cuts.added_token_guard import AddedTokenGuard
-from tokpar.executors.native import CachedExecutor, _merged
+from tokpar.executors.native import CachedExecutor
 from tokpar.interfaces import HasSegmentCache
-from tokpar.joining import Method
 from tokpar.methods import auto
+from tokpar.plan import Plan
 from tokpar.types import AddedToken, Rows
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_kept]
@@ -57,9 +57,9 @@ def encoded(
         patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
         patch("tokpar.cache.segment_cache.LEAST_PART", 16),
     ):
-        method = Method(splitter, executor, merger, "auto", whole=True)
-        first = pipeline.encode_batch(texts, adapter, method)
-        second = pipeline.encode_batch(texts, adapter, method)
+        plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
+        first = pipeline.encode_batch(texts, plan)
+        second = pipeline.encode_batch(texts, plan)
     for one, two in zip(first, second, strict=True):
         assert one.ids.tolist() == two.ids.tolist()
     return second
@@ -180,8 +180,8 @@ def test_what_watches_a_text_sees_its_chunks() -> None:
     adapter = tokpar.load("default")
     splitter, merger = auto.build(chunk_chars=500)
     with CachedExecutor(1) as executor:
-        method = Method(splitter, executor, merger, "auto", whole=True)
-        pipeline.encode_batch([ENGLISH], adapter, method, watch=seen.append)
+        plan = Plan(adapter, splitter, executor, merger, "auto", whole=True)
+        pipeline.encode_batch([ENGLISH], plan, watch=seen.append)
     assert len(seen[0].chunks) > 5
 
 
@@ -257,11 +257,9 @@ def test_rows_of_a_memory_and_of_its_engine_are_put_in_order(
     rows = [data.draw(st.lists(st.integers(0, 9), max_size=3)) for _ in kinds]
     own = [k for k, kind in enumerate(kinds) if kind != "new"]
     others = [k for k, kind in enumerate(kinds) if kind != "known"]
-    if not own or not others:
-        return
     known = Rows.of(np.array(rows[k] if kinds[k] == "known" else [], np.uint32) for k in own)
     rest = Rows.of(np.array(rows[k], np.uint32) for k in others)
-    found = _merged(known, np.array(own), rest, np.array(others))
+    found = Rows.placed(len(rows), [(np.array(own), known), (others, rest)])
     assert [found[k].tolist() for k in range(len(rows))] == rows
 
 

@@ -21,16 +21,15 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
-    Recalls,
     TokenizerAdapter,
     facts_of,
 )
-from tokpar.joining import Method
 from tokpar.limits import worker_count
 from tokpar.loading import DEFAULT_TOKENIZER, Refreshes, load
+from tokpar.plan import Plan
+from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
-from tokpar.sizes import TOO_SHORT, fit_for, fitting_executor, smallest_row
 
 if TYPE_CHECKING:
     import tiktoken
@@ -208,14 +207,10 @@ class Encoder:
             smallest = smallest_row(tokenizer, smallest)
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
-        executor = self._executor_for(tokenizer, *sizes)
-        if type(texts) is not list and not isinstance(executor, Recalls):
+        plan = self._plan_for(tokenizer, *sizes)
+        if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
-        whole = self._smallest_split > 0  # the caller set no chunk size
-        method = Method(self._splitter, executor, self._merger, self._strategy, whole, self._uncut)
-        return pipeline.encode_batch(
-            texts, tokenizer, method, long=long.tolist(), postprocess=postprocess
-        )
+        return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
 
     def stream(self, chunks: Iterable[str]) -> Iterator[IdArray]:
         """Returns an iterator of arrays of ids for the text that `chunks` make up.
@@ -308,12 +303,17 @@ class Encoder:
     ) -> Encoding:
         return self._encode_batch([text], tokenizer, postprocess)[0]
 
-    def _executor_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Executor:
-        name = self._executor
-        if not isinstance(name, str):
-            return name
-        if name == "auto":
-            name = fitting_executor(tokenizer, length, self._workers, long)
+    def _plan_for(self, tokenizer: TokenizerAdapter, length: int, long: int | None) -> Plan:
+        executor = self._executor
+        if executor == "auto":
+            executor = fitting_executor(tokenizer, length, self._workers, long)
+        if isinstance(executor, str):
+            executor = self._built_executor(executor)
+        whole = self._smallest_split > 0  # the caller set no chunk size
+        parts = self._splitter, executor, self._merger
+        return Plan(tokenizer, *parts, self._strategy, whole, self._uncut)
+
+    def _built_executor(self, name: str) -> Executor:
         with self._lock:
             if name not in self._executors:
                 self._executors[name] = registry().executor_kind(name).build(self._workers)

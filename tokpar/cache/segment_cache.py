@@ -50,7 +50,7 @@ from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.errors import MismatchError, OptionError
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.types import AddedToken, Facts, Rows
 
 CACHE_BYTES = 64 << 20
@@ -211,7 +211,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Divided:
+    ) -> Served:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
