@@ -30,10 +30,15 @@ from tokpar.plan import Plan
 from tokpar.policy import TOO_SHORT, fit_for, fitting_executor, smallest_row
 from tokpar.registry import registry
 from tokpar.results import by_own_call, serial_report
+from tokpar.types import Rows
 
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.text_chunks import TextChunk
+    from tokpar.decoding.streams import DecodeStream, DecodeStreams
+    from tokpar.decoding.tables import DecodeTable, DecodeTables
     from tokpar.short_texts import ShortTexts
 
 LEAST_CACHED = 64
@@ -95,6 +100,7 @@ class Encoder:
         self._cached = slow and executor in ("auto", "memo")
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
+        self._decode_tables: DecodeTables | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -121,7 +127,7 @@ class Encoder:
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
         twin._own_call = getattr(adapter, "encode_whole", None)
-        twin._short_texts = None
+        twin._short_texts = twin._decode_tables = None
         return twin
 
     def encode(self, text: str) -> Encoding:
@@ -221,6 +227,43 @@ class Encoder:
 
         return streaming.stream(chunks, self.tokenizer, lambda text: self.encode(text).ids)
 
+    def chunks(
+        self, text: str, max_tokens: int, overlap: int = 0, boundary: Boundary = "token"
+    ) -> Iterator[TextChunk]:
+        """Returns an iterator of slices of `text` that have at most `max_tokens` ids each.
+
+        The slices tile the text. Each slice fits when it is encoded alone by the tokenizer's own
+        call, special tokens included. `boundary` says where a chunk may end: "token": between two
+        tokens of the whole text that share no character; "cut": at a certified cut; "line": after
+        a line end; "sentence": after a sentence or a line end. The end of the text is a place of
+        each boundary.
+
+        A chunk from `start` on ends at the last such place that meets two conditions: at most
+        `max_tokens` tokens of the whole text, less the special tokens, overlap the slice; and the
+        slice alone has at most `max_tokens` ids. If no place does, "line" and "sentence" fall back
+        to "cut", and "cut" to "token". If no place of "token" does either, the chunk ends where it
+        fits and one character more does not. A longer slice may have fewer ids than a shorter one,
+        so a place beyond the first condition might fit, too; it is not looked for.
+
+        `overlap`: the next chunk begins at the first place of the boundary, or of those it falls
+        back to, at which at most `overlap` tokens of the whole text lie before the end of this
+        chunk. It does not overlap where it would not reach further than this chunk.
+
+        The whole text is encoded once, region by region. At certified cuts the ids of a chunk are
+        a slice of these ids (theorem 27). Elsewhere only the ends of the chunk are encoded alone.
+
+        Raises OptionError for arguments that cannot be used, for a lone surrogate, for truncation
+        below `max_tokens` in the tokenizer's settings, and, when the chunk is reached, for a
+        character that has more than `max_tokens` ids alone."""
+        from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+
+        def encode(texts: Sequence[str]) -> Rows:
+            return self.unprocessed_batch(texts, tokenizer).rows
+
+        return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
+
     def count(self, text: str) -> int:
         """Returns the number of ids of `encode(text)`."""
         return len(self.encode(text).ids)
@@ -231,6 +274,32 @@ class Encoder:
         if not isinstance(tokenizer, Decodes):
             raise LookupError(f"{tokenizer.name} cannot decode")
         return tokenizer.decode(ids.tolist() if isinstance(ids, np.ndarray) else ids)
+
+    def decode_stream(
+        self, prefill: Iterable[int] = (), *, skip_special_tokens: bool = False
+    ) -> DecodeStream:
+        """Returns a stream that takes ids one by one and returns text as soon as it is final.
+
+        All texts of the stream together are the text of the tokenizer's own `decode` for all ids.
+        `prefill`: ids before the stream, such as the prompt: `decode(prefill)` is not returned, but
+        the text of the later ids is as it is after these. `skip_special_tokens`: as in `decode` of
+        the tokenizer. Raises OptionError if some later id may change text without bound."""
+        from tokpar.decoding.streams import DecodeStream
+
+        return DecodeStream(self._decode_table(skip_special_tokens), prefill)
+
+    def decode_streams(self, *, skip_special_tokens: bool = False) -> DecodeStreams:
+        """Returns many streams that share one table, for a server. Raises: see `decode_stream`."""
+        from tokpar.decoding.streams import DecodeStreams
+
+        return DecodeStreams(self._decode_table(skip_special_tokens))
+
+    def _decode_table(self, skip_special_tokens: bool) -> DecodeTable:
+        from tokpar.decoding.tables import DecodeTables
+
+        if self._decode_tables is None:
+            self._decode_tables = DecodeTables()
+        return self._decode_tables.of(self.tokenizer, skip_special_tokens)
 
     def as_hf(self, *, smallest_text: int | None = None) -> Any:
         """Returns the transformers tokenizer of this encoder, which encodes long texts by tokpar.

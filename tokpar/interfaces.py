@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, SpanArray
-from tokpar.types import Chunk, Chunks, Facts, Joins, Pieces, Rows, Seam, Split
+from tokpar.types import Chunk, Chunks, DecodingParts, Facts, Joins, Pieces, Rows, Seam, Split
 
 
 class TokenizerAdapter(Protocol):
@@ -250,6 +250,19 @@ class PostProcesses(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
+class KnowsSpecialTokens(Protocol, metaclass=Ability):
+    """An adapter that knows its special tokens even if its settings truncate or pad."""
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """The ids inserted before and after every text. None if they depend on the text."""
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that post-processing keeps, special tokens included; None: it keeps all."""
+
+
+@runtime_checkable
 class ChecksText(Protocol, metaclass=Ability):
     """An adapter that refuses texts before they are split, with the error of the engine's own call.
 
@@ -265,6 +278,16 @@ class Decodes(Protocol, metaclass=Ability):
     """An adapter that turns ids back into text."""
 
     def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@runtime_checkable
+class DecodesInParts(Protocol, metaclass=Ability):
+    """An adapter that says how it decodes, so that ids can be decoded while they arrive."""
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """Returns the parts of `decode`, as the tokenizer is now.
+
+        Raises OptionError if they are not known, or if `decode` has no `skip_special_tokens`."""
 
 
 @runtime_checkable

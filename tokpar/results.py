@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -24,54 +24,48 @@ from tokpar.joining import Clock, seams_of_wholes
 from tokpar.plan import Plan
 from tokpar.seams import NO_SEAMS, Seams
 from tokpar.spans import Origin, alone, finished_spans, numbered, spans_of
-from tokpar.types import Report, Rows, Seam
+from tokpar.types import Report, Rows
 
 DIVIDED = "divided at every space"
 NO_REGION_LEFT = "no region is left"
 NO_ROWS, NO_REPORT = Rows.of([]), Report("")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class BatchFacts:
     """What the rows of one batch share. Keeps no text alive.
 
-    `licence`: of the texts that the cache answered. `seconds`: of each stage, for all texts.
-    `code_points`: of all texts, at least 1."""
+    `seams_of`: returns the seams of a text that the cache answered, given the text and its number
+    of ids; None without a cache. `code_points`: of all texts, at least 1."""
 
     tokenizer: TokenizerAdapter
-    licence: Seam | None
     report: Report
-    seconds: Mapping[str, float]
+    seams_of: Callable[[str, int], Seams] | None
     code_points: int
-
-    @cached_property
-    def seams_of(self) -> Callable[[str, int], Seams]:
-        """Makes the seams of a text that the cache answered, from the text and its id count."""
-        assert self.licence is not None
-        return seams_of_wholes(self.tokenizer, self.licence)
 
 
 @dataclass(slots=True, eq=False)
 class BatchRow:
     """One text of a batch. Makes the seams, the report and the origin of its `Encoding`.
 
-    `own`: the ids before post-processing. `why`: why the text was not cut. `served`: the cache
-    answered the text. `encoded`: seams and report of a text that was cut, or encoded by itself.
-    `layout`: see `Origin`; it may keep the whole batch alive."""
+    `own`: the ids before post-processing. `why`: why the text was not cut. `divided`: the text was
+    divided at every certified space. `joined`: the seams and the report of a text that was encoded
+    by itself. `layout`: see `Origin`; it may keep the whole batch alive."""
 
     text: str
     own: IdArray
     shared: BatchFacts
     why: str
-    served: bool
-    encoded: tuple[Seams, Report] | None
+    divided: bool
+    joined: tuple[Seams, Report] | None
     layout: Callable[[int], IdArray] | None
 
     @property
     def seams(self) -> Seams:
-        if self.encoded is not None:
-            return self.encoded[0]
-        return self.shared.seams_of(self.text, len(self.own)) if self.served else NO_SEAMS
+        if self.divided:
+            assert self.shared.seams_of is not None
+            return self.shared.seams_of(self.text, len(self.own))
+        return NO_SEAMS if self.joined is None else self.joined[0]
 
     @property
     def origin(self) -> Origin:
@@ -79,14 +73,15 @@ class BatchRow:
 
     @property
     def report(self) -> Report:
-        whole, share = self.shared.report, len(self.text) / self.shared.code_points
-        seconds = {stage: spent * share for stage, spent in self.shared.seconds.items()}
-        if self.encoded is not None:
-            return replace(self.encoded[1], seconds=seconds, cache=whole.cache)
+        whole = self.shared.report
+        share = len(self.text) / self.shared.code_points
+        seconds = {stage: spent * share for stage, spent in whole.seconds.items()}
+        if self.joined is not None:
+            return replace(self.joined[1], seconds=seconds, cache=whole.cache)
         return Report(
             whole.strategy,
-            DIVIDED if self.served else "serial",
-            NO_REGION_LEFT if self.served else self.why,
+            DIVIDED if self.divided else "serial",
+            NO_REGION_LEFT if self.divided else self.why,
             executor=whole.executor,
             seconds=seconds,
             agreement=whole.agreement,
@@ -157,14 +152,14 @@ class Result:
         return self._row(k).report
 
     def _row(self, k: int) -> BatchRow:
-        encoding = self.encodings.get(k)
+        joined = self.encodings.get(k)
         return BatchRow(
             self.texts[k],
             self.own[k],
             self._shared,
             self.whys.get(k, self.plan.uncut),
             bool(self.served[k]),
-            None if encoding is None else (encoding.seams, encoding.report),
+            None if joined is None else (joined.seams, joined.report),
             partial(self._layout, k),
         )
 
@@ -177,9 +172,10 @@ class Result:
     def _shared(self) -> BatchFacts:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
+        tokenizer, licence = self.plan.tokenizer, self.plan.licence
+        seams_of = None if licence is None else seams_of_wholes(tokenizer, licence)
         code_points = max(1, int(lengths_of(self.texts).sum()))
-        parts = self.plan.tokenizer, self.plan.licence, self.report, self.clock.seconds
-        return BatchFacts(*parts, code_points)
+        return BatchFacts(tokenizer, self.report, seams_of, code_points)
 
     def spans(self, code_points: bool) -> SpanArray:
         """Returns the spans of the final ids of all texts, int64, (n, 2).

@@ -361,6 +361,27 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class DecodingParts:
+    """How a tokenizer decodes, part by part, for `Encoder.decode_stream`.
+
+    `token_of`: the token of an id as `decoder` reads it; None for an id that `decode` leaves out;
+    raises LookupError where `decode` raises. `in_bytes`: tokens are bytes, and the text is all
+    bytes as UTF-8 with U+FFFD; else `decoder` is the "decoder" of a ``tokenizer.json``.
+    `replacements`: what is replaced in the whole text afterwards, in order. `longest_token`: code
+    points of the longest token. `decode`: the tokenizer's own call for all ids. `id_count`: ids
+    from 0 on, of which most are tokens. `state`: compared with ==; other parts have another."""
+
+    token_of: Callable[[int], str | bytes | None]
+    decode: Callable[[Sequence[int]], str]
+    id_count: int
+    in_bytes: bool = False
+    decoder: Mapping[str, Any] | None = None
+    replacements: tuple[tuple[str, str], ...] = ()
+    longest_token: Callable[[], int] = lambda: 0
+    state: object = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """How an encoding was made.
 

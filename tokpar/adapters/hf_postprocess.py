@@ -82,6 +82,16 @@ class PostProcess:
             return None
         return self.prefix, self.suffix
 
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """Ids put before and after every text, whatever is cut and padded; None if not known."""
+        return None if self.unknown else (self.prefix, self.suffix)
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that truncation leaves, special tokens included; None without truncation."""
+        return None if self.truncation is None else self.truncation.limit + self._inserts
+
     def rows(self, rows: Rows) -> Rows:
         """Final ids of texts that are encoded together. Raises NativeRefusesError."""
         if self.unknown is not None:
@@ -196,6 +206,16 @@ class PostProcessingAdapter(ABC):
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
         return self._postprocess.around
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `postprocess` inserts before and after a text, if that is all it inserts."""
+        return self._postprocess.special_tokens
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        return self._postprocess.truncates_to
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where

@@ -20,7 +20,7 @@ def lengths_of(texts: Sequence[str], functions: Any = compiled.SEGMENTS) -> IntA
         return texts.lengths
     found = np.empty(len(texts), dtype=np.int64)
     if functions is not None:
-        wrong = functions.lengths(texts if type(texts) is list else list(texts), found)
+        wrong = functions.count_code_points(texts if type(texts) is list else list(texts), found)
     else:
         wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), -1)
         if wrong < 0:
@@ -41,10 +41,10 @@ def utf8_rows(
         return texts.rows()
     rows = np.empty(len(texts) + 1, dtype=np.int64)
     data = np.empty(size + size // 16 + PAD, dtype=np.uint8)
-    total = functions.written(list(texts), rows, data)
+    total = functions.write_utf8(list(texts), rows, data)
     if total + PAD > len(data):
         data = np.empty(total + PAD, dtype=np.uint8)
-        functions.written(list(texts), rows, data)
+        functions.write_utf8(list(texts), rows, data)
     data[total : total + PAD] = 0
     return data, rows
 
