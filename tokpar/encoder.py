@@ -21,7 +21,6 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
-    LooksUp,
     TokenizerAdapter,
     facts_of,
 )
@@ -216,7 +215,7 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
-        if type(texts) is not list and not isinstance(plan.executor, LooksUp):
+        if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
 
