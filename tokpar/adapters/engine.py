@@ -196,6 +196,16 @@ class EngineTokenizer:
         """The ids that `postprocess` adds before and after a text; None if it may cut or pad."""
         return self._file.around
 
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """The ids that `postprocess` adds before and after a text, if that is all it adds."""
+        return self._file.special_tokens
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        return self._file.truncates_to
+
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """The UTF-8 byte spans of the ids. Raises LookupError if they are not the ids of `text`.
 

@@ -51,6 +51,8 @@ class JsonFile:
         except (AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
         self.postprocess, self.around = postprocess.rows, postprocess.around
+        self.special_tokens = postprocess.special_tokens
+        self.truncates_to = postprocess.truncates_to
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -136,7 +138,8 @@ class RankFile:
         self.check_text = adapter.check_text
         self.decode, self.locate = adapter.decode, adapter.locate
         self.decoding_parts = adapter.decoding_parts
-        self.around = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.truncates_to: int | None = None
 
     @property
     def key(self) -> tuple[bytes | str, ...]:

@@ -250,7 +250,8 @@ def known(own: Any) -> Known:
     config = config_of(own)
     facts = facts_from_json(config)
     # the regexes of the known families are scanned by code of the library's own, tested to cut as
-    # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
+    # Oniguruma does, code point by code point, where the tables go
+    # (tests/adapters/test_adapter_hf_one.py)
     facts = replace(
         facts,
         unprovable=facts.unprovable or _stage_reason(facts) or _added_reason(facts),

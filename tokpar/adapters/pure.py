@@ -223,10 +223,19 @@ class FileTokenizer(_InPython):
         postprocess = self._postprocess
         if postprocess.limit is not None or postprocess.pad is not None:
             return None
-        before, after = (
-            np.array(ids, dtype=np.uint32) for ids in (postprocess.prefix, postprocess.suffix)
-        )
-        return before, after
+        return self.special_tokens
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray]:
+        """Ids that `postprocess` inserts before and after every text."""
+        before, after = self._postprocess.prefix, self._postprocess.suffix
+        return np.array(before, dtype=np.uint32), np.array(after, dtype=np.uint32)
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        limit, inserted = self._postprocess.limit, sum(map(len, self.special_tokens))
+        return None if limit is None else limit + inserted
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
