@@ -70,9 +70,12 @@ class SliceIds:
         the text, or None. `part`: the slice. The position of the seam counts from the text's start.
         """
         finder, place = self.whole.finder, 1
+        stop = min(len(part), _REACH)
+        for pair in self._pairs(part, 1, stop):
+            if self._is_pair(part, pair, start):
+                return finder.certify_pair(self.whole.text, start + pair)
         if finder.refusal_for(part) is not None:
             return None
-        stop = min(len(part), _REACH)
         while place < stop:
             seam = finder.find(part, place, stop, _BLOCK)
             if seam is None:
@@ -87,15 +90,29 @@ class SliceIds:
         """Returns the last seam near the end of a slice, at `left` or behind it, that is a cut of
         the slice and of the text, or None."""
         finder = self.whole.finder
+        least = max(1, left - start, len(part) - _REACH)
+        for low in range(len(part) - _BLOCK, least - _BLOCK, -_BLOCK):
+            for pair in reversed([*self._pairs(part, max(low, least), low + _BLOCK)]):
+                if self._is_pair(part, pair, start):
+                    return finder.certify_pair(self.whole.text, start + pair)
         if finder.refusal_for(part) is not None:
             return None
-        least = max(1, left - start, len(part) - _REACH)
         for place in likely_cuts(self.whole, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
             found = None if seam is None else self._in_text(seam, start)
             if found is not None:
                 return found
         return None
+
+    def _pairs(self, part: str, start: int, stop: int) -> Iterator[int]:
+        """Yield positions in [start, stop) at which two characters may license a cut."""
+        windows = self.whole.finder.windows
+        return iter(()) if windows is None else windows.pairs_in(part, start, stop)
+
+    def _is_pair(self, part: str, place: int, start: int) -> bool:
+        """True if two characters license the cut of a slice, and of the text."""
+        pair = self.whole.finder.certify_pair
+        return pair(part, place) is not None and pair(self.whole.text, start + place) is not None
 
     def _in_text(self, seam: Seam, start: int) -> Seam | None:
         """Returns the seam of the text at the place of a seam of the slice from `start` on.
@@ -107,15 +124,17 @@ class SliceIds:
 
 def likely_cuts(whole: EncodedText, text: str, start: int, stop: int) -> Iterator[int]:
     """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
-    finder = whole.finder
-    windows = finder.windows
+    finder, windows = whole.finder, whole.finder.windows
     for high in range(stop, start, -_BLOCK):
         low = max(start, high - _BLOCK)
         if windows is None:
             yield from range(high - 1, low - 1, -1)
             continue
-        likely = windows.likely(text, low, high)
-        likely.update(p for p in range(low, high) if text[p] == " ")
+        changes = whole.facts.normalizers or whole.facts.prefix_space
+        likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
+        places = set(likely)
+        if changes:
+            places.update(p for p in range(low, high) if text[p] == " ")
         if finder.edges.refusal is None:
-            likely.update(p for p in range(low, high) if finder.edges.certify(text, p))
-        yield from sorted(likely, reverse=True)
+            places.update(p for p in range(low, high) if finder.edges.certify(text, p))
+        yield from sorted(places, reverse=True)
