@@ -25,7 +25,7 @@ from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import Piece, Rows
+from tokpar.types import DecodingParts, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # code points, the least of a slice; the check compares texts of that size, too
@@ -215,6 +215,10 @@ class EngineTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Decode the ids with the file's library, including special tokens."""
         return self._file.decode(ids)
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the file's library."""
+        return self._file.decoding_parts(skip_special_tokens)
 
 
 _UNPARTED = "how this engine finds added tokens is not proved"

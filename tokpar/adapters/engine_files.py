@@ -22,7 +22,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_postprocess
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, DecodingParts, Facts, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_version import FileAdapter
@@ -103,6 +103,9 @@ class JsonFile:
     def decode(self, ids: Sequence[int]) -> str:
         return self._own.decode(ids)
 
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        return self._own.decoding_parts(skip_special_tokens)
+
     @cached_property
     def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
@@ -134,6 +137,7 @@ class RankFile:
             raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
         self.decode, self.locate = adapter.decode, adapter.locate
+        self.decoding_parts = adapter.decoding_parts
         self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
         self.truncates_to: int | None = None
 

@@ -17,7 +17,7 @@ from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate,
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
 from tokpar.types import Facts, Rows
@@ -178,7 +178,7 @@ class PostProcessingAdapter(ABC):
         """What the cache has seen."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+    def remembered(self, texts: Sequence[str], workers: int) -> Served:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._segment_cache is not None
         own = partial(self.encode_many, spans=False)
