@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, own_tokenizer, truncates
-from tests.test_lossless import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tokpar.chunks.text_chunks import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
@@ -88,7 +88,7 @@ def test_parts_of_real_vocabularies(
 def check_drawn(
     data: st.DataObject, tokenizer: Any, max_tokens: int, boundary: str, overlap: int
 ) -> None:
-    text = drawn_text(data, tokenizer, 120)
+    text = drawn_text(data, tokenizer, 100)
     own = own_tokenizer(tokenizer)
     adapter = adapter_of(tokenizer)
     assume(not isinstance(adapter, PostProcesses) or adapter.special_tokens is not None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tokpar.arrays import IdArray, concatenate_ids
 from tokpar.chunks.encoded_text import EncodedText, absorbed_at
+from tokpar.cuts.finder import CutFinder
 from tokpar.types import Seam
 
 _REACH, _BLOCK = 256, 64
@@ -97,7 +98,7 @@ class SliceIds:
                     return finder.certify_pair(self.whole.text, start + pair)
         if finder.refusal_for(part) is not None:
             return None
-        for place in likely_cuts(self.whole, part, least, len(part)):
+        for place in likely_cuts(finder, part, least, len(part)):
             seam = finder.certify_context(part, place) or finder.edges.certify(part, place)
             found = None if seam is None else self._in_text(seam, start)
             if found is not None:
@@ -122,15 +123,24 @@ class SliceIds:
         return found if found and absorbed_at(found) == absorbed_at(seam) else None
 
 
-def likely_cuts(whole: EncodedText, text: str, start: int, stop: int) -> Iterator[int]:
+def last_cut(finder: CutFinder, text: str, start: int, stop: int) -> Seam | None:
+    """Returns the last seam in [start, stop), 0 < start, or None."""
+    for place in likely_cuts(finder, text, start, stop):
+        seam = finder.certify_context(text, place) or finder.edges.certify(text, place)
+        if seam is not None:
+            return seam
+    return None
+
+
+def likely_cuts(finder: CutFinder, text: str, start: int, stop: int) -> Iterator[int]:
     """Yield the positions in [start, stop), 0 < start, that may be certified, in falling order."""
-    finder, windows = whole.finder, whole.finder.windows
+    windows = finder.windows
+    changes = bool(finder.facts.normalizers) or finder.facts.prefix_space
     for high in range(stop, start, -_BLOCK):
         low = max(start, high - _BLOCK)
         if windows is None:
             yield from range(high - 1, low - 1, -1)
             continue
-        changes = whole.facts.normalizers or whole.facts.prefix_space
         likely = windows.likely(text, low, high) if changes else windows.possible(text, low, high)
         places = set(likely)
         if changes:
