@@ -57,6 +57,14 @@ class EncodingAdapter:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token; None for an unknown id."""
+        try:
+            token: bytes = self.encoding.decode_single_token_bytes(id_)
+        except KeyError:
+            return None
+        return token
+
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
         return str(self.encoding.decode([int(id_) for id_ in ids]))
