@@ -122,9 +122,7 @@ def tiktoken_part(name: str) -> tiktoken.Encoding:
     ranks = read_ranks(VOCAB / f"{name}_part.tiktoken")
     pattern = json.loads((VOCAB / "patterns.json").read_text(encoding="utf-8"))[name]
     special = {"<|endoftext|>": max(ranks.values()) + 1}
-    return tiktoken.Encoding(
-        name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special
-    )
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
 
 
 @cache
