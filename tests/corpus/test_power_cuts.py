@@ -124,5 +124,3 @@ def test_a_shard_that_was_damaged_since_is_built_again(
         damage(sorted(out.glob("shard-*"))[2])
         run(Disk(), source, out, format=format_, resume=True)
         assert contents(out) == expected
-
-

@@ -15,13 +15,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tokpar.corpus.audit import audit
+from tokpar.corpus.audit_report import AuditReport, CheckResult, Fault
 from tokpar.corpus.building import BuildStoppedError, manifest_of, run_build
 from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.manifest import Manifest
 from tokpar.corpus.progress import Progress
 
-__all__ = ["BuildStoppedError", "Manifest", "Progress", "build", "manifest_of"]
+__all__ = [
+    "AuditReport",
+    "BuildStoppedError",
+    "CheckResult",
+    "Fault",
+    "Manifest",
+    "Progress",
+    "audit",
+    "build",
+    "manifest_of",
+]
 
 
 def build(
