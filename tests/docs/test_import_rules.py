@@ -19,7 +19,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types"}),
+    frozenset({"limits", "types", "decompression"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"policy", "spans"}),
     frozenset({"parity", "encoding", "plan"}),
