@@ -14,6 +14,7 @@ from tokpar.corpus.audit_inputs import FileTexts
 from tokpar.corpus.audit_report import AGAINST, CHECKS, AuditReport, ShardSummary
 from tokpar.corpus.audit_texts import TextAudit
 from tokpar.corpus.id_texts import Tokens, tokens_of
+from tokpar.corpus.respelling import Respelling
 from tokpar.corpus.shards import RawIds, ShardSource, find_shards, in_documents, open_shard
 from tokpar.encoder import Encoder
 from tokpar.errors import OptionError
@@ -58,7 +59,10 @@ def audit(
     edges = expected_edges(adapter, tokens, opened, bos, eos)
     texts = FileTexts(_listed(against), field) if _listed(against) else None
     with Encoder(plain_tokenizer(adapter), workers=workers) as encoder:
-        run = DocumentAudit(tokens, edges, TextAudit(encoder.tokenizer, tokens, encoder))
+        compared = None
+        if isinstance(tokens.spelling, Respelling):
+            compared = TextAudit(encoder.tokenizer, tokens, tokens.spelling, encoder)
+        run = DocumentAudit(tokens, edges, compared)
         counts = []
         for shard in opened:
             counts.append(0)
@@ -91,7 +95,7 @@ def plain_tokenizer(adapter: TokenizerAdapter) -> TokenizerAdapter:
 
 def _listed(names: Paths) -> list[str]:
     some = [names] if isinstance(names, (str, os.PathLike)) else names
-    return list(map(os.fspath, some))
+    return [os.fspath(name) for name in some]
 
 
 def _end_of(eos: str | int, tokens: Tokens) -> int:
@@ -128,7 +132,7 @@ def _report(
     tokenizer: str, shards: list[ShardSource], run: DocumentAudit, against: bool
 ) -> AuditReport:
     checks = [check for check in CHECKS if against or check not in AGAINST]
-    if run.tokens.kind is None:
+    if run.texts is None:
         checks = [check for check in checks if check not in ("ids", "utf8")]
     summaries = [
         ShardSummary(shard.name, shard.format, shard.dtype.name, shard.documents, shard.tokens)
@@ -138,7 +142,7 @@ def _report(
         tokenizer,
         tuple(summaries),
         run.log.results(tuple(checks)),
-        run.texts.text_bytes,
+        0 if run.texts is None else run.texts.text_bytes,
         (*run.notes, *run.edges.notes, *_counted(run)),
         (*run.edges.not_checked, *_unchecked(run)),
     )
@@ -161,8 +165,9 @@ def _counted(run: DocumentAudit) -> Iterator[str]:
 
 def _unchecked(run: DocumentAudit) -> Iterator[str]:
     """What the checks could not tell, and why."""
-    if run.tokens.kind is None:
+    if run.texts is None:
         yield f"whether the ids are those of a text: {run.tokens.why_not}"
+        return
     if run.texts.unknown:
         yield f"the ids of {run.texts.unknown:,} documents: the unknown token in them hides text"
     if run.texts.rewritten:
