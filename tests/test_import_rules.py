@@ -18,7 +18,7 @@ PACKAGE = ROOT / "tokpar"
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"data", "errors", "arrays"}),
-    frozenset({"limits", "types"}),
+    frozenset({"limits", "types", "decompression"}),
     frozenset({"interfaces", "seams"}),
     frozenset({"sizes", "spans"}),
     frozenset({"parity", "encoding"}),

@@ -199,9 +199,9 @@ def test_a_tokenizer_with_another_normalizer_is_found(tmp_path: Path) -> None:
     config["normalizer"]["lowercase"] = False
     cased = tmp_path / "cased.json"
     cased.write_text(json.dumps(config), encoding="utf-8")
-    from tokpar.corpus.audit import whole_tokenizer
+    from tokpar.corpus.tokenizer_source import load_for_corpus
 
-    rows = Kind("cased", whole_tokenizer(str(cased))).documents(TEXTS)
+    rows = Kind("cased", load_for_corpus(str(cased), None, {}).adapter).documents(TEXTS)
     assert rows != kind("bert").documents(TEXTS)
     source = write_input(tmp_path / "texts.jsonl", TEXTS)
     path = write_numpy(tmp_path / "shard", rows)

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import tiktoken
 
 import tokpar
-from tokpar.corpus.audit import whole_tokenizer
+from tokpar.corpus.tokenizer_source import load_for_corpus
 from tokpar.interfaces import TokenizerAdapter
 
 VOCAB = Path(__file__).parents[1] / "vocab"
@@ -138,7 +138,7 @@ def kind(name: str) -> Kind:
         "unigram": ("metaspace_unigram.json", None),
     }
     file, end = files[name]
-    return Kind(name, whole_tokenizer(str(VOCAB / file)), end)
+    return Kind(name, load_for_corpus(str(VOCAB / file), None, {}).adapter, end)
 
 
 KINDS = ("deepseek", "cl100k", "bert", "llama", "unigram")

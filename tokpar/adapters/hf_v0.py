@@ -150,6 +150,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         of the engine. Equal in all processes; None for components written in Python."""
         return self.caller.fingerprint()
 
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        tokens = self.caller.own.get_vocab(with_added_tokens=True)
+        return max(len(tokens), 1 + max(tokens.values(), default=-1))
+
     def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
         """An adapter for a copy of this one's tokenizer, with the same cache; None if the copy has
         another fingerprint, or its engine does not find added tokens as this one does."""

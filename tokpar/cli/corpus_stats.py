@@ -11,7 +11,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tokpar.cli import options
+from tokpar.cli.corpus_audit import declare_tokenizer, tokenizer_of
 from tokpar.cli.options import print_json
 from tokpar.cli.screen import visible
 
@@ -34,15 +34,14 @@ HEAD = (
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shards", nargs="+", metavar="SHARD", help="files, folders and globs")
-    options.declare_tokenizer(parser)
-    parser.set_defaults(tokenizer=None)
+    declare_tokenizer(parser, required=False)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.corpus.stats import QUANTILES, stats
 
-    tokenizer = None if arguments.tokenizer is None else options.tokenizer_of(arguments)
+    tokenizer = None if arguments.tokenizer is None else tokenizer_of(arguments)
     report = stats(arguments.shards, tokenizer)
     if arguments.json:
         rows = [asdict(each) for each in report.shards]

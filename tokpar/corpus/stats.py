@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokpar.corpus.audit import whole_tokenizer
 from tokpar.corpus.id_texts import Tokens, tokens_of
 from tokpar.corpus.manifest import MANIFEST_NAME, Manifest
 from tokpar.corpus.shards import ShardSource, find_shards, open_shard
+from tokpar.corpus.tokenizer_source import load_for_corpus
 
 QUANTILES = (1, 5, 25, 50, 75, 95, 99)
 """Per cent of the documents that have at most so many tokens."""
@@ -72,7 +72,7 @@ def stats(
     and unknown tokens are counted, too. Needs 8 bytes of memory for each document. Raises what
     `audit` raises."""
     names = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
-    tokens = None if tokenizer is None else tokens_of(whole_tokenizer(tokenizer))
+    tokens = None if tokenizer is None else tokens_of(load_for_corpus(tokenizer, None, {}).adapter)
     counted = [_counted(open_shard(name), tokens) for name in find_shards(names)]
     return StatsReport(tuple(map(_stats, counted)), _stats(_together(counted)))
 
