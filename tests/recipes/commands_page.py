@@ -3,7 +3,7 @@ variables.
 
     python -m tests.recipes.commands_page
 
-tests/test_commands_page.py fails while the page is not what this writes.
+tests/docs/test_commands_page.py fails while the page is not what this writes.
 """
 
 from __future__ import annotations

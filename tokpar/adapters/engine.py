@@ -26,7 +26,7 @@ from tokpar.errors import EngineError, OptionError, TokparError
 from tokpar.interfaces import TokenizerAdapter, TokenizerSource, facts_of
 from tokpar.parity import Drawn, release, require_agreement
 from tokpar.parity.drawn_texts import drawn_texts
-from tokpar.types import Piece, Rows
+from tokpar.types import DecodingParts, Piece, Rows
 
 TRUSTED = "trusted, not checked"
 SLICE = 8_192  # code points, the least of a slice; the check compares texts of that size, too
@@ -210,6 +210,16 @@ class EngineTokenizer:
         """The ids that `postprocess` adds before and after a text; None if it may cut or pad."""
         return self._file.around
 
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """The ids that `postprocess` adds before and after a text, if that is all it adds."""
+        return self._file.special_tokens
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        return self._file.truncates_to
+
     def locate(self, ids: IdArray, text: str) -> SpanArray:
         """The UTF-8 byte spans of the ids. Raises LookupError if they are not the ids of `text`.
 
@@ -219,6 +229,10 @@ class EngineTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Decode the ids with the file's library, including special tokens."""
         return self._file.decode(ids)
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the file's library."""
+        return self._file.decoding_parts(skip_special_tokens)
 
 
 _UNPARTED = "how this engine finds added tokens is not proved"

@@ -22,7 +22,7 @@ from tokpar.facts.token_lengths import TokenLengths
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.pure.formats import read_config
 from tokpar.pure.postprocess import read_postprocess
-from tokpar.types import AddedToken, Facts, Rows
+from tokpar.types import AddedToken, DecodingParts, Facts, Rows
 
 if TYPE_CHECKING:
     from tokpar.adapters.hf_version import FileAdapter
@@ -51,6 +51,8 @@ class JsonFile:
         except (AttributeError, KeyError, TypeError) as error:
             raise FileFormatError(f"{path} is no tokenizer.json: {error!r} is missing") from error
         self.postprocess, self.around = postprocess.rows, postprocess.around
+        self.special_tokens = postprocess.special_tokens
+        self.truncates_to = postprocess.truncates_to
 
     @property
     def added(self) -> tuple[AddedToken, ...]:
@@ -111,6 +113,9 @@ class JsonFile:
     def decode(self, ids: Sequence[int]) -> str:
         return self._own.decode(ids)
 
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        return self._own.decoding_parts(skip_special_tokens)
+
     @cached_property
     def _lengths(self) -> TokenLengths | None:
         return token_lengths(self.config) if self.facts.tiles else None
@@ -142,7 +147,9 @@ class RankFile:
             raise OptionError(f"{path}: {hidden}")
         self.check_text = adapter.check_text
         self.decode, self.locate = adapter.decode, adapter.locate
-        self.around = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.decoding_parts = adapter.decoding_parts
+        self.around = self.special_tokens = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        self.truncates_to: int | None = None
 
     @property
     def key(self) -> tuple[bytes | str, ...]:

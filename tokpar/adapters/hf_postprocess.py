@@ -17,7 +17,7 @@ from tokpar.arrays import LONG_ROW, IdArray, IntArray, copy_rows, has_surrogate,
 from tokpar.cache.new_segments import SolvesSegments
 from tokpar.cache.segment_cache import SegmentCache
 from tokpar.errors import FileFormatError
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.pure.parts import Json
 from tokpar.pure.postprocess import Around, read_around
 from tokpar.types import Facts, Rows
@@ -81,6 +81,16 @@ class PostProcess:
         if self.unknown or self.truncation is not None or self.padding is not None:
             return None
         return self.prefix, self.suffix
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """Ids put before and after every text, whatever is cut and padded; None if not known."""
+        return None if self.unknown else (self.prefix, self.suffix)
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that truncation leaves, special tokens included; None without truncation."""
+        return None if self.truncation is None else self.truncation.limit + self._inserts
 
     def rows(self, rows: Rows) -> Rows:
         """Final ids of texts that are encoded together. Raises NativeRefusesError."""
@@ -168,7 +178,7 @@ class PostProcessingAdapter(ABC):
         """What the cache has seen."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+    def remembered(self, texts: Sequence[str], workers: int) -> Served:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._segment_cache is not None
         own = partial(self.encode_many, spans=False)
@@ -196,6 +206,16 @@ class PostProcessingAdapter(ABC):
     def around(self) -> tuple[IdArray, IdArray] | None:
         """Ids that `postprocess` puts before and after a text; None where it may cut or pad."""
         return self._postprocess.around
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray] | None:
+        """Ids that `postprocess` inserts before and after a text, if that is all it inserts."""
+        return self._postprocess.special_tokens
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        return self._postprocess.truncates_to
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """As the batch call of the engine: cut, with special tokens, padded to the longest where

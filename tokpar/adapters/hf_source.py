@@ -31,7 +31,9 @@ _SPREAD, _LAST = 16, 32
 _MOST_COMPARED = 50_000
 """Tokens up to which a whole vocabulary is compared where training is not seen in memory."""
 _READABLE = ("0.21.", "0.22.", "0.23.")
-"""Releases whose models have at least `_WORDS` words of 64 bits (tests/test_trained_again.py)."""
+"""Releases whose models have at least `_WORDS` words of 64 bits.
+
+`tests/adapters/test_trained_again.py` trains models again in place."""
 _WORDS = 40
 
 

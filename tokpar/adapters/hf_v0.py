@@ -18,6 +18,7 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from tokpar.adapters.decoding_parts import parts_of_hf
 from tokpar.adapters.hf_copy import facts_of_copy, postprocess_like, private_copy, same_as, written
 from tokpar.adapters.hf_offsets import EngineOffsets
 from tokpar.adapters.hf_postprocess import OTHER_IDS, PostProcess, PostProcessingAdapter
@@ -53,7 +54,7 @@ from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.pure.vocabulary import letters_of
-from tokpar.types import Piece, Rows
+from tokpar.types import DecodingParts, Piece, Rows
 
 # Above this many code points `encode` takes the batch call, which needs half the time and memory.
 _LONG = 1 << 18
@@ -352,6 +353,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         native = self.caller.wrapper or self.caller.own
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(native.decode(some, skip_special_tokens=False))
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the caller's own decoder. OptionError: see `parts_of_hf`."""
+        caller = self.caller
+        own = caller.own if caller.wrapper is None else caller.wrapper.backend_tokenizer
+        return parts_of_hf(own, caller.wrapper, skip_special_tokens)
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Itself, or a new adapter if the caller has changed the tokenizer."""

@@ -17,6 +17,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer
 
+from tokpar.adapters.decoding_parts import parts_of_hf_one
 from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_postprocess import (
     PostProcess,
@@ -43,7 +44,7 @@ from tokpar.patterns.class_tables import recognise
 from tokpar.pure.format_two import as_format_one
 from tokpar.pure.postprocess import Around
 from tokpar.pure.pretokenize import PUNCTUATION
-from tokpar.types import Facts, Rows
+from tokpar.types import DecodingParts, Facts, Rows
 
 _DEFAULTS: Mapping[str, bool] = dict.fromkeys(FINISHING, True)
 _BARE: Mapping[str, Any] = {"add_special_tokens": False, "padding": None, "truncation": None}
@@ -197,6 +198,12 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         some = np.asarray(ids, dtype=np.int64).tolist()
         return str(self._own.decode(some, skip_special_tokens=False))
 
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The parts of the caller's own decoder."""
+        config = config_of(self._own)
+        size = len(config["model"]["vocab"]) + len(config.get("added_tokens") or ())
+        return parts_of_hf_one(self._own, config.get("decoder"), size, skip_special_tokens)
+
     def refreshed(self) -> HuggingFaceOneTokenizer:
         """Itself, or a new adapter if the caller has set another truncation or padding."""
         if (self._own.truncation, self._own.padding) == self._state:
@@ -252,7 +259,8 @@ def known(own: Any) -> Known:
     config = config_of(own)
     facts = facts_from_json(config)
     # the regexes of the known families are scanned by code of the library's own, tested to cut as
-    # Oniguruma does, code point by code point, where the tables go (tests/test_adapter_hf_one.py)
+    # Oniguruma does, code point by code point, where the tables go
+    # (tests/adapters/test_adapter_hf_one.py)
     facts = replace(
         facts,
         unprovable=facts.unprovable or _stage_reason(facts) or _added_reason(facts),

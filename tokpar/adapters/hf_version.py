@@ -1,5 +1,5 @@
-"""Which line of the package tokenizers is installed, and its adapter: `hf_v0` from 0.21 up to
-1.0, `hf_v1` for 1.x. Without the package everything but Hugging Face's tokenizers works."""
+"""Chooses the adapter for the installed release of tokenizers: `hf_v0` from 0.21 up to 1.0, `hf_v1`
+for 1.x."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tokpar.errors import EngineError, FileFormatError
 from tokpar.pure.format_two import VERSION
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
     from tokpar.adapters.hf_v0 import HuggingFaceTokenizer
     from tokpar.adapters.hf_v1 import HuggingFaceOneTokenizer
 
@@ -36,15 +34,14 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
 
     Settings: `add_special_tokens`, `truncation` and `padding` (True: as the tokenizer has them),
     and of a ``.txt`` file `lowercase` (True; False for a cased vocabulary); OptionError for others.
-    Raises EngineError where no line that tokpar knows is installed, FileFormatError for a file that
+    Raises EngineError for a release below 0.21, FileFormatError for a file that
     the installed one does not read, FileNotFoundError."""
     path = path_of(source, ".json", ".txt")
     if path is not None:
         try:
             return _adapter(path, settings)
         except FileFormatError as error:
-            old = (installed() or (0,)) < (1,)
-            if old and path.suffix == ".json" and _version(path) == VERSION:
+            if installed() < (1,) and path.suffix == ".json" and _version(path) == VERSION:
                 raise FileFormatError(
                     f"{path} has format {VERSION}, which tokenizers reads from 1.0 on: "
                     f"{_INSTALL_ONE}; or load it with engine='pure'"
@@ -56,24 +53,14 @@ def load(source: object, **settings: Any) -> FileAdapter | None:
     return _adapter(source, settings)
 
 
-def installed() -> tuple[int, ...] | None:
-    """The release of tokenizers that is imported: (0, 23, 1); None without the package."""
-    try:
-        version = str(import_module("tokenizers").__version__)
-    except ImportError:
-        return None
-    return numbers(version)
+def installed() -> tuple[int, ...]:
+    """Returns the release of the installed tokenizers: (0, 23, 1)."""
+    return numbers(str(import_module("tokenizers").__version__))
 
 
 def numbers(version: str) -> tuple[int, ...]:
     """ "0.10.0rc1" -> (0, 10, 0)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
-
-
-def is_of_first_line(adapter: object) -> TypeIs[HuggingFaceTokenizer]:
-    """Whether this is the adapter of a tokenizer of transformers, or of tokenizers below 1.0."""
-    module = sys.modules.get("tokpar.adapters.hf_v0")
-    return module is not None and isinstance(adapter, module.HuggingFaceTokenizer)
 
 
 def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
@@ -90,11 +77,6 @@ def own_methods(wrapper: object, names: Sequence[str]) -> dict[str, str]:
 
 def _adapter(source: object, settings: dict[str, Any]) -> FileAdapter | None:
     release = installed()
-    if release is None:
-        raise EngineError(
-            f"Hugging Face's tokenizers need the package tokenizers: {_INSTALL}; "
-            "or load the file with engine='pure'"
-        )
     if release < OLDEST:
         found = import_module("tokenizers").__version__
         raise EngineError(f"tokpar needs {_WORKING}; {found} is installed: {_INSTALL}")

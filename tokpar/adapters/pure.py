@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.adapters.settings import FINISHING, bert_file, check_names, flags, path_of
 from tokpar.arrays import IdArray, SpanArray, byte_starts
 from tokpar.errors import FileFormatError, OptionError
@@ -26,7 +27,7 @@ from tokpar.pure.patterns import written_out
 from tokpar.pure.postprocess import read_postprocess
 from tokpar.pure.tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 from tokpar.pure.vocabulary import Vocabulary, byte_alphabet, rank_vocabulary
-from tokpar.types import Facts, Rows
+from tokpar.types import DecodingParts, Facts, Rows
 
 ENGINE = "regex"
 _RANK_SETTINGS = ("name", "pat_str", "special_tokens")
@@ -163,10 +164,19 @@ class PureTokenizer(_InPython):
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`; U+FFFD for bytes that are no UTF-8. LookupError for an unknown id."""
+        return b"".join(self._token_bytes(int(id_)) for id_ in ids).decode("utf-8", "replace")
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The bytes of each token."""
+        refuse_skipping(self.name, skip_special_tokens)
+        count = len(self._bytes_of)
+        return DecodingParts(self._token_bytes, self.decode, count, in_bytes=True)
+
+    def _token_bytes(self, id_: int) -> bytes:
         try:
-            return b"".join(self._bytes_of[int(id_)] for id_ in ids).decode("utf-8", "replace")
-        except KeyError as error:
-            raise LookupError(f"{self.name} has no token with id {error}") from None
+            return self._bytes_of[id_]
+        except KeyError:
+            raise LookupError(f"{self.name} has no token with id {id_}") from None
 
     def spec(self) -> tuple[type[PureTokenizer], dict[str, Any]]:
         """How to build it again in another process."""
@@ -213,10 +223,19 @@ class FileTokenizer(_InPython):
         postprocess = self._postprocess
         if postprocess.limit is not None or postprocess.pad is not None:
             return None
-        before, after = (
-            np.array(ids, dtype=np.uint32) for ids in (postprocess.prefix, postprocess.suffix)
-        )
-        return before, after
+        return self.special_tokens
+
+    @property
+    def special_tokens(self) -> tuple[IdArray, IdArray]:
+        """Ids that `postprocess` inserts before and after every text."""
+        before, after = self._postprocess.prefix, self._postprocess.suffix
+        return np.array(before, dtype=np.uint32), np.array(after, dtype=np.uint32)
+
+    @property
+    def truncates_to(self) -> int | None:
+        """The most ids that `postprocess` leaves; None if it truncates nothing."""
+        limit, inserted = self._postprocess.limit, sum(map(len, self.special_tokens))
+        return None if limit is None else limit + inserted
 
     def postprocess(self, rows: Rows, texts: Sequence[str]) -> Rows:
         """Ids of whole texts: cut, with special tokens, padded to the longest, as the file says."""
@@ -236,6 +255,24 @@ class FileTokenizer(_InPython):
         """The text of `ids` by the file's decoder, added tokens included; tokens joined by spaces
         if there is none. LookupError for an id that is no token, which HF leaves out."""
         return self._tokenizer.decode([int(id_) for id_ in ids])
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The tokens as the file's decoder reads them."""
+        refuse_skipping(self.name, skip_special_tokens)
+        spelling = self._tokenizer.spelling
+        return DecodingParts(
+            self._token,
+            self.decode,
+            len(spelling),
+            decoder=self.config.get("decoder"),
+            longest_token=lambda: max(map(len, spelling.values()), default=0),
+        )
+
+    def _token(self, id_: int) -> str:
+        try:
+            return self._tokenizer.spelling[id_]
+        except KeyError:
+            raise LookupError(f"there is no token with id {id_}") from None
 
     def spec(self) -> tuple[type[FileTokenizer], dict[str, Any]]:
         """How to build it again in another process."""

@@ -33,7 +33,7 @@ from tokpar.cache.segment_cache import CACHE_BYTES, SegmentCache, require_bytes,
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import EngineError, OptionError
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.patterns.class_tables import recognise
 from tokpar.pure.formats import read_ranks, require_free_ids
 from tokpar.pure.openai import KNOWN_ENCODINGS
@@ -213,7 +213,7 @@ class TiktokenTokenizer(EncodingAdapter):
         """What the cache has seen."""
         return {} if self._segment_cache is None else self._segment_cache.seen.counters
 
-    def remembered(self, texts: Sequence[str], workers: int) -> Divided:
+    def remembered(self, texts: Sequence[str], workers: int) -> Served:
         """The ids of texts that may be cut at every space, and for which that paid."""
         assert self._segment_cache is not None
         return self._segment_cache.encode(texts, self._each, workers, self.made_pieces)

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import tiktoken
 
+from tokpar.adapters.decoding_parts import refuse_skipping
 from tokpar.arrays import IdArray
-from tokpar.types import Facts
+from tokpar.errors import OptionError
+from tokpar.types import DecodingParts, Facts
 
 # What the ids of tiktoken's own `encode` come from, besides the methods named "encode...".
 _DATA = ("_core_bpe", "_mergeable_ranks", "_pat_str", "_special_tokens", "special_tokens_set")
 _SOURCES = frozenset({*_DATA, "__getattribute__"})
+_DECODING = ("decode", "decode_bytes", "decode_single_token_bytes")
 # Another encoding takes about as long to build (0.1 s) as the locks cost on this many code points.
 PAYS_AFTER = 6_000_000
 # One thread for 300,000 digits, where two have an encoding each, costs some 10 ms.
@@ -60,6 +63,22 @@ class EncodingAdapter:
     def decode(self, ids: Sequence[int]) -> str:
         """`decode` of the encoding. KeyError for an id that is no token."""
         return str(self.encoding.decode([int(id_) for id_ in ids]))
+
+    def decoding_parts(self, skip_special_tokens: bool) -> DecodingParts:
+        """The bytes of each token. OptionError for an encoding with a `decode` of its own."""
+        refuse_skipping(self.name, skip_special_tokens)
+        for name in _DECODING:
+            if getattr(getattr(self.encoding, name), "__func__", None) is not getattr(
+                tiktoken.Encoding, name
+            ):
+                raise OptionError(
+                    f"decode_stream cannot be used: the encoding {self.encoding.name} has its own "
+                    f"{name}"
+                )
+        encoding = self.encoding
+        return DecodingParts(
+            encoding.decode_single_token_bytes, self.decode, encoding.n_vocab, in_bytes=True
+        )
 
 
 class OwnEncoding(EncodingAdapter):

@@ -62,7 +62,7 @@ class Generation:
 
         Returns the slot after the last slot that was handled."""
         functions: Any = compiled.PRETOKENS
-        return int(functions.merged(*other.arrays, *self.arrays, self.used, seeds, first))
+        return int(functions.copy_entries(*other.arrays, *self.arrays, self.used, seeds, first))
 
     def larger(self, functions: Any, seeds: NDArray[np.uint64], most: int) -> Generation | None:
         """Returns a table of the same entries, with each array that is nearly full doubled.
@@ -79,7 +79,7 @@ class Generation:
         used = self.used.copy()
         if more_slots > 1:
             slots = np.zeros(2 * len(slots), dtype=np.uint64)
-            used[0] = functions.moved(self.slots, keys, slots, seeds)
+            used[0] = functions.copy_to_larger(self.slots, keys, slots, seeds)
         if more_keys > 1:
             keys = np.concatenate([keys, np.zeros_like(keys)])
         if more_ids > 1:

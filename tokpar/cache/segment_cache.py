@@ -28,7 +28,6 @@ from tokpar.arrays import (
     concatenate_ids,
     copy_rows,
     offsets_of,
-    utf8_bytes,
 )
 from tokpar.cache import compiled
 from tokpar.cache.added_token_parts import AddedParts, Parted
@@ -45,13 +44,13 @@ from tokpar.cache.policy import (
     CacheState,
 )
 from tokpar.cache.segments import NO_IDS, EncodeMany, Fresh, Segments, Unbatcher, unbatcher_for
-from tokpar.cache.text_arrays import lengths_of, utf8_rows
+from tokpar.cache.text_arrays import lengths_of, utf8_rows, utf8_text
 from tokpar.cache.text_parts import Looked, Scratch, beside_of, in_threads, next_cut, part_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.errors import MismatchError, OptionError
 from tokpar.facts.space_stages import MARK, SpaceCut, space_cuts
 from tokpar.facts.token_lengths import TokenLengths
-from tokpar.interfaces import Divided
+from tokpar.interfaces import Served
 from tokpar.types import AddedToken, Facts, Rows
 
 CACHE_BYTES = 64 << 20
@@ -212,7 +211,7 @@ class SegmentCache:
         encode_many: EncodeMany,
         workers: int,
         make_pieces: MakePieces = lambda seeds: None,
-    ) -> Divided:
+    ) -> Served:
         """Returns the ids of `texts`, and which texts the cache answered.
 
         An answered text is cut at every certified space. A text has an empty row if it may hold an
@@ -305,7 +304,7 @@ class SegmentCache:
         try:
             if len(texts) > 1 or size <= call.wave:
                 return self._wave(*utf8_rows(texts, size, self._functions), call)
-            data = utf8_bytes(texts[0])
+            data = utf8_text(texts)
         except UnicodeEncodeError:
             return None
         parts: list[IdArray] = []

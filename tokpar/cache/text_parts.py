@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokpar.arrays import IdArray, IntArray
-from tokpar.cache.text_arrays import PAD
+from tokpar.cache.utf8_texts import PAD
 from tokpar.facts.space_stages import SpaceCut
 
 _T = TypeVar("_T")
