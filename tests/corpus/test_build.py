@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_shard_ends_with_the_document_that_fills_it(tmp_path: Path) -> None:
     for shard in manifest.shards[:-1]:
         assert shard.text_bytes >= 2000
     places = [(shard.begin, shard.end) for shard in manifest.shards]
-    assert all(one[1] == other[0] for one, other in zip(places, places[1:], strict=False))
+    assert all(one[1] == other[0] for one, other in pairwise(places))
 
 
 def test_a_large_file_is_read_in_ranges_of_whole_lines(tmp_path: Path) -> None:

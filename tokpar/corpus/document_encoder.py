@@ -16,7 +16,7 @@ from tokpar.corpus.manifest import DividedDocument, Options
 from tokpar.corpus.tokenizer_source import surrounded
 from tokpar.encoder import Encoder
 from tokpar.encoding import Encoding
-from tokpar.errors import FileFormatError, MismatchError, WorkerError
+from tokpar.errors import EngineError, FileFormatError, MismatchError, WorkerError
 from tokpar.interfaces import TokenizerAdapter
 from tokpar.seams import Seams
 from tokpar.types import Rows
@@ -27,7 +27,13 @@ CHUNK = 1 << 18
 """Code points between two cuts that are certified and digested. What is encoded between two of them
 may be divided further; how depends on what the cache holds, so no digest is made of that."""
 MOST_TOKENS = (1 << 31) - 1
-_PASSING = (MismatchError, WorkerError, MemoryError, OSError)
+
+
+def is_refusal(error: Exception) -> bool:
+    """True for what tokenizers raise about a text; a mistake of a program is no such error."""
+    if isinstance(error, (MismatchError, WorkerError)):
+        return False
+    return isinstance(error, (ValueError, EngineError)) or type(error) is Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +119,9 @@ class DocumentEncoder:
         encoder = self._encoder
         try:
             return encoder.unprocessed_batch(texts, encoder.tokenizer).rows
-        except _PASSING:
-            raise
-        except Exception as error:  # the tokenizer's own, of any type
+        except Exception as error:
+            if not is_refusal(error):
+                raise
             if len(texts) == 1:
                 refused[first] = REFUSED, str(error)
                 return Rows.of([[]])
@@ -133,9 +139,9 @@ class DocumentEncoder:
         encoder = self._dividing
         try:
             encoding = encoder.unprocessed_batch([text], encoder.tokenizer)[0]
-        except _PASSING:
-            raise
         except Exception as error:
+            if not is_refusal(error):
+                raise
             refused[number] = REFUSED, str(error)
             return Rows.of([[]])
         if len(encoding.seams.planned):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tokpar.corpus.columnar import ColumnarWriter
 from tokpar.corpus.durable_files import FileLayer
 from tokpar.corpus.extras import pyarrow_module
 from tokpar.corpus.manifest import Options
 from tokpar.corpus.megatron import MOST_UINT16, MegatronWriter
+from tokpar.corpus.numpy_files import NumpyWriter
 from tokpar.corpus.written import ShardWriter
 from tokpar.errors import OptionError
 
@@ -55,6 +57,11 @@ def writer_opener(
 
     def open_writer(part: int, number: int) -> ShardWriter:
         stem = shard_stem(part, number)
-        return MegatronWriter(layer, folder, stem, options.dtype)
+        if options.format == "megatron":
+            return MegatronWriter(layer, folder, stem, options.dtype)
+        if options.format == "numpy":
+            return NumpyWriter(layer, folder, stem, options.dtype)
+        named = options.document_id is not None
+        return ColumnarWriter(layer, folder, stem, options.format, options.dtype, named)
 
     return open_writer
