@@ -22,6 +22,7 @@ from tokpar.cli.screen import plural, print_line, visible
 
 if TYPE_CHECKING:
     from tokpar.corpus.audit_report import AuditReport, CheckResult, Fault
+    from tokpar.interfaces import TokenizerAdapter
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -33,23 +34,46 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--eos", default="auto", metavar="TOKEN", help="what each document ends with; as --bos")
     add("--packed", action="store_true", help="rows are pieces of one stream; split it after --eos")
     add("--any-order", action="store_true", help="the documents may be in another order")
-    options.declare_tokenizer(parser)
+    declare_tokenizer(parser, required=True)
     add("--workers", type=int, metavar="N", help="default: the cores available")
     add("--progress", action="store_true", help="show a bar even if stderr is not a terminal")
     options.declare_output(parser)
+
+
+def declare_tokenizer(parser: argparse.ArgumentParser, required: bool) -> None:
+    """The arguments that name a tokenizer; it is loaded without truncation and padding."""
+    group = parser.add_argument_group("tokenizer")
+    add = group.add_argument
+    what = "a directory, tokenizer.json, a name ..."
+    add("--tokenizer", required=required, metavar="NAME|PATH", help=what)
+    add("--engine", metavar="NAME", help="the engine that must load it (see `tokpar plugins`)")
+    add("--offline", action="store_true", help="download nothing (sets HF_HUB_OFFLINE=1)")
+    add("--no-special-tokens", action="store_true", help="expect no [CLS], <s> and the like")
+    allowed = "tiktoken: a special token that may stand in the text, or all; repeatable"
+    add("--allowed-special", action="append", metavar="TOKEN", help=allowed)
+    options.declare_ranks(group)
+
+
+def tokenizer_of(arguments: argparse.Namespace) -> TokenizerAdapter:
+    """The adapter that the arguments describe."""
+    from tokpar.corpus.tokenizer_source import load_for_corpus
+
+    settings = options.tokenizer_settings(arguments)
+    return load_for_corpus(arguments.tokenizer, arguments.engine, settings).adapter
 
 
 def declare_against(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--against", nargs="+", default=(), metavar="INPUT", help="what the shards were made of")
     add("--field", default="text", metavar="NAME", help="the text in a row of INPUT")
+    add("--lines", action="store_true", help="each line of an INPUT of text is a document")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tokpar.corpus.audit import audit
     from tokpar.corpus.shards import find_shards, open_shard
 
-    tokenizer = options.tokenizer_of(arguments)
+    tokenizer = tokenizer_of(arguments)
     opened = [open_shard(name) for name in find_shards(arguments.shards)]
     total = sum(shard.tokens * shard.dtype.itemsize for shard in opened)
     began = time.perf_counter()
@@ -59,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             tokenizer,
             against=arguments.against,
             field=arguments.field,
+            lines=arguments.lines,
             bos=arguments.bos,
             eos=arguments.eos,
             packed=arguments.packed,

@@ -22,17 +22,21 @@ from tokpar.corpus.durable_files import Disk
 from tokpar.corpus.job import Request, prepare
 from tokpar.corpus.manifest import Manifest
 from tokpar.corpus.progress import Progress
+from tokpar.corpus.stats import LengthStats, StatsReport, stats
 
 __all__ = [
     "AuditReport",
     "BuildStoppedError",
     "CheckResult",
     "Fault",
+    "LengthStats",
     "Manifest",
     "Progress",
+    "StatsReport",
     "audit",
     "build",
     "manifest_of",
+    "stats",
 ]
 
 

@@ -22,7 +22,8 @@ def open_shard(path: str) -> ShardSource:
         raise FileFormatError(f"{path}: expected ids, which are integers, got {ids.dtype}")
     flat = np.asarray(ids).reshape(-1)
     beside = path.removesuffix(".npy") + ".offsets.npy"
-    problems, notes = [], ()
+    problems: list[Problem] = []
+    notes: tuple[str, ...] = ()
     if os.path.exists(beside):
         offsets = _array(beside).astype(np.int64)
         if offsets.ndim != 1 or not len(offsets):

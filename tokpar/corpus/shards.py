@@ -87,7 +87,7 @@ def find_shards(names: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The files of shards that paths, folders and globs name, each once, in the order given; those
     of a folder or a glob sorted. Raises FileNotFoundError, OptionError."""
     found: dict[str, None] = {}
-    for name in map(os.fspath, names):
+    for name in [os.fspath(name) for name in names]:
         if os.path.isdir(name):
             some = _in_folder(name)
         elif os.path.exists(name) or not glob.has_magic(name):
