@@ -226,7 +226,7 @@ def tables_of_merges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     marks = {mark.name for mark in request.node.iter_markers()}
     if not marks & {"tables_at_once", "tables_kept"}:
         return
-    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 0)
+    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
     if "tables_kept" not in marks:
         monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return

@@ -34,7 +34,7 @@ from tokpar.overlap.mergers import InsideMerger, OverlapMerger
 
 METHODS = ("auto", "blocks", "cut", "delimiter", "lopt", "overlap", "recursive", "serial")
 COMMANDS = (
-    *("check", "conform", "count", "decode", "encode", "explain", "plan", "plugins"),
+    *("check", "conform", "corpus", "count", "decode", "encode", "explain", "plan", "plugins"),
     *("strategies", "stream", "try"),
 )
 # that of Hugging Face's asks which tokenizers is installed

@@ -1,23 +1,20 @@
-"""Whatever release of tokenizers is installed, or none: tokpar is imported, reads both formats of a
-tokenizer.json, and says which release it needs.
+"""Whatever release of tokenizers is installed: tokpar reads both formats of a tokenizer.json, and
+says which release it needs.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
 import tokpar
-from tests.support.file_formats import NAMES, SAMPLES, sample, written
+from tests.support.file_formats import NAMES, sample, written
 from tests.support.paths import DEFAULT, ROOT
 from tokpar.adapters import hf_version
 from tokpar.adapters.hf_postprocess import around_of
@@ -29,29 +26,6 @@ from tokpar.pure.format_two import as_format_one
 pytestmark = pytest.mark.ids
 RELEASE = hf_version.installed()
 READ_BY_PURE = tuple(name for name in NAMES if name != "Metaspace")  # that one is Unigram
-
-BLOCKED = """
-import json, sys
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "tokenizers":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Blocked())
-import tokpar
-"""
-
-
-def run(code: str) -> Any:
-    """What the code prints, as JSON, in an interpreter that has no package tokenizers."""
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + code],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 # --------------------------------------------------------------------- the two formats
@@ -109,7 +83,7 @@ def test_white_space_that_is_dropped_before_a_metaspace_is_a_stage_of_format_1()
     assert facts_from_json(one).scheme == "spaces"
 
 
-@pytest.mark.skipif(RELEASE is None or RELEASE >= (1,), reason="needs tokenizers below 1.0")
+@pytest.mark.skipif(RELEASE >= (1,), reason="needs tokenizers below 1.0")
 def test_a_file_in_format_2_names_the_release_that_reads_it(tmp_path: Path) -> None:
     path = written(tmp_path, sample("BERT", "two"))
     with pytest.raises(FileFormatError, match=r"format 2\.0.*tokenizers>=1\.0\.0rc3") as caught:
@@ -127,47 +101,11 @@ def test_methods_that_are_not_those_of_transformers_are_named() -> None:
     assert hf_version.own_methods(None, ("encode",)) == {}
 
 
-# ------------------------------------------------------------------- without tokenizers
-
-
-def test_without_tokenizers_the_default_tokenizer_gives_the_same_ids() -> None:
-    texts = (*hostile_texts(), (ROOT / "README.md").read_text(encoding="utf-8"))
-    code = f"print(json.dumps([tokpar.encode(t).ids.tolist() for t in {list(texts)!r}]))"
-    expected = [list(tokpar.encode(text)) for text in texts]
-    assert run(code) == expected
-    assert run("print(json.dumps(tokpar.load().name))") == "pure:default"
-
-
-def test_without_tokenizers_a_tiktoken_file_is_encoded() -> None:
-    path = str(SAMPLES.with_name("cl100k_part.tiktoken"))
-    pattern = json.loads(SAMPLES.with_name("patterns.json").read_text(encoding="utf-8"))
-    code = (
-        f"t = tokpar.load({path!r}, pat_str={pattern['cl100k_part']!r}, special_tokens={{}})\n"
-        "print(json.dumps(tokpar.encode('Hello, world', t).ids.tolist()))"
-    )
-    assert len(run(code)) > 0
-
-
-@pytest.mark.parametrize("engine", ["", ", engine='huggingface'"])
-def test_without_tokenizers_a_file_says_what_to_install(engine: str) -> None:
-    code = (
-        f"try:\n    tokpar.load({str(DEFAULT)!r}{engine})\n"
-        "except tokpar.EngineError as error:\n    print(json.dumps(str(error)))"
-    )
-    said = run(code)
-    assert "pip install 'tokenizers>=0.21'" in said
-    assert "engine='pure'" in said
-
-
-def test_without_tokenizers_every_module_of_the_command_line_is_imported() -> None:
-    code = (
-        "from importlib import import_module\n"
-        "for name in ('encode', 'count', 'plan', 'check', 'explain', 'decode', 'stream'):\n"
-        "    import_module(f'tokpar.cli.{name}')\n"
-        "import tokpar.integrations.patch, tokpar.adapters.engine\n"
-        "print('[]')"
-    )
-    assert run(code) == []
+def test_the_default_tokenizer_gives_the_same_ids_in_plain_python() -> None:
+    own, pure = tokpar.load(), tokpar.load(engine="pure")
+    assert pure.name == "pure:default"
+    for text in (*hostile_texts(), (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert list(tokpar.encode(text, pure)) == list(tokpar.encode(text, own)), text
 
 
 # -------------------------------------------------------------------- other releases

@@ -22,15 +22,16 @@ from tests.support.drawn_runs import NAMES, OPTIONS, STRATEGIES, drawn_text, nam
 from tests.support.seams import part
 from tests.support.tokenizers_drawn import DATA, hf_tokenizers, texts_with
 from tokpar import pipeline
-from tokpar.cache.generation import LONGEST_KEPT
+from tokpar.cache.generations import LONGEST_KEPT
 from tokpar.cache.segments import Segments, separator_of
 from tokpar.cuts.added_token_guard import AddedTokenGuard
 from tokpar.cuts.finder import finder_for
 from tokpar.errors import EngineError
 from tokpar.executors.native import CachedExecutor, NativeExecutor
 from tokpar.interfaces import facts_of
-from tokpar.joining import Method, Recount
+from tokpar.joining import Recount
 from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.plan import Plan
 from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
@@ -45,7 +46,7 @@ def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar
     with (
         patch.object(memory, "waves", (wave, wave)),
         CachedExecutor(2) as executor,
-        patch("tokpar.cache.segment_cache.MOST_NEW", ALWAYS),
+        patch("tokpar.cache.learning.MOST_NEW", ALWAYS),
     ):
         return tokpar.encode(text, adapter, executor=executor, **options)
 
@@ -376,7 +377,7 @@ def test_a_merger_that_drops_ids_leads_to_the_serial_call() -> None:
 
     adapter = tokpar.load(Tokenizer.from_file(str(DATA / "default.json")))
     with CachedExecutor(2) as executor:
-        method = Method(CutSplitter(500), executor, Forgetful())
-        encoding = pipeline.encode_batch([ENGLISH], adapter, method)[0]
+        plan = Plan(adapter, CutSplitter(500), executor, Forgetful())
+        encoding = pipeline.encode_batch([ENGLISH], plan)[0]
     assert encoding.report.plan == "serial"
     assert encoding.ids.tolist() == adapter.encode(ENGLISH).tolist()

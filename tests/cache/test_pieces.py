@@ -30,7 +30,7 @@ from tests.support.texts import texts
 from tests.support.tokenizers_drawn import PATTERNS
 from tests.support.windows_brute import edges_of
 from tests.support.windows_drawn import ENGINES, RELAXED, rows, split
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import Machine
@@ -260,7 +260,7 @@ def test_tables_are_put_together_without_a_loss(name: str, some: list[list[str]]
     into = Generation.empty(512)
     for part in some:
         table = pieces.solve(segments(part or ["a"]), [Generation.empty(1)] * 2).table
-        done = functions.merged(*table.arrays, *into.arrays, into.used, SEEDS, 0)
+        done = functions.copy_entries(*table.arrays, *into.arrays, into.used, SEEDS, 0)
         assert done == len(table.slots) // 4
     every = [text for part in some for text in part] or ["a"]
     found = pieces.solve(segments(every), (Generation.empty(1), into))

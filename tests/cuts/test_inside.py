@@ -33,11 +33,11 @@ from tokpar.cuts.within_pretoken import Region, inside_of
 from tokpar.executors.serial import SerialExecutor
 from tokpar.facts.token_lengths import Vocabulary, vocabulary_of
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.joining import Method
 from tokpar.methods.auto import AutoSplitter
 from tokpar.overlap.acceptance import by_two_edges
 from tokpar.overlap.licences import overlap_of
 from tokpar.overlap.mergers import InsideMerger
+from tokpar.plan import Plan
 from tokpar.types import Chunk, Piece, Seam, Split
 
 PARTS = ("cl100k_part", "o200k_part", "tekken_part", "deepseek_part", "default")
@@ -259,8 +259,8 @@ def test_windows_out_of_phase_are_refused_and_mended() -> None:
     chunks = splitter.split(text, tokenizer, 0).chunks
     pieces = [Piece(tokenizer.encode(text[chunk.start : chunk.stop])) for chunk in chunks]
     assert None in InsideMerger().merge(text, chunks, pieces, tokenizer)
-    method = Method(splitter, SerialExecutor(), InsideMerger())
-    encoding = pipeline.encode_batch([text], tokenizer, method)[0]
+    plan = Plan(tokenizer, splitter, SerialExecutor(), InsideMerger())
+    encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == tokenizer.encode(text).tolist()
     assert encoding.report.repairs > 0
 

@@ -16,13 +16,14 @@ from tokpar import pipeline
 from tokpar.errors import LossyError, OptionError
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import facts_of
-from tokpar.joining import Method, sound_joins
+from tokpar.joining import sound_joins
 from tokpar.methods.lopt import LoptSplitter
 from tokpar.methods.recursive import depth_for
 from tokpar.overlap.acceptance import by_cut, by_word, longest_match
 from tokpar.overlap.chunks import Edge, chunks_over
 from tokpar.overlap.licences import Licences, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
+from tokpar.plan import Plan
 from tokpar.types import Chunk, Join, Piece, Seam
 
 pytestmark = pytest.mark.ids
@@ -285,8 +286,8 @@ def test_common_words_are_joined_and_checked_without_certified_cuts() -> None:
     adapter = tokpar.load(tokenizer, add_special_tokens=False)
     text = "the end of the beginning of the end " * 40
     splitter = LoptSplitter(chunk_chars=300, overlap_chars=120, plan_cuts=False)
-    method = Method(splitter, SerialExecutor(), OverlapMerger(by_word))
-    encoding = pipeline.encode_batch([text], adapter, method)[0]
+    plan = Plan(adapter, splitter, SerialExecutor(), OverlapMerger(by_word))
+    encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == serial(tokenizer, text)
     assert {seam.rule for seam in encoding.seams} == {"K8"}
     assert tokpar.check(encoding, text, adapter, full=True).ok

@@ -22,10 +22,10 @@ from tokpar import pipeline
 from tokpar.cuts.within_pretoken import Inside, Region, inside_of
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.joining import Method
 from tokpar.overlap.acceptance import Accept, by_pre_token, by_two_edges, certified
 from tokpar.overlap.licences import Licences, Overlap, overlap_of
 from tokpar.overlap.mergers import OverlapMerger
+from tokpar.plan import Plan
 from tokpar.types import Chunk, Join, Piece, Seam, Split
 
 MERGES = [("a", "a"), ("!", "!"), ("'", "'"), ("\u0120", "\u0120"), ("A", "x"), ("aa", "a")]
@@ -64,8 +64,8 @@ def joined(
     """What becomes of the chunks; right, and licensed by the checker's own reading."""
     adapter = tokpar.load(own)
     chunks = over(len(text), overlaps)
-    method = Method(Given(chunks), SerialExecutor(), OverlapMerger(accept))
-    encoding = pipeline.encode_batch([text], adapter, method)[0]
+    plan = Plan(adapter, Given(chunks), SerialExecutor(), OverlapMerger(accept))
+    encoding = pipeline.encode_batch([text], plan)[0]
     assert encoding.ids.tolist() == serial(own, text)
     report = tokpar.check(encoding, text, adapter, full=True)
     assert report.ok, report.findings

@@ -23,7 +23,10 @@ from tests.support.tokenizers_drawn import (
     plain_copy,
 )
 from tokpar.encoding import Batch
-from tokpar.results import Results
+from tokpar.executors.serial import SerialExecutor
+from tokpar.methods.cut import CutMerger, CutSplitter
+from tokpar.plan import Plan
+from tokpar.results import Result
 
 pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
@@ -85,8 +88,8 @@ def test_a_row_of_a_batch_does_not_count_the_others_again() -> None:
     texts = Counting(["a b", "c", "d e f"])
     adapter = tokpar.load(bert())
     own = adapter.encode_many(texts, False)  # type: ignore[attr-defined]
-    report = tokpar.Encoder(bert()).encode_batch(["a"]).report
-    results = Results(texts, adapter, own, own, {}, {}, report)
+    plan = Plan(adapter, CutSplitter(), SerialExecutor(), CutMerger())
+    results = Result(texts, plan, np.zeros(3, dtype=np.bool_), own=own, final=own)
     seen = texts.seen
     shares = [results.report_of(k).seconds for k in range(3) for _ in range(5)]
     assert texts.seen == seen + 1

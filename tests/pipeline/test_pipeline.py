@@ -18,9 +18,9 @@ from tests.support.tokenizers_drawn import MetaspaceSpec, build, named_tokenizer
 from tokpar import joining, pipeline
 from tokpar.executors.serial import SerialExecutor
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.joining import Method
 from tokpar.methods.cut import CutMerger, CutSplitter
 from tokpar.overlap.chunks import chunks_between
+from tokpar.plan import Plan
 from tokpar.seams import Seams
 from tokpar.types import Chunk, Join, Piece, Rows, Seam, Split
 
@@ -75,8 +75,8 @@ def deepseek() -> TokenizerAdapter:
 @given(size=st.integers(1, 40))
 def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    method = Method(Everywhere(size), recorder, CutMerger())
-    encoding = pipeline.encode_batch([TEXT], tokenizer, method)[0]
+    plan = Plan(tokenizer, Everywhere(size), recorder, CutMerger())
+    encoding = pipeline.encode_batch([TEXT], plan)[0]
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.lossless
     assert encoding.report.repairs > 0
@@ -86,8 +86,8 @@ def test_cuts_that_cannot_be_certified_are_fused_and_encoded_again(size: int) ->
 
 def test_a_merger_that_never_agrees_ends_in_one_serial_call() -> None:
     tokenizer, recorder = deepseek(), Recorder()
-    method = Method(CutSplitter(50), recorder, Never())
-    encoding = pipeline.encode_batch([TEXT], tokenizer, method)[0]
+    plan = Plan(tokenizer, CutSplitter(50), recorder, Never())
+    encoding = pipeline.encode_batch([TEXT], plan)[0]
     assert encoding.ids.tolist() == tokenizer.encode(TEXT).tolist()
     assert encoding.seams == ()
     assert encoding.report.plan == "serial"
@@ -151,8 +151,9 @@ class Forgets:
 
 def test_a_mistake_of_an_executor_is_not_taken_for_tokens_that_cannot_be_located() -> None:
     tokenizer = deepseek()
+    plan = Plan(tokenizer, Everywhere(100), Forgets(), CutMerger())
     with pytest.raises(KeyError, match="a worker"):
-        pipeline.encode_batch([TEXT], tokenizer, Method(Everywhere(100), Forgets(), CutMerger()))
+        pipeline.encode_batch([TEXT], plan)
 
 
 @dataclass
@@ -169,10 +170,10 @@ class Other:
 
 @pytest.mark.parametrize("more", [-1, 1])
 def test_as_many_rows_as_texts_are_taken_from_an_executor(more: int) -> None:
-    method = Method(CutSplitter(100), Other(more), CutMerger())
+    plan = Plan(deepseek(), CutSplitter(100), Other(more), CutMerger())
     said = r"executor 'other' gave \d+ rows for \d+ texts"
     with pytest.raises(tokpar.EngineError, match=said):
-        pipeline.encode_batch([TEXT], deepseek(), method)
+        pipeline.encode_batch([TEXT], plan)
 
 
 def test_an_engine_that_panics_mid_way_is_a_typed_error() -> None:

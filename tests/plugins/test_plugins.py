@@ -47,12 +47,11 @@ INNER = {
         "tokpar.parity.differing",
         "tokpar.cli.encodings",
         "tokpar.cli.texts",
-        "tokpar.joining",
         "tokpar.pure.bpe",
         "tokpar.pure.formats",
         "tokpar.pure.merging",
         "tokpar.pure.wordpiece",
-        "tokpar.sizes",
+        "tokpar.policy",
     },
     "tokpar-train": OF_COMMANDS - {"tokpar.cli"}
     | {
@@ -363,7 +362,7 @@ def test_an_adapter_has_few_abilities_and_one_table_tells_what_each_is_for() -> 
     """The others are abilities of a splitter, a merger or an executor."""
     page = ROOT / "docs" / "hooks" / "tokenizers.md"
     rows = re.findall(r"^\| `(\w+)`:", page.read_text(encoding="utf-8"), re.MULTILINE)
-    of_others = {"Divides", "DividesRows", "MatchesSpans", "Mends", "Recalls"}
+    of_others = {"LicensesTexts", "LooksUp", "MatchesSpans", "Mends"}
     assert sorted(rows) == sorted(set(protocols()) - of_others)
     assert len(rows) <= MOST_ABILITIES
 

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 import tokpar
+from tests.recipes.stored import load_stored
 from tests.support.paths import ROOT
 from tokpar.registry import StrategyRecord, registry
 from tokpar.types import Rule
@@ -95,9 +96,8 @@ def test_the_source_does_name_theorems() -> None:
 def test_every_theorem_of_the_tables_has_a_page() -> None:
     families = json.loads(FAMILIES.read_text(encoding="utf-8"))["families"].values()
     pairs = {t for family in families for row in family["pairs"].values() for t in row.values()}
-    triples = {t[-1] for family in families for t in family["triples"] + family["left_triples"]}
     assert {"19", "20", "21", "4.8"} <= pairs
-    assert [number for number in pairs | triples if not page_of(number).is_file()] == []
+    assert [number for number in pairs if not page_of(number).is_file()] == []
 
 
 def test_the_theorem_of_every_seam_has_a_page() -> None:
@@ -208,9 +208,9 @@ def test_the_checker_knows_no_rule_or_theorem_that_the_index_does_not_list() -> 
 
 
 def test_every_row_of_every_cut_table_cites_a_theorem() -> None:
-    for family in json.loads(FAMILIES.read_text(encoding="utf-8"))["families"].values():
-        rows = [*family["triples"], *family["left_triples"]]
-        rows += [[left, *row] for left, each in family["pairs"].items() for row in each.items()]
+    for family in load_stored().values():
+        rows = [*family.triples, *family.left_triples]
+        rows += [(left, "", *row) for left, each in family.pairs.items() for row in each.items()]
         assert [row for row in rows if not page_of(row[-1]).is_file()] == []
 
 

@@ -1033,20 +1033,20 @@ class ClosesOnce(ThreadExecutor):
 
 
 class Divider(SerialExecutor):
-    """Honest: divides what may be, before every space behind anything but white space."""
+    """Honest: answers every other text, cut before every space behind anything but white space."""
 
-    undivided = "serial"
+    without_cache = "serial"
 
-    def divide(self, texts: Sequence[str], divisible: Any, tokenizer: Any) -> Any:
-        may = [self.may(text, each) for text, each in zip(texts, divisible, strict=True)]
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        served = [k % 2 == 0 for k in range(len(texts))]
         rows = [
-            self.divided(text, tokenizer) if each else encode_piece(text, tokenizer, False).ids
-            for text, each in zip(texts, may, strict=True)
+            self.divided(text, tokenizer) if each else self.other(text, tokenizer)
+            for text, each in zip(texts, served, strict=True)
         ]
-        return Rows.of(rows), may
+        return Rows.of(rows), served
 
-    def may(self, text: str, divisible: bool) -> bool:
-        return divisible
+    def other(self, text: str, tokenizer: Any) -> IdArray:
+        return np.empty(0, dtype=np.uint32)
 
     def divided(self, text: str, tokenizer: Any) -> IdArray:
         edges = [0, *self.places(text), len(text)]
@@ -1056,9 +1056,9 @@ class Divider(SerialExecutor):
         return spaces_behind_text(text, 0, len(text)).tolist()
 
 
-class DividesEverything(Divider):
-    def may(self, text: str, divisible: bool) -> bool:
-        return True
+class EncodesTheOthers(Divider):
+    def other(self, text: str, tokenizer: Any) -> IdArray:
+        return encode_piece(text, tokenizer, False).ids
 
 
 class DividesBehindSpaces(Divider):
@@ -1066,20 +1066,24 @@ class DividesBehindSpaces(Divider):
         return [place + 1 for place in super().places(text)]
 
 
-class SaysItDivided(Divider):
-    def divide(self, texts: Sequence[str], divisible: Any, tokenizer: Any) -> Any:
-        return super().divide(texts, divisible, tokenizer)[0], [True] * len(texts)
+class SaysItServed(Divider):
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        return super().look_up(texts, tokenizer)[0], [True] * len(texts)
 
 
-class DividesOnly(Divider):
-    def divide(self, texts: Sequence[str], divisible: Any, tokenizer: Any) -> Any:
-        pairs = zip(texts, divisible, strict=True)
-        own = [text for text, may in pairs if may]
-        return super().divide(own, [True] * len(own), tokenizer)
+class RowsOfTheServedOnly(Divider):
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        rows, served = super().look_up(texts, tokenizer)
+        return Rows.of(rows[k] for k, each in enumerate(served) if each), served
+
+
+class OneAnswerForAll(Divider):
+    def look_up(self, texts: Sequence[str], tokenizer: Any) -> Any:
+        return super().look_up(texts, tokenizer)[0], [True]
 
 
 class NamesNoOther(Divider):
-    undivided = ""
+    without_cache = ""
 
 
 def without_empty_rows(rows: Rows) -> Rows:
@@ -1114,11 +1118,12 @@ EXECUTORS: dict[str, tuple[Callable[[], Any], str]] = {
     "forgets the place": (ForgetsThePlace, "map: errors"),
     "is dead after an error": (IsDeadAfterAnError, "map: after errors"),
     "one list for all threads": (OneListForAllThreads, "map: threads"),
-    "divides everything": (DividesEverything, "divide"),
-    "divides behind spaces": (DividesBehindSpaces, "divide"),
-    "says it divided": (SaysItDivided, "divide"),
-    "divides only": (DividesOnly, "divide"),
-    "names no other": (NamesNoOther, "divide"),
+    "encodes the others": (EncodesTheOthers, "look_up"),
+    "divides behind spaces": (DividesBehindSpaces, "look_up"),
+    "says it served": (SaysItServed, "look_up"),
+    "rows of the served only": (RowsOfTheServedOnly, "look_up"),
+    "one answer for all": (OneAnswerForAll, "look_up"),
+    "names no other": (NamesNoOther, "look_up"),
     "closes once": (lambda: ClosesOnce(2), "close"),
 }
 
