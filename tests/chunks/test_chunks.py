@@ -79,7 +79,7 @@ def test_chunks_tile_the_text_and_fit_and_are_as_long_as_their_boundary_allows(
     boundary=BOUNDARIES,
     overlap=st.just(0) | st.integers(0, 8),
 )
-def test_parts_of_real_vocabularies(
+def test_chunks_of_real_vocabularies_keep_their_promises(
     name: str, data: st.DataObject, max_tokens: int, boundary: str, overlap: int
 ) -> None:
     check_drawn(data, named(name), max_tokens, boundary, overlap)

@@ -328,7 +328,7 @@ def test_all_is_sorted_and_lists_the_public_names() -> None:
     assert set(listed) - modules_listed == public - {"annotations"}
 
 
-# ------------------------------------------------------------------------------ the tests themselves
+# ------------------------------------------------------------------------- the tests themselves
 
 
 def imported_tests(source: str) -> list[str]:
