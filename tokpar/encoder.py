@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 import threading
@@ -35,6 +36,7 @@ from tokpar.types import Rows
 if TYPE_CHECKING:
     import tiktoken
 
+    from tokpar.asynchronous import AsyncCalls
     from tokpar.chunks.boundaries import Boundary
     from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunks import TextChunk
@@ -103,6 +105,7 @@ class Encoder:
         self._short_texts: ShortTexts | None = None
         self._short_chars = 0
         self._decode_tables: DecodeTables | None = None
+        self._calls: AsyncCalls | None = None
 
     def __repr__(self) -> str:
         given = self._arguments | {"executor": None, "workers": self._workers}
@@ -129,7 +132,7 @@ class Encoder:
         twin.__dict__ |= self.__dict__
         twin._tokenizer, twin._executors, twin._lock = adapter, {}, threading.Lock()
         twin._own_call = getattr(adapter, "encode_whole", None)
-        twin._short_texts = twin._decode_tables = None
+        twin._short_texts = twin._decode_tables = twin._calls = None
         return twin
 
     def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
@@ -205,6 +208,36 @@ class Encoder:
             return self._encode_batch(texts, tokenizer).__getitem__
         return post_processed(self.unprocessed_batch(texts, tokenizer), texts, tokenizer)
 
+    async def aencode(self, text: str) -> Encoding:
+        """Returns what `encode` returns, without blocking the event loop of the caller.
+
+        A thread of the encoder encodes the text, slice by slice. If more texts come than threads
+        and their queue take, the call waits for a place. A cancelled call ends before its next
+        slice. Raises what `encode` raises, and EngineError if the encoder is closed before."""
+        if not isinstance(text, str):
+            raise OptionError(f"text must be a str, got {type(text).__name__}")
+        return (await self.aencode_batch([text]))[0]
+
+    async def aencode_batch(self, texts: Texts) -> Batch:
+        """Returns what `encode_batch` returns, as `aencode` does."""
+        from tokpar.cache.utf8_texts import texts_of  # see `encode_batch`
+
+        some, tokenizer = texts_of(texts), self.tokenizer
+
+        def encode(before_slice: Callable[[], None]) -> Batch:
+            before_slice()
+            return self._encode_batch(some, tokenizer, before_slice=before_slice)
+
+        return await self._async_calls().run(encode)
+
+    def _async_calls(self) -> AsyncCalls:
+        from tokpar.asynchronous import AsyncCalls  # importing tokpar does without it
+
+        with self._lock:
+            if self._calls is None or self._calls.pid != os.getpid():
+                self._calls = AsyncCalls(self._workers)
+            return self._calls
+
     @property
     def smallest_split(self) -> int:
         """Code points from which on a single text is encoded in parallel, or from the cache."""
@@ -217,7 +250,11 @@ class Encoder:
         return self._encode_batch(texts, tokenizer, postprocess=False)
 
     def _encode_batch(
-        self, texts: Sequence[str], tokenizer: TokenizerAdapter, postprocess: bool = True
+        self,
+        texts: Sequence[str],
+        tokenizer: TokenizerAdapter,
+        postprocess: bool = True,
+        before_slice: Callable[[], None] | None = None,
     ) -> Batch:
         from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
 
@@ -228,6 +265,10 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
+        if before_slice is not None:
+            from tokpar.asynchronous import in_slices  # importing tokpar does without it
+
+            plan = in_slices(plan, before_slice)
         if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
@@ -391,6 +432,11 @@ class Encoder:
 
     def close(self) -> None:
         """Shut down the pools of this encoder. The encoder can be used again afterwards."""
+        if self._calls is not None:
+            with self._lock:
+                calls, self._calls = self._calls, None
+            if calls is not None and calls.pid == os.getpid():
+                calls.close()
         if not self._executors:
             return
         with self._lock:
