@@ -1,4 +1,4 @@
-"""`encode(text, max_tokens=, side=)` and `count(text, limit=)`: as the whole text's ids, and early."""
+"""`encode` with `max_tokens`, and `count` with a limit: as the ids of the whole text, and early."""
 
 from __future__ import annotations
 
