@@ -329,6 +329,14 @@ class Encoder:
 
         return Session(self, text)
 
+    def session_from_bytes(self, blob: bytes, *, encode_again: bool = False) -> Session:
+        """Returns the session that `Session.to_bytes` wrote for the same tokenizer.
+
+        `encode_again`: encode each segment, and compare the ids. Raises FileFormatError."""
+        from tokpar.sessions.session import Session
+
+        return Session.from_bytes(self, blob, encode_again=encode_again)
+
     @property
     def exact(self) -> bool:
         """True if a seam that no rule licenses is never joined."""
