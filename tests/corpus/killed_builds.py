@@ -1,4 +1,6 @@
-"""Kills builds at random times and resumes them: python -m tests.corpus.killed_builds FOLDER RUNS SEED
+"""Kills builds at random times and resumes them.
+
+    python -m tests.corpus.killed_builds FOLDER RUNS SEED
 
 Each run is a fork of this process, so that it takes no time to import, and is killed by SIGKILL
 until one ends by itself. Prints how many were killed, and compares the files with those of an
