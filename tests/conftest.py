@@ -220,7 +220,7 @@ def pieces_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """New segments are encoded without the engine from the first on, where that is possible; by
     tables that are made in the test, none that another one left on disk. Tests marked `tables_kept`
     make them once in a process for each vocabulary."""
-    monkeypatch.setattr("tokpar.cache.segment_cache.MAKE_AFTER", 0)
+    monkeypatch.setattr("tokpar.cache.learning.MAKE_AFTER", 0)
     if request.node.get_closest_marker("tables_kept") is None:
         monkeypatch.setattr("tokpar.cache.stored_tables.LEAST_KEPT", 1 << 62)
         return

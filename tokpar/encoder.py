@@ -21,7 +21,6 @@ from tokpar.interfaces import (
     Executor,
     HasSegmentCache,
     HasSpec,
-    LooksUp,
     TokenizerAdapter,
     facts_of,
 )
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     import tiktoken
 
     from tokpar.chunks.boundaries import Boundary
+    from tokpar.chunks.end_ids import Side
     from tokpar.chunks.text_chunks import TextChunk
     from tokpar.decoding.streams import DecodeStream, DecodeStreams
     from tokpar.decoding.tables import DecodeTable, DecodeTables
@@ -132,11 +132,23 @@ class Encoder:
         twin._short_texts = twin._decode_tables = None
         return twin
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str, *, max_tokens: int | None = None, side: Side = "right") -> Encoding:
         """Returns the ids of `text`, with the special tokens, truncation and padding of the
-        tokenizer's own call."""
+        tokenizer's own call.
+
+        `max_tokens`: the most ids of the result, special tokens included, as `truncation=True,
+        max_length=max_tokens` of transformers. `side`: where a longer text loses ids, as
+        `truncation_side`: "right" keeps the first ids, "left" the last ids. Only as much of the
+        text is encoded as these ids need, up to a certified cut (theorem 27). Truncation of the
+        settings that keeps fewer ids holds, too; padding is not applied. The result knows no
+        spans."""
         if not isinstance(text, str):
             raise OptionError(f"text must be a str, got {type(text).__name__}")
+        if max_tokens is not None:
+            from tokpar.chunks.end_ids import kept_ids  # importing tokpar does without it
+
+            tokenizer = self.tokenizer
+            return kept_ids(text, tokenizer, self._rows_of(tokenizer), max_tokens, side)
         if self._own_call is not None and len(text) < self._smallest_split:
             found = self._from_cache(text)
             if found is not None:
@@ -216,7 +228,7 @@ class Encoder:
         long = np.flatnonzero(lengths >= smallest)
         sizes = int(lengths.sum()), int(lengths[long].sum()) if len(texts) > 1 else None
         plan = self._plan_for(tokenizer, *sizes)
-        if type(texts) is not list and not isinstance(plan.executor, LooksUp):
+        if plan.licence is None and not isinstance(texts, list):
             texts = list(texts)  # only the cache reads UTF-8
         return pipeline.encode_batch(texts, plan, long=long.tolist(), postprocess=postprocess)
 
@@ -260,11 +272,12 @@ class Encoder:
         from tokpar.chunks.text_chunks import text_chunks  # importing tokpar does without it
 
         tokenizer = self.tokenizer
-
-        def encode(texts: Sequence[str]) -> Rows:
-            return self.unprocessed_batch(texts, tokenizer).rows
-
+        encode = self._rows_of(tokenizer)
         return text_chunks(text, tokenizer, encode, max_tokens, overlap, boundary)
+
+    def _rows_of(self, tokenizer: TokenizerAdapter) -> Callable[[Sequence[str]], Rows]:
+        """Returns a function that encodes texts before post-processing."""
+        return lambda texts: self.unprocessed_batch(texts, tokenizer).rows
 
     def session(self, text: str = "") -> Session:
         """Returns a session: a text that may be edited, and its ids.
@@ -280,9 +293,18 @@ class Encoder:
         """True if a seam that no rule licenses is never joined."""
         return not self._arguments["allow_approximate"]
 
-    def count(self, text: str) -> int:
-        """Returns the number of ids of `encode(text)`."""
-        return len(self.encode(text).ids)
+    def count(self, text: str, *, limit: int | None = None) -> int:
+        """Returns the number of ids of `encode(text)`.
+
+        With `limit`, counting stops as soon as there are more than `limit` ids, and returns
+        `limit` + 1: ``encoder.count(text, limit=8192) > 8192`` encodes the beginning of the text
+        only, up to a certified cut (theorem 27)."""
+        if limit is None:
+            return len(self.encode(text).ids)
+        from tokpar.chunks.end_ids import count_up_to  # importing tokpar does without it
+
+        tokenizer = self.tokenizer
+        return count_up_to(text, tokenizer, self._rows_of(tokenizer), limit, self.encode)
 
     def decode(self, ids: Sequence[int] | IdArray) -> str:
         """Returns the text of `ids`. Raises LookupError if the tokenizer has no decoder."""

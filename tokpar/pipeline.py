@@ -65,7 +65,11 @@ def encode_batch(
 def _check(result: Result, long: Sequence[int]) -> None:
     """Raise the error that the tokenizer's own call raises for the first text that it refuses."""
     tokenizer, texts = result.plan.tokenizer, result.texts
-    checked = range(len(texts)) if facts_of(tokenizer).forbidden else long
+    forbidden, checked = facts_of(tokenizer).forbidden, long
+    if forbidden:
+        from tokpar.cache.text_arrays import to_check  # importing tokpar does without it
+
+        checked = to_check(texts, forbidden, long)
     if checked and isinstance(tokenizer, ChecksText):
         row = 0
         try:
@@ -80,7 +84,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     """Ask the cache for all texts but those of `long`, and note which texts it answered.
 
     Returns the numbers of the texts that the cache was asked for, and their rows."""
-    from tokpar.cache.text_arrays import lengths_of  # importing tokpar does without it
+    from tokpar.cache.text_arrays import chosen, lengths_of  # importing tokpar does without it
 
     texts, plan = result.texts, result.plan
     asked = np.zeros(len(texts), dtype=np.bool_)
@@ -90,7 +94,7 @@ def _look_up(result: Result, long: Sequence[int]) -> tuple[NDArray[np.int64], Ro
     numbers = np.flatnonzero(asked)
     if not len(numbers):
         return numbers, NO_ROWS
-    some = texts if len(numbers) == len(texts) else [texts[k] for k in numbers.tolist()]
+    some = texts if len(numbers) == len(texts) else chosen(texts, numbers)
     rows, result.served[numbers] = plan.look_up(some)
     result.clock.lap("tokenize")
     return numbers, rows
@@ -121,7 +125,7 @@ def _encode(result: Result, works: dict[int, Work]) -> tuple[NDArray[np.int64], 
     rest[list(works)] = False
     numbers = np.flatnonzero(rest)
     slices = result.texts  # not copied: a list of many small texts is long
-    if len(numbers) < len(slices):
+    if len(numbers) < len(slices) or not isinstance(slices, list):
         slices = [result.texts[k] for k in numbers.tolist()]
     opened: dict[int, list[Chunk]] = {}
     if works and not result.plan.spans:

@@ -18,7 +18,7 @@ import tokpar
 from tests.conftest import needs_kernel
 from tests.support.merges_drawn import DrawnBPE, plain_bpe
 from tests.support.tokenizers_drawn import VOCAB
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.segments import Segments
 from tokpar.cache.stored_tables import KIND, LEAST_KEPT, Source, forget, key_of, read, write

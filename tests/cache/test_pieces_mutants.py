@@ -19,7 +19,7 @@ from tests.support.merges_drawn import plain_bpe
 from tests.support.pretoken_edges import WHOLE, machine_of
 from tests.support.tokenizers_drawn import DATA, VOCAB
 from tokpar.cache import compiled
-from tokpar.cache.generation import Generation
+from tokpar.cache.generations import Generation
 from tokpar.cache.merges import Merges
 from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import HIT, Machine

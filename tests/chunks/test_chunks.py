@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import tokpar
 from tests.chunks.brute_force import BruteForce, own_tokenizer, truncates
-from tests.test_lossless import NAMES, adapter_of, any_tokenizer, drawn_text, named
+from tests.support.drawn_runs import NAMES, adapter_of, any_tokenizer, drawn_text, named
 from tokpar.chunks.text_chunks import TextChunk
 from tokpar.errors import OptionError
 from tokpar.interfaces import PostProcesses
@@ -32,9 +33,9 @@ def assert_chunks(
     tokenizer: Any, text: str, max_tokens: int, overlap: int, boundary: str, chunks: list[TextChunk]
 ) -> None:
     """Everything that is promised of the chunks of one text."""
-    own = own_tokenizer(tokenizer)
-    brute = BruteForce(text, own, adapter_of(tokenizer))
-    whole = [*tokpar.Encoder(brute.adapter).unprocessed_batch([text], brute.adapter).ids]
+    own, adapter = own_tokenizer(tokenizer), adapter_of(tokenizer)
+    brute = BruteForce(text, own, adapter)
+    whole = tokpar.Encoder(adapter).unprocessed_batch([text], adapter).ids.tolist()
     reached = 0
     for k, chunk in enumerate(chunks):
         before = chunks[k - 1].start if k else -1
@@ -87,7 +88,7 @@ def test_parts_of_real_vocabularies(
 def check_drawn(
     data: st.DataObject, tokenizer: Any, max_tokens: int, boundary: str, overlap: int
 ) -> None:
-    text = drawn_text(data, tokenizer, 120)
+    text = drawn_text(data, tokenizer, 100)
     own = own_tokenizer(tokenizer)
     adapter = adapter_of(tokenizer)
     assume(not isinstance(adapter, PostProcesses) or adapter.special_tokens is not None)
@@ -96,13 +97,12 @@ def check_drawn(
             chunks_of(tokenizer, text, max_tokens, overlap, boundary)
         return
     if not overlap < max_tokens - own.special:
-        with pytest.raises(OptionError, match="special tokens|room|smaller"):
+        with pytest.raises(OptionError, match="room"):
             chunks_of(tokenizer, text, max_tokens, overlap, boundary)
         return
-    try:
-        found = chunks_of(tokenizer, text, max_tokens, overlap, boundary)
-    except OptionError as error:
-        assert "too small for the character" in str(error)
-        assert any(len(own.ids(char)) > max_tokens for char in text)
+    if any(len(own.ids(char)) > max_tokens for char in text):
+        with contextlib.suppress(OptionError):  # no chunk need begin with such a character
+            chunks_of(tokenizer, text, max_tokens, overlap, boundary)
         return
+    found = chunks_of(tokenizer, text, max_tokens, overlap, boundary)
     assert_chunks(tokenizer, text, max_tokens, overlap, boundary, found)

@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"short_texts"}),
     frozenset({"pipeline", "streaming", "chunks", "sessions"}),
     frozenset({"hooks", "builtins", "registry", "named_tokenizers"}),
-    frozenset({"combining", "loading"}),
+    frozenset({"combining", "loading", "text_batches"}),
     frozenset({"encoder"}),
     frozenset({"calls"}),
     frozenset({"integrations"}),

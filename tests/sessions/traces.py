@@ -21,7 +21,7 @@ from tests.sessions.drawn import (
 from tests.tokenizers_drawn import is_panic
 from tokpar.errors import EngineError
 from tokpar.interfaces import TokenizerAdapter, facts_of
-from tokpar.sessions import session as session_module
+from tokpar.sessions import editing
 from tokpar.sessions.session import Patch, Session
 from tokpar.sessions.stable_cuts import StableCuts, Window, absorbed_by, stable_cuts_for
 
@@ -99,7 +99,7 @@ def check_trace(
     encoder = tokpar.Encoder(adapter)
     sizes = rng.choice(((1, 4, 8), (2, 8, 16), (4, 16, 64), (256, 512, 1 << 13)))
     names = dict(zip(("SEGMENT", "_SEEN", "_FEW"), sizes, strict=True))
-    with mock.patch.multiple(session_module, **names):
+    with mock.patch.multiple(editing, **names):
         sessions = [encoder.session(drawn_text(rng, tokens, rng.choice((1, 60))))]
         for _ in range(steps):
             session = rng.choice(sessions)

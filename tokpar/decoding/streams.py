@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from tokpar.arrays import IdArray
 from tokpar.decoding.stages import common_start
 from tokpar.decoding.tables import DecodeTable, Row
-from tokpar.errors import OptionError
+from tokpar.errors import EngineError, OptionError
 
 Ids = Iterable[int] | IdArray
 
@@ -27,7 +28,8 @@ class DecodeStream:
         self._row: Row = table.start
         self._held_prompt = ""
         self.push(prefill)
-        self._held_prompt = table.finish(self._row)
+        with suppress(EngineError):  # `decode` fails for the prompt alone, which has no text then
+            self._held_prompt = table.finish(self._row)
 
     @property
     def most_held(self) -> int | None:
