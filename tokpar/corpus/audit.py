@@ -47,8 +47,8 @@ def audit(
     reads them, with the text in `field`, or with a text in each line if `lines`. `bos`, `eos`:
     "auto" is what the tokenizer's own call inserts, and what most documents have; "none"; or a
     token, by its content or its id. `packed`: rows are pieces of one stream, in which each document
-    ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called with the bytes of ids that were checked
-    since.
+    ends with `eos`. `ordered`: documents must be in the order of the input. `on_read` is called
+    with the bytes of ids that were checked since.
 
     Needs memory for the longest document, and about 200 bytes for each document, twice that with
     `against`. Raises FileNotFoundError, FileFormatError for a shard that cannot be read at all,
