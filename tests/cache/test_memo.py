@@ -36,7 +36,7 @@ from tokpar.pure.added import AddedTokens
 from tokpar.seams import Columns, Everywhere, Seams
 from tokpar.types import AddedToken, Seam
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 
 def divided(text: str, tokenizer: Any, wave: int = 60, **options: Any) -> tokpar.Encoding:

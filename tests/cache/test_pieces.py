@@ -36,7 +36,7 @@ from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import Machine
 from tokpar.patterns.splits import SplitStage
 
-pytestmark = pytest.mark.ids
+pytestmark = [pytest.mark.ids, pytest.mark.tables_at_once]
 
 BYTES = plain_bpe()
 

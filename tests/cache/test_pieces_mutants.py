@@ -25,7 +25,7 @@ from tokpar.cache.new_segments import Pieces
 from tokpar.cache.pretoken_machine import HIT, Machine
 from tokpar.errors import MismatchError
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 TEXT = "Hello wörld's (foo)bar 12345\n\n  天地x玄黄, don't  stop -- 3.14!\t\n" * 3
 

@@ -42,7 +42,7 @@ from tokpar.cache.new_segments import Pieces
 from tokpar.errors import MismatchError, OptionError
 from tokpar.types import Facts, Rows
 
-pytestmark = [pytest.mark.ids, needs_kernel]
+pytestmark = [pytest.mark.ids, needs_kernel, pytest.mark.tables_at_once]
 
 ENGLISH = "The quick brown fox jumps over the lazy dog, and the dog over 1234 foxes.\n" * 60
 CHINESE = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜"

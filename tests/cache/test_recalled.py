@@ -304,8 +304,8 @@ def test_a_part_that_fails_in_one_of_several_threads_is_raised() -> None:
 
     class Failing:
         BLOCK = compiled.SEGMENTS.BLOCK
-        lengths = staticmethod(compiled.SEGMENTS.lengths)
-        written = staticmethod(compiled.SEGMENTS.written)
+        count_code_points = staticmethod(compiled.SEGMENTS.count_code_points)
+        write_utf8 = staticmethod(compiled.SEGMENTS.write_utf8)
 
         def look_up(self, *arguments: Any) -> int:
             raise ZeroDivisionError

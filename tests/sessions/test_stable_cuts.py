@@ -19,8 +19,8 @@ from tests.sessions.traces import check_costable, check_stable, cuts_of, ids_of
 from tests.tokenizers_drawn import PATTERNS, byte_characters, is_panic
 from tokpar.errors import EngineError, OptionError
 from tokpar.interfaces import TokenizerAdapter
-from tokpar.sessions import session as session_module
-from tokpar.sessions.session import Editing
+from tokpar.sessions import editing
+from tokpar.sessions.editing import Editing
 from tokpar.sessions.stable_cuts import Edge, StableCuts, Window
 
 pytestmark = pytest.mark.ids
@@ -117,7 +117,7 @@ BY_NAME = {witness.name: witness for witness in WITNESSES}
 
 @pytest.mark.parametrize("witness", WITNESSES, ids=lambda witness: witness.name)
 def test_a_certified_cut_that_other_text_undoes_is_refused(witness: Witness) -> None:
-    """ "Certified in S" is not "stable": the cut is right in the judged text, wrong in the whole."""
+    """The cut is right in the judged text and wrong in the whole: certified is not stable."""
     adapter = witness.adapter()
     text, p = witness.judged, witness.p
     assert cuts_of(adapter).finder.certify(text, p) is not None
@@ -181,7 +181,7 @@ MUTANTS: dict[str, tuple[type, dict[str, Any]]] = {
 def session_ids(witness: Witness, adapter: TokenizerAdapter) -> list[int]:
     """The ids of a session that begins with one text of a witness and gets the other one."""
     encoder = tokpar.Encoder(adapter)
-    with mock.patch.multiple(session_module, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
+    with mock.patch.multiple(editing, SEGMENT=1, _SEEN=max(1, len(witness.judged))):
         if witness.later:
             session = encoder.session(witness.left)
             session.append(witness.right)

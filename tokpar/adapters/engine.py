@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module, metadata
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokpar.adapters.engine_files import JsonFile, RankFile
+from tokpar.adapters.fingerprint import fingerprint_of
 from tokpar.adapters.hf_version import numbers
 from tokpar.adapters.probing import probing
 from tokpar.adapters.settings import raise_panic
@@ -154,6 +155,19 @@ class EngineTokenizer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of the engine, its version, and all that decides the ids of the file's library;
+        None where that has none."""
+        known = self._file.fingerprint
+        version = metadata.version(self._engine)
+        return None if known is None else fingerprint_of(self._engine, version, {"file": known})
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        return self._file.vocabulary_size
 
     def check_text(self, text: str) -> None:
         """Raises tiktoken's error for a disallowed special token, or the engine's error for a

@@ -89,6 +89,16 @@ class JsonFile:
         """Returns everything that the ids depend on."""
         return self._data, repr(sorted(self._settings.items()))
 
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the file's own library; None for components written in Python."""
+        return self._own.fingerprint
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        return self._own.vocabulary_size
+
     def reference(self) -> FileAdapter:
         """Returns the file's own library with the file loaded."""
         adapter = hf_version.load(self.path, **self._settings)
@@ -149,6 +159,16 @@ class RankFile:
         """Returns everything that the ids depend on."""
         special, forbidden = sorted(self.special.items()), sorted(self.facts.forbidden)
         return self.path.read_bytes(), self.pattern, repr(special), repr(forbidden)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the encoding in tiktoken."""
+        return self._adapter.fingerprint
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one."""
+        return self._adapter.vocabulary_size
 
     def reference(self) -> TokenizerAdapter:
         """Returns the file's own library with the file loaded."""

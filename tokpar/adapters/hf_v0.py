@@ -54,6 +54,7 @@ from tokpar.cache.new_segments import SolvesSegments, pieces_for
 from tokpar.cache.stored_tables import Source
 from tokpar.errors import OptionError
 from tokpar.facts.hf_facts import MISPLACED
+from tokpar.facts.hf_vocabulary import bytes_of_token
 from tokpar.facts.misplaced import why_misplaced
 from tokpar.pure.vocabulary import letters_of
 from tokpar.types import DecodingParts, Piece, Rows
@@ -155,6 +156,12 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
 
         It is equal in all processes. None for components written in Python."""
         return self.caller.fingerprint()
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        tokens = self.caller.own.get_vocab(with_added_tokens=True)
+        return max(len(tokens), 1 + max(tokens.values(), default=-1))
 
     def for_copy(self, caller: Caller) -> HuggingFaceTokenizer | None:
         """Returns an adapter for a copy of this tokenizer, with the same cache.
@@ -377,6 +384,19 @@ class HuggingFaceTokenizer(PostProcessingAdapter):
         caller = self.caller
         own = caller.own if caller.wrapper is None else caller.wrapper.backend_tokenizer
         return parts_of_hf(own, caller.wrapper, skip_special_tokens)
+
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token of byte-level BPE, or of an added token; None for other tokens."""
+        content = self._contents.get(id_)
+        if content is not None:
+            return content.encode("utf-8")
+        token = self._model.id_to_token(id_) if self.facts.byte_level else None
+        return None if token is None else bytes_of_token(token)
+
+    @cached_property
+    def _contents(self) -> dict[int, str]:
+        """The contents of the added tokens by id."""
+        return {token.id: token.content for token in self.facts.added_tokens}
 
     def refreshed(self) -> HuggingFaceTokenizer:
         """Returns this adapter, or a new adapter if the caller has changed the tokenizer."""

@@ -129,6 +129,15 @@ class HuggingFaceOneTokenizer(PostProcessingAdapter):
         }
         return fingerprint_of("tokenizers", tokenizers.__version__, parts)
 
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """The highest id and one; at least the number of tokens."""
+        config = config_of(self._own)
+        vocabulary = config["model"]["vocab"]
+        added = [token["id"] for token in config.get("added_tokens") or ()]
+        ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+        return max(len(vocabulary), 1 + max([*ids, *added], default=-1))
+
     def encode(self, text: str) -> IdArray:
         try:
             ids: IdArray = self._own.encode(text, **_BARE).ids_array

@@ -167,6 +167,16 @@ class PureTokenizer(_InPython):
         """Returns the UTF-8 byte spans. Raises LookupError if these ids do not make up `text`."""
         return self._lengths.spans(ids, text)
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token; None for an unknown id."""
+        return self._bytes.get(id_)
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        """The bytes of all tokens by id, added tokens as their contents."""
+        own = {id_: token for token, id_ in self.vocabulary.tokens.items()}
+        return own | {token.id: token.content.encode() for token in self.vocabulary.added}
+
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of `ids`, with U+FFFD for bytes that are no UTF-8. Raises LookupError
         for an unknown id."""

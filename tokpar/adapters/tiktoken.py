@@ -200,6 +200,11 @@ class TiktokenTokenizer(EncodingAdapter):
         }
         return fingerprint_of("tiktoken", tiktoken.__version__, parts)
 
+    @property
+    def vocabulary_size(self) -> int:
+        """The highest id and one."""
+        return int(self.encoding.n_vocab)
+
     @cached_property
     def _segment_cache(self) -> SegmentCache | None:
         return segment_cache_for(self.facts, lambda: self._lengths, self._cache_bytes)

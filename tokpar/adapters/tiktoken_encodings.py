@@ -62,6 +62,14 @@ class EncodingAdapter:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
 
+    def token_bytes(self, id_: int) -> bytes | None:
+        """The bytes of a token; None for an unknown id."""
+        try:
+            token: bytes = self.encoding.decode_single_token_bytes(id_)
+        except KeyError:
+            return None
+        return token
+
     def decode(self, ids: Sequence[int]) -> str:
         """Returns the text of the encoding's `decode`. Raises KeyError for an id that is no
         token."""
